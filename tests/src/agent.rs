@@ -8,8 +8,8 @@ use a2a_core::{
     v1::{AgentCard, AgentExtension},
     well_known::{Struct, Value},
 };
-use a2a_http::{WebhookPolicy, Webhooks};
-use a2a_operations::{
+use a2a_kit_http::{WebhookPolicy, Webhooks};
+use a2a_kit_operations::{
     AgentError, AgentExecutor, Engine, EngineConfig, MemoryStore, RequestContext, Store,
     TaskUpdater,
 };
@@ -105,7 +105,7 @@ pub fn engine_on(options: &Options, control: &Control, store: Arc<dyn Store>) ->
         let policy = WebhookPolicy::default().with_allowed(loopback).with_http(true);
         let webhooks = Webhooks::new(policy).expect("a sender");
         builder = builder.push_sender(match options.webhooks_of_all_revisions {
-            true => webhooks.with_payload(a2a_compat::webhook::payload),
+            true => webhooks.with_payload(a2a_kit_compat::webhook::payload),
             false => webhooks,
         });
     }

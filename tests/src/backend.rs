@@ -15,8 +15,8 @@ use a2a_core::{
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
 };
-use a2a_operations::{Agent, Call, Engine, EventStream, MemoryStore, Reply, Store};
-use a2a_store::{
+use a2a_kit_operations::{Agent, Call, Engine, EventStream, MemoryStore, Reply, Store};
+use a2a_kit_store::{
     nats::{Clustered, NatsConfig},
     postgres::{PostgresConfig, PostgresStore},
     sqlite::SqliteStore,

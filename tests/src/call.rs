@@ -10,7 +10,7 @@ use a2a_core::{
         send_message_response::Payload,
     },
 };
-use a2a_operations::{Agent, Call, Event, EventId, EventStream};
+use a2a_kit_operations::{Agent, Call, Event, EventId, EventStream};
 use futures_util::StreamExt as _;
 
 pub fn send(text: &str) -> Call<SendMessageRequest> {

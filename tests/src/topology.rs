@@ -2,14 +2,14 @@
 
 use std::{future::Future, sync::Arc};
 
-use a2a_compat::{
+use a2a_core::{AgentCard, ProtocolVersion};
+use a2a_kit_compat::{
     ServerOptions,
     client::{JsonRpcClient, RestClient},
     grpc::GrpcClient,
 };
-use a2a_core::{AgentCard, ProtocolVersion};
-use a2a_http::client::{ClientSettings, HttpClient};
-use a2a_operations::Agent;
+use a2a_kit_http::client::{ClientSettings, HttpClient};
+use a2a_kit_operations::Agent;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -143,31 +143,31 @@ impl Fixture {
     async fn put_behind(&mut self, binding: Binding) {
         let agent = Arc::clone(&self.agent);
         if binding == Gateway {
-            self.agent = Arc::new(a2a_gateway::Forward::new(agent));
+            self.agent = Arc::new(a2a_kit_gateway::Forward::new(agent));
             return;
         }
-        let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+        let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let url = format!("http://{address}");
         let router = match binding {
-            JsonRpc => a2a_jsonrpc::router(agent),
-            Rest => a2a_rest::router(agent),
-            Grpc => a2a_grpc::router(agent),
+            JsonRpc => a2a_kit_jsonrpc::router(agent),
+            Rest => a2a_kit_rest::router(agent),
+            Grpc => a2a_kit_grpc::router(agent),
             Gateway => unreachable!("not a server"),
-            JsonRpcOf(_) => a2a_compat::server::jsonrpc(agent, ServerOptions::default()),
-            RestOf(_) => a2a_compat::server::rest(agent, ServerOptions::default()),
+            JsonRpcOf(_) => a2a_kit_compat::server::jsonrpc(agent, ServerOptions::default()),
+            RestOf(_) => a2a_kit_compat::server::rest(agent, ServerOptions::default()),
             GrpcOf(_) => {
                 let card = AgentCard::new("Public", "is the public card");
-                a2a_compat::grpc::router(agent, card, ServerOptions::default())
+                a2a_kit_compat::grpc::router(agent, card, ServerOptions::default())
             }
         };
         self.servers.push(tokio::spawn(
-            a2a_http::Server::new(router).serve(listener, std::future::pending()),
+            a2a_kit_http::Server::new(router).serve(listener, std::future::pending()),
         ));
         self.agent = match binding {
-            JsonRpc => Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client")),
-            Rest => Arc::new(a2a_rest::Client::new(&url).expect("a client")),
-            Grpc => Arc::new(a2a_grpc::Client::connect(&url).expect("a client")),
+            JsonRpc => Arc::new(a2a_kit_jsonrpc::Client::new(&url).expect("a client")),
+            Rest => Arc::new(a2a_kit_rest::Client::new(&url).expect("a client")),
+            Grpc => Arc::new(a2a_kit_grpc::Client::connect(&url).expect("a client")),
             Gateway => unreachable!("not a client"),
             GrpcOf(revision) => {
                 let settings = ClientSettings::default();

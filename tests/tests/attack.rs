@@ -4,8 +4,8 @@
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
 use a2a_core::AgentCard;
-use a2a_http::{WebhookPolicy, Webhooks};
-use a2a_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
+use a2a_kit_http::{WebhookPolicy, Webhooks};
+use a2a_kit_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
 use a2a_tests::attack::{Attack, Canary, Environment, Group, Issuer, run};
 use axum::{Router, body::Body, extract::Request, response::Response};
 use tokio::task::JoinHandle;
@@ -68,10 +68,10 @@ async fn without_defences() -> Open {
     let card = AgentCard::new("Open", "Takes everything").with_streaming(true);
     let webhooks = Webhooks::new(policy).unwrap();
     let engine = Engine::builder(card, Worker).push_sender(webhooks).build();
-    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let env = env(listener.local_addr().unwrap()).await;
     let server = tokio::spawn(async move {
-        a2a::Server::from(engine).serve(listener, std::future::pending()).await.unwrap();
+        a2a_kit::Server::from(engine).serve(listener, std::future::pending()).await.unwrap();
     });
     Open { env, server }
 }

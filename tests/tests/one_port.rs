@@ -7,11 +7,11 @@ use a2a_core::{
     ErrorKind,
     v1::{AgentCard, GetTaskRequest},
 };
-use a2a_http::{
+use a2a_kit_http::{
     Limits,
     client::{ClientSettings, HttpClient},
 };
-use a2a_operations::{Agent as _, Call, Engine, agent_fn};
+use a2a_kit_operations::{Agent as _, Call, Engine, agent_fn};
 use a2a_tests::{
     Control, Options,
     agent::{EXTENSION, engine},
@@ -30,11 +30,11 @@ struct Server {
 
 impl Server {
     async fn start(options: Options) -> Self {
-        Self::serve(a2a::Server::from(engine(&options, &Control::default()))).await
+        Self::serve(a2a_kit::Server::from(engine(&options, &Control::default()))).await
     }
 
-    async fn serve(server: a2a::Server) -> Self {
-        let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    async fn serve(server: a2a_kit::Server) -> Self {
+        let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let task = tokio::spawn(async move {
             server.serve(listener, std::future::pending()).await.unwrap();
@@ -111,7 +111,7 @@ async fn one_card_serves_all_revisions_at_both_paths() {
         .collect();
     assert_eq!(transports, ["JSONRPC", "HTTP+JSON", "GRPC"]);
     assert_eq!(card["supportsAuthenticatedExtendedCard"], true);
-    let read = a2a_compat::v0_3::read_card(strip(&card)).unwrap();
+    let read = a2a_kit_compat::v0_3::read_card(strip(&card)).unwrap();
     assert!(read.has_extended_card(), "the flag at the root is read");
 }
 
@@ -255,7 +255,7 @@ async fn response_over_budget_is_rejected_in_its_revision() {
     let limits = Limits::default().with_max_pending_response_bytes(1 << 20);
     let card = AgentCard::new("Echo", "Says what it hears").with_streaming(true);
     let engine = Engine::new(card, agent_fn(async |text: String| text));
-    let server = Server::serve(a2a::Server::from(engine).with_limits(limits)).await;
+    let server = Server::serve(a2a_kit::Server::from(engine).with_limits(limits)).await;
     let unread = large_task(&server, 7 << 20).await;
     let id = large_task(&server, 100 << 10).await;
 
@@ -292,7 +292,7 @@ async fn response_over_budget_is_rejected_in_its_revision() {
         let rejected: Value = serde_json::from_slice(rejected.body()).unwrap();
         assert!(rejected.pointer(kind).is_some(), "{path}: {rejected}");
     }
-    let client = a2a_grpc::Client::connect(&server.url).unwrap();
+    let client = a2a_kit_grpc::Client::connect(&server.url).unwrap();
     let get = || {
         let request = GetTaskRequest { id: id.clone(), ..GetTaskRequest::default() };
         client.get_task(Call::new(request))

@@ -14,19 +14,19 @@ use std::{
     time::Duration,
 };
 
-use a2a_auth::server::{ApiKeys, Guard};
-use a2a_client::{Client, ClientBuilder, ClientEvent, RetryPolicy, Transport, WaitOptions};
 use a2a_core::{
     AgentCard, ErrorKind, Message, TaskState,
     v1::{ListTasksRequest, SecurityScheme, TaskPushNotificationConfig},
 };
-use a2a_http::{
+use a2a_kit_auth::server::{ApiKeys, Guard};
+use a2a_kit_client::{Client, ClientBuilder, ClientEvent, RetryPolicy, Transport, WaitOptions};
+use a2a_kit_http::{
     Limits,
     client::ClientSettings,
     rate::AddressRate,
     tls::{ClientTls, Pem},
 };
-use a2a_operations::{Agent as _, Caller, Engine, Event, EventStream, agent_fn};
+use a2a_kit_operations::{Agent as _, Caller, Engine, Event, EventStream, agent_fn};
 use a2a_test_certificates::{Authority, rcgen::CertificateParams};
 use a2a_test_servers::Nginx;
 use a2a_tests::{
@@ -141,7 +141,7 @@ fn without_http2(config: String) -> String {
 struct Served(JoinHandle<()>);
 
 impl Served {
-    fn start(server: a2a::Server, listener: TcpListener) -> Self {
+    fn start(server: a2a_kit::Server, listener: TcpListener) -> Self {
         Self(tokio::spawn(async move {
             server.serve(listener, std::future::pending()).await.unwrap();
         }))
@@ -155,7 +155,7 @@ impl Drop for Served {
 }
 
 async fn listener() -> (TcpListener, SocketAddr) {
-    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
@@ -176,13 +176,13 @@ impl Site {
 
     async fn with(
         edit: impl FnOnce(String) -> String,
-        configure: impl FnOnce(a2a::Server) -> a2a::Server,
+        configure: impl FnOnce(a2a_kit::Server) -> a2a_kit::Server,
     ) -> Option<Self> {
         let control = Control::default();
         let engine = engine(&Options::default(), &control);
         let (listener, agent) = listener().await;
         let proxy = Proxy::start(Layout::Root, &[agent], edit).await?;
-        let server = a2a::Server::from(engine.clone()).with_public_url(proxy.url());
+        let server = a2a_kit::Server::from(engine.clone()).with_public_url(proxy.url());
         let served = Served::start(configure(server), listener);
         Some(Self { proxy, engine, control, agent, served })
     }
@@ -335,14 +335,14 @@ async fn errors_are_those_of_the_engine() {
 }
 
 /// A server that requires an API key.
-fn with_key(server: a2a::Server) -> a2a::Server {
+fn with_key(server: a2a_kit::Server) -> a2a_kit::Server {
     drop(server);
     let card = AgentCard::new("Echo", "Says what it hears")
         .with_security_scheme("key", SecurityScheme::api_key_header("X-API-Key"))
         .requiring("key");
     let keys = ApiKeys::new().with_key("a long secret", Caller::authenticated("ann"));
     let enforcement = Guard::new().with_verifier("key", keys).enforce(&card).unwrap();
-    a2a::Server::from(Engine::new(card, agent_fn(async |text: String| text)))
+    a2a_kit::Server::from(Engine::new(card, agent_fn(async |text: String| text)))
         .with_external_security()
         .with_layers(move |router| enforcement.layer(router))
 }
@@ -428,7 +428,7 @@ async fn agents_under_path_prefixes_are_separate() {
     let server = |name: &str| {
         let engine = engine(&Options::default(), &control);
         let card = AgentCard { name: name.to_owned(), ..engine.card().clone() };
-        a2a::Server::new(engine, card).with_public_url(format!("{base}/agents/{name}"))
+        a2a_kit::Server::new(engine, card).with_public_url(format!("{base}/agents/{name}"))
     };
     let _echo = Served::start(server("echo"), echo_listener);
     let _weather = Served::start(server("weather").without_grpc(), weather_listener);
@@ -478,7 +478,7 @@ async fn only_the_public_host_and_origin_are_accepted_without_authentication() {
     let (listener, agent) = listener().await;
     let Some(proxy) = Proxy::start(Layout::Root, &[agent], |config| config).await else { return };
     let port = proxy.nginx.port();
-    let server = a2a::Server::from(engine(&Options::default(), &Control::default()))
+    let server = a2a_kit::Server::from(engine(&Options::default(), &Control::default()))
         .with_public_url(format!("https://agent.example:{port}"));
     let _served = Served::start(server, listener);
     let (http1, http2) = (proxy.raw().http1_only().build().unwrap(), proxy.raw().build().unwrap());
@@ -510,7 +510,7 @@ async fn forwarded_client_address_counts_only_from_a_trusted_proxy() {
             true => rate.with_proxies(["127.0.0.1".parse().unwrap()]),
             false => rate,
         };
-        let limited = |server: a2a::Server| server.with_address_rate(rate);
+        let limited = |server: a2a_kit::Server| server.with_address_rate(rate);
         let Some(site) = Site::with(|config| config, limited).await else { return };
         let mut received = Vec::new();
         for (address, forwarded) in [
@@ -550,7 +550,7 @@ async fn connections_to_the_agent_are_reused() {
             next.run(request)
         }
     };
-    let recorded = |server: a2a::Server| {
+    let recorded = |server: a2a_kit::Server| {
         server.with_layers(move |router| router.layer(middleware::from_fn(record.clone())))
     };
     let Some(site) = Site::with(|config| config, recorded).await else { return };
@@ -666,8 +666,8 @@ async fn stopped_agent_is_unavailable_until_it_is_back() {
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}: {error}");
         assert!(!error.message().contains('<'), "{transport}: {error}");
     }
-    let listener = a2a_http::bind(&agent.to_string()).await.unwrap();
-    let server = a2a::Server::from(engine).with_public_url(proxy.url());
+    let listener = a2a_kit_http::bind(&agent.to_string()).await.unwrap();
+    let server = a2a_kit::Server::from(engine).with_public_url(proxy.url());
     let _served = Served::start(server, listener);
     for (transport, client) in &clients {
         assert_eq!(client.send_text("hello").await.unwrap(), "hello", "{transport}");

@@ -12,20 +12,20 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use a2a_client::{Client, MessageRequest, Transport};
 use a2a_core::{
     AgentCard, Part, ProtocolVersion,
     v1::{AuthenticationInfo, TaskPushNotificationConfig},
 };
-use a2a_http::{
+use a2a_kit_client::{Client, MessageRequest, Transport};
+use a2a_kit_http::{
     WebhookPolicy, Webhooks,
     client::{ClientSettings, HttpClient},
 };
-use a2a_operations::{
+use a2a_kit_operations::{
     AgentError, AgentExecutor, Engine, EngineConfig, RequestContext, TaskUpdater, store::Measured,
 };
-use a2a_store::sqlite::SqliteStore;
-use a2a_telemetry::{AuditLog, Otlp, Prometheus, Traces, quiet};
+use a2a_kit_store::sqlite::SqliteStore;
+use a2a_kit_telemetry::{AuditLog, Otlp, Prometheus, Traces, quiet};
 use a2a_tests::{collector::Collector, webhook::Receiver};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue};
@@ -200,7 +200,7 @@ async fn output_contains_no_secrets_or_message_parts() {
     let metrics = Prometheus::install().unwrap();
     let audit_file = folder.path().join("audit.jsonl");
     let audit = AuditLog::to_file(&audit_file).unwrap();
-    a2a_telemetry::propagation::install();
+    a2a_kit_telemetry::propagation::install();
     // As the binary with `RUST_LOG=trace`, plus all span fields.
     let told = fmt::layer()
         .with_ansi(false)
@@ -213,7 +213,7 @@ async fn output_contains_no_secrets_or_message_parts() {
     let policy = WebhookPolicy::default().with_allowed("127.0.0.1".parse().unwrap());
     let store = SqliteStore::open(folder.path().join("tasks.db")).await.unwrap();
     let card = AgentCard::new("Keeps", "Keeps secrets").with_streaming(true);
-    let webhooks = Webhooks::new(policy).unwrap().with_payload(a2a_compat::webhook::payload);
+    let webhooks = Webhooks::new(policy).unwrap().with_payload(a2a_kit_compat::webhook::payload);
     let mut config = EngineConfig::default();
     config.cancel_grace = std::time::Duration::from_millis(10);
     let engine = Engine::builder(card, Answers)
@@ -221,9 +221,9 @@ async fn output_contains_no_secrets_or_message_parts() {
         .push_sender(webhooks)
         .store(Measured::new(Arc::new(store)))
         .build();
-    let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let server = a2a::Server::from(engine.clone());
+    let server = a2a_kit::Server::from(engine.clone());
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(async move {
         server.serve(listener, async { drop(stopped.await) }).await.unwrap();

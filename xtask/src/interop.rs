@@ -158,7 +158,7 @@ impl Bench {
     fn prepare() -> Result<Self> {
         let (sources, target) = folders();
         fs::create_dir_all(target.join("logs"))?;
-        let build = ["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests", "--bins"];
+        let build = ["build", "--quiet", "-p", "a2a-kit-cli", "-p", "a2a-tests", "--bins"];
         process::succeed(workspace::cargo().args(build))?;
         // The same cargo built this program.
         let here = std::env::current_exe()?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{Result, workspace};
 
 /// The directory of the documents, in the crate that publishes them.
-const FOLDER: &str = "crates/a2a-rest/schema";
+const FOLDER: &str = "crates/a2a-kit-rest/schema";
 
 /// The arguments of `cargo xtask schema`.
 #[derive(Debug, clap::Args)]

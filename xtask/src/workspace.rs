@@ -25,10 +25,10 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Builds programs of `a2a-cli` and `a2a-tests`, and returns their directory.
+/// Builds programs of `a2a-kit-cli` and `a2a-tests`, and returns their directory.
 pub(crate) fn build(programs: &[&str], release: bool) -> Result<PathBuf> {
     let mut build = cargo();
-    build.args(["build", "--quiet", "-p", "a2a-cli", "-p", "a2a-tests"]);
+    build.args(["build", "--quiet", "-p", "a2a-kit-cli", "-p", "a2a-tests"]);
     build.args(programs.iter().flat_map(|program| ["--bin", program]));
     if release {
         build.arg("--release");

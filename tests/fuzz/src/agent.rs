@@ -14,7 +14,7 @@ use a2a_core::{
         stream_response::Payload,
     },
 };
-use a2a_operations::{Agent, Call, Event, EventId, EventStream, Reply};
+use a2a_kit_operations::{Agent, Call, Event, EventId, EventStream, Reply};
 use async_trait::async_trait;
 use futures_util::stream;
 

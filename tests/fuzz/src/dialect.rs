@@ -3,8 +3,8 @@
 
 use std::fmt::Debug;
 
-use a2a_compat::{Dialect, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
 use a2a_core::{Operation, Result};
+use a2a_kit_compat::{Dialect, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
 use serde_json::Value;
 
 const METHODS: [&str; 24] = [

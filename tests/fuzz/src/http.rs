@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use a2a::Server;
+use a2a_kit::Server;
 use axum::{Router, body::Body};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};

@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use a2a::{AgentCard, Engine, agent_fn};
 use a2a_core::{ErrorKind, v1::ListTasksRequest};
-use a2a_operations::{Agent as _, Call};
+use a2a_kit::{AgentCard, Engine, agent_fn};
+use a2a_kit_operations::{Agent as _, Call};
 use tokio::runtime::{Builder, Runtime};
 
 thread_local! {

@@ -62,7 +62,7 @@ fn requests(folder: &str) -> Vec<Vec<u8>> {
 }
 
 fn fixtures(revision: &str) -> Vec<Value> {
-    let folder = root().join("crates/a2a-compat/tests/fixtures").join(revision);
+    let folder = root().join("crates/a2a-kit-compat/tests/fixtures").join(revision);
     files(&folder).iter().map(|file| serde_json::from_slice(file).expect("JSON")).collect()
 }
 
@@ -75,7 +75,7 @@ fn cards() -> Vec<Vec<u8>> {
         .map(|card| card.to_string().into_bytes())
         .collect();
     let card = crate::agent::parrot_card();
-    cards.push(a2a_compat::card::write(&card).to_string().into_bytes());
+    cards.push(a2a_kit_compat::card::write(&card).to_string().into_bytes());
     cards.push(serde_json::to_vec(&card).expect("a card is written"));
     cards
 }

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, sync::LazyLock};
 
-use a2a_auth::{
+use a2a_kit_auth::{
     card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };

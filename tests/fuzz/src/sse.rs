@@ -1,6 +1,6 @@
 //! Event streams in arbitrary chunks.
 
-use a2a_http::sse::{Decoder, ServerSentEvent};
+use a2a_kit_http::sse::{Decoder, ServerSentEvent};
 
 /// The buffer limit of the decoder, in bytes.
 const LIMIT: usize = 4 << 10;

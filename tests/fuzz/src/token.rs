@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use a2a_auth::jose::{Algorithm, JwkSet, SigningKey, Token};
+use a2a_kit_auth::jose::{Algorithm, JwkSet, SigningKey, Token};
 
 static KEYS: LazyLock<Vec<SigningKey>> = LazyLock::new(|| {
     let key = |algorithm| SigningKey::generate(algorithm).expect("a key");

@@ -16,12 +16,12 @@ use a2a_core::{
     json,
     v1::{Message, SendMessageRequest, SendMessageResponse, Task, stream_response::Payload},
 };
-use a2a_micro::{engine::InProcess, live, message, store::Stored};
-use a2a_operations::{
+use a2a_kit_operations::{
     Event,
     store::{StoredTask, TaskPage},
     testing::{EventLog, LiveTask},
 };
+use a2a_micro::{engine::InProcess, live, message, store::Stored};
 use bytes::Bytes;
 use gungraun::{Callgrind, main, prelude::*};
 use prost::Message as _;

@@ -6,7 +6,7 @@ use a2a_core::{
     AgentCard, TaskState,
     v1::{SendMessageRequest, SendMessageResponse, send_message_response::Payload},
 };
-use a2a_operations::{Agent as _, AgentExecutor, Call, Engine, agent_fn, stream_fn};
+use a2a_kit_operations::{Agent as _, AgentExecutor, Call, Engine, agent_fn, stream_fn};
 use futures_util::{StreamExt as _, stream};
 use tokio::runtime::Runtime;
 

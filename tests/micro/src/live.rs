@@ -6,11 +6,11 @@ use a2a_core::{
     TaskState,
     v1::{TaskStatusUpdateEvent, stream_response::Payload},
 };
-use a2a_operations::{
+use a2a_kit_operations::{
     Event,
     testing::{EventLog, LiveTask},
 };
-use a2a_store_testing::store::fixtures;
+use a2a_kit_store_testing::store::fixtures;
 
 use crate::message;
 

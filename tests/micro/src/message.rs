@@ -8,8 +8,8 @@ use a2a_core::{
     },
     well_known::{Struct, Value},
 };
-use a2a_operations::{Event, EventId};
-use a2a_store_testing::store::fixtures;
+use a2a_kit_operations::{Event, EventId};
+use a2a_kit_store_testing::store::fixtures;
 use bytes::Bytes;
 use prost::Message as _;
 

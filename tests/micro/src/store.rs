@@ -3,12 +3,12 @@
 use std::{path::Path, sync::Arc};
 
 use a2a_core::TaskState;
-use a2a_operations::{
+use a2a_kit_operations::{
     MemoryStore, Scope, Store,
     store::{NewTask, StoredTask, TaskPage, Transition},
 };
-use a2a_store::sqlite::SqliteStore;
-use a2a_store_testing::store::fixtures;
+use a2a_kit_store::sqlite::SqliteStore;
+use a2a_kit_store_testing::store::fixtures;
 use futures_util::future;
 use tokio::runtime::Runtime;
 

@@ -34,7 +34,7 @@ async fn server(env: &Environment, command: &str) -> Result<Started, String> {
 
 async fn forged(env: &Environment) -> Verdict {
     let server = server(env, "cat >&2; exit 3").await?;
-    let forged = "2026-11-22T00:00:00.000000Z  INFO a2a::log: request path=/forged status=200";
+    let forged = "2026-11-22T00:00:00.000000Z  INFO a2a_kit::log: request path=/forged status=200";
     let text = format!("quoted\n{forged}\r\n\u{1b}[31mred\u{7}");
     let answer = server.env.works("SendMessage", waiting(&text)).await?;
     let status = &answer["task"]["status"];

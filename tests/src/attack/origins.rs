@@ -1,8 +1,8 @@
 //! Hostile input in older revisions, and the table of ids chosen by clients of 0.1.
 
-use a2a_compat::{ServerOptions, TaskOrigins, server};
 use a2a_core::{AgentCard, ProtocolVersion};
-use a2a_operations::{
+use a2a_kit_compat::{ServerOptions, TaskOrigins, server};
+use a2a_kit_operations::{
     AgentError, AgentExecutor, Caller, Engine, RequestContext, Scope, TaskUpdater,
 };
 use axum::{Router, body::Body};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use a2a_core::{AgentCard, Message, v1::SendMessageRequest, v1::send_message_response::Payload};
-use a2a_operations::{
+use a2a_kit_operations::{
     Agent as _, Call, Caller, Engine, agent_fn,
     store::{MemoryLimits, MemoryStore},
 };

@@ -1,7 +1,7 @@
 //! The card for authenticated callers.
 
 use a2a_core::ErrorKind;
-use a2a_operations::Call;
+use a2a_kit_operations::Call;
 
 use crate::{Options, Topology, agent::ExtendedCard};
 

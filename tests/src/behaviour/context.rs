@@ -3,7 +3,7 @@
 use a2a_core::{
     ErrorKind, ExtensionSet, Message, v1::SendMessageConfiguration, well_known::Struct,
 };
-use a2a_operations::Call;
+use a2a_kit_operations::Call;
 
 use crate::{
     Options, Topology,

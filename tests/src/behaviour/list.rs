@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use a2a_core::{ErrorKind, Message, Task, TaskState, v1::ListTasksRequest};
-use a2a_operations::{Agent, Call};
+use a2a_kit_operations::{Agent, Call};
 
 use crate::{
     Options, Topology,

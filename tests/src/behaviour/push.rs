@@ -8,7 +8,7 @@ use a2a_core::{
         SendMessageConfiguration, TaskPushNotificationConfig,
     },
 };
-use a2a_operations::Call;
+use a2a_kit_operations::Call;
 
 use crate::{
     Options, Topology,

@@ -5,7 +5,7 @@ use a2a_core::{
     v1::SendMessageConfiguration,
     well_known::{Struct, Value},
 };
-use a2a_operations::Call;
+use a2a_kit_operations::Call;
 
 use crate::{
     Options, Topology,

@@ -1,7 +1,7 @@
 //! Streams: order, end, and resuming.
 
 use a2a_core::{ErrorKind, TaskState, v1::stream_response::Payload};
-use a2a_operations::{Event, EventId};
+use a2a_kit_operations::{Event, EventId};
 use futures_util::StreamExt as _;
 
 use crate::{

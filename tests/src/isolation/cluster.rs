@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use a2a_operations::Caller;
+use a2a_kit_operations::Caller;
 use axum::{
     extract::Request,
     middleware::{self, Next},
@@ -47,9 +47,9 @@ impl Cluster {
         for store in stores {
             let (store, calls) = RecordingStore::new(store);
             let engine = engine_on(&options, &control, Arc::new(store));
-            let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+            let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
-            let server = a2a::Server::from(engine)
+            let server = a2a_kit::Server::from(engine)
                 .with_public_url("http://agent.test")
                 .with_layers(move |router| match identifies {
                     true => router.layer(middleware::from_fn(identify)),

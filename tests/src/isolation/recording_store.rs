@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use a2a_operations::{
+use a2a_kit_operations::{
     EventId, Scope, Store, Webhook,
     store::{
         Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,

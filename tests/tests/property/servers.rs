@@ -1,7 +1,7 @@
 //! A server responds to arbitrary requests with a result or a protocol error.
 
 use a2a_core::{AgentCard, Operation};
-use a2a_operations::{Engine, agent_fn};
+use a2a_kit_operations::{Engine, agent_fn};
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -96,7 +96,7 @@ fn check_details(error: &Value, name: &str) -> TestCaseResult {
 #[test]
 fn arbitrary_json_rpc_request_gets_one_result_or_error() {
     let runtime = Runtime::new().expect("a runtime");
-    let router = runtime.block_on(async { a2a_jsonrpc::router(engine()) });
+    let router = runtime.block_on(async { a2a_kit_jsonrpc::router(engine()) });
     for operation in Operation::ALL {
         let strategy = (sample(&request_name(operation)), damage());
         let outcome = runner(48).run(&strategy, |(message, damage)| {
@@ -140,7 +140,7 @@ fn arbitrary_json_rpc_request_gets_one_result_or_error() {
 #[test]
 fn arbitrary_bytes_are_parsed_or_rejected_as_json_rpc() {
     let runtime = Runtime::new().expect("a runtime");
-    let router = runtime.block_on(async { a2a_jsonrpc::router(engine()) });
+    let router = runtime.block_on(async { a2a_kit_jsonrpc::router(engine()) });
     let bytes = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..80),
         "[\\[{\":,}\\]0-9a-z .]{0,40}".prop_map(String::into_bytes),
@@ -161,7 +161,7 @@ fn arbitrary_bytes_are_parsed_or_rejected_as_json_rpc() {
 #[test]
 fn arbitrary_http_json_request_gets_a_result_or_an_error_body() {
     let runtime = Runtime::new().expect("a runtime");
-    let router = runtime.block_on(async { a2a_rest::router(engine()) });
+    let router = runtime.block_on(async { a2a_kit_rest::router(engine()) });
     let methods = prop::sample::select(vec!["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"]);
     let segment = prop_oneof![
         Just("tasks".to_owned()),

@@ -14,20 +14,20 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use a2a_client::{Client, MessageRequest, Transport};
 use a2a_core::{
     AgentCard, Message,
     v1::{SendMessageRequest, TaskPushNotificationConfig},
 };
-use a2a_http::{
+use a2a_kit_client::{Client, MessageRequest, Transport};
+use a2a_kit_http::{
     WebhookPolicy, Webhooks,
     client::{ClientSettings, HttpClient},
 };
-use a2a_operations::{
+use a2a_kit_operations::{
     AgentError, AgentExecutor, Engine, EngineConfig, Recovery, RequestContext, TaskUpdater,
     agent_fn,
 };
-use a2a_store::sqlite::SqliteStore;
+use a2a_kit_store::sqlite::SqliteStore;
 use a2a_tests::{
     collector::{Collector, Exported, tree},
     webhook::Receiver,
@@ -252,9 +252,9 @@ async fn takeover_continues_the_trace() {
         .run(async move {
             let store = SqliteStore::open(&path).await.unwrap();
             let engine = engine(store);
-            let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+            let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
             let url = format!("http://{}", listener.local_addr().unwrap());
-            let server = a2a::Server::from(engine.clone());
+            let server = a2a_kit::Server::from(engine.clone());
             let serving =
                 tokio::spawn(async move { server.serve(listener, std::future::pending()).await });
             let client = Client::connect(&url).await.unwrap();

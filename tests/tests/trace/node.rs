@@ -2,8 +2,8 @@
 
 use std::{future::Future, time::Duration};
 
-use a2a_operations::Engine;
-use a2a_telemetry::{Otlp, Traces};
+use a2a_kit_operations::Engine;
+use a2a_kit_telemetry::{Otlp, Traces};
 use tokio::runtime::{Builder, Runtime};
 use tracing::{Dispatch, dispatcher};
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -16,7 +16,7 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn new(name: &str, collector: &str) -> Self {
-        a2a_telemetry::propagation::install();
+        a2a_kit_telemetry::propagation::install();
         let traces = Traces::new(Otlp::to(collector).with_service_name(name)).unwrap();
         let dispatch = Dispatch::new(tracing_subscriber::registry().with(traces.layer()));
         let mut builder = Builder::new_multi_thread();
@@ -41,9 +41,9 @@ impl Node {
     /// Serves an agent on this node and returns its URL.
     pub(crate) async fn serve(&self, engine: impl FnOnce() -> Engine + Send + 'static) -> String {
         self.run(async move {
-            let listener = a2a_http::bind("127.0.0.1:0").await.unwrap();
+            let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
             let url = format!("http://{}", listener.local_addr().unwrap());
-            let server = a2a::Server::from(engine());
+            let server = a2a_kit::Server::from(engine());
             tokio::spawn(async move {
                 server.serve(listener, std::future::pending()).await.unwrap();
             });

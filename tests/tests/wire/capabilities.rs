@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use a2a::{Revisions, Server};
 use a2a_core::{AgentCard, Message, Task, card, well_known::Struct};
-use a2a_operations::{
+use a2a_kit::{Revisions, Server};
+use a2a_kit_operations::{
     Agent, AgentError, AgentExecutor, Call, CancelContext, Engine, RequestContext, TaskUpdater,
     agent_fn_with,
 };
@@ -75,7 +75,7 @@ async fn every_interface_of_the_card_works() {
     let server = Server::from(engine(&Options::default(), &Control::default()))
         .with_revisions(Revisions::latest())
         .with_allowed_hosts([HOST]);
-    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = tokio::spawn(server.serve(listener, std::future::pending()));
     let mut connection = Connection::open(address).await;
@@ -86,9 +86,9 @@ async fn every_interface_of_the_card_works() {
     for interface in interfaces {
         let url = &interface.url;
         let agent: Arc<dyn Agent> = match interface.protocol_binding.as_str() {
-            card::JSONRPC => Arc::new(a2a_jsonrpc::Client::new(url).expect("a client")),
-            card::HTTP_JSON => Arc::new(a2a_rest::Client::new(url).expect("a client")),
-            _ => Arc::new(a2a_grpc::Client::connect(url).expect("a client")),
+            card::JSONRPC => Arc::new(a2a_kit_jsonrpc::Client::new(url).expect("a client")),
+            card::HTTP_JSON => Arc::new(a2a_kit_rest::Client::new(url).expect("a client")),
+            _ => Arc::new(a2a_kit_grpc::Client::connect(url).expect("a client")),
         };
         assert_eq!(call::message_of(&agent, call::send("message hi")).await.text(), "hi", "{url}");
         let page = agent.list_tasks(Call::new(Default::default())).await.expect("a page");
@@ -167,10 +167,10 @@ impl AgentExecutor for Librarian {
 #[tokio::test]
 async fn executor_sees_referenced_tasks_and_those_of_the_context() {
     let engine = Engine::new(AgentCard::new("Librarian", "Knows what was"), Librarian);
-    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let server = tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
-    let agent: Arc<dyn Agent> = Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client"));
+    let agent: Arc<dyn Agent> = Arc::new(a2a_kit_jsonrpc::Client::new(&url).expect("a client"));
     let first = call::task_of(&agent, call::send("a")).await;
     let second = call::task_of(&agent, call::send("b")).await;
     let mut message = Message::user("c").with_context_id(&second.context_id);
@@ -185,7 +185,7 @@ async fn executor_sees_referenced_tasks_and_those_of_the_context() {
 //
 #[tokio::test]
 async fn agents_on_one_host_have_separate_paths_and_cards() {
-    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let mut router = axum::Router::new();
     for name in ["left", "right"] {
@@ -200,7 +200,7 @@ async fn agents_on_one_host_have_separate_paths_and_cards() {
         let agent = server.into_router(address).expect("a router");
         router = router.nest(&format!("/{name}"), agent);
     }
-    let server = a2a_http::Server::new(router).serve(listener, std::future::pending());
+    let server = a2a_kit_http::Server::new(router).serve(listener, std::future::pending());
     let server = tokio::spawn(server);
     let mut connection = Connection::open(address).await;
     for name in ["left", "right"] {
@@ -212,8 +212,8 @@ async fn agents_on_one_host_have_separate_paths_and_cards() {
         for interface in card.supported_interfaces {
             let url = &interface.url;
             let agent: Arc<dyn Agent> = match interface.protocol_binding.as_str() {
-                card::JSONRPC => Arc::new(a2a_jsonrpc::Client::new(url).expect("a client")),
-                _ => Arc::new(a2a_rest::Client::new(url).expect("a client")),
+                card::JSONRPC => Arc::new(a2a_kit_jsonrpc::Client::new(url).expect("a client")),
+                _ => Arc::new(a2a_kit_rest::Client::new(url).expect("a client")),
             };
             let said = call::message_of(&agent, call::send("who are you?")).await.text();
             assert_eq!(said, format!("I am {name}"), "{url}");
@@ -245,13 +245,13 @@ impl AgentExecutor for Patient {
 async fn cancel_metadata_reaches_the_executor() {
     let (sender, mut told) = mpsc::unbounded_channel();
     let engine = Engine::new(AgentCard::new("Patient", "Works on"), Patient(sender));
-    let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let server = tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
     for agent in [
-        Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client")) as Arc<dyn Agent>,
-        Arc::new(a2a_rest::Client::new(&url).expect("a client")),
-        Arc::new(a2a_grpc::Client::connect(&url).expect("a client")),
+        Arc::new(a2a_kit_jsonrpc::Client::new(&url).expect("a client")) as Arc<dyn Agent>,
+        Arc::new(a2a_kit_rest::Client::new(&url).expect("a client")),
+        Arc::new(a2a_kit_grpc::Client::connect(&url).expect("a client")),
     ] {
         let task = call::task_of(&agent, call::at_once(call::send("work"))).await;
         let mut cancel = call::cancel(&task.id);

@@ -14,7 +14,7 @@ use a2a_core::{
         SendMessageRequest, SubscribeToTaskRequest, TaskPushNotificationConfig,
     },
 };
-use a2a_operations::{Agent, Call, CallContext, Caller, EventId};
+use a2a_kit_operations::{Agent, Call, CallContext, Caller, EventId};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -150,7 +150,7 @@ async fn compare(agent: Arc<dyn Agent>, mut requests: mpsc::UnboundedReceiver<St
 async fn client_sends_the_expected_bytes_over_json_rpc() {
     let (url, requests) = recorder("400 Bad Request").await;
     let url = format!("{url}/base");
-    let client = Arc::new(a2a_jsonrpc::Client::new(&url).expect("a client"));
+    let client = Arc::new(a2a_kit_jsonrpc::Client::new(&url).expect("a client"));
     compare(client, requests, include_str!("../../wire/client-jsonrpc.txt")).await;
 }
 
@@ -159,6 +159,6 @@ async fn client_sends_the_expected_bytes_over_json_rpc() {
 async fn client_sends_the_expected_bytes_over_http_json() {
     let (url, requests) = recorder("400 Bad Request").await;
     let url = format!("{url}/base");
-    let client = Arc::new(a2a_rest::Client::new(&url).expect("a client"));
+    let client = Arc::new(a2a_kit_rest::Client::new(&url).expect("a client"));
     compare(client, requests, include_str!("../../wire/client-rest.txt")).await;
 }

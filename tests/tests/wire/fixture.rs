@@ -14,8 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use a2a::{Revisions, Server};
-use a2a_http::{Drain, Limits, VersionPolicy};
+use a2a_kit::{Revisions, Server};
+use a2a_kit_http::{Drain, Limits, VersionPolicy};
 use a2a_tests::{
     Control, Options,
     agent::{ExtendedCard, engine},
@@ -214,7 +214,7 @@ impl Served {
             Some(origins) => server.with_allowed_origins([origins]),
             None => server,
         };
-        let listener = a2a_http::bind("127.0.0.1:0").await.expect("a port");
+        let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let server = tokio::spawn(async move {
             server.serve(listener, std::future::pending()).await.expect("a server");

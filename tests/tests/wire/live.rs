@@ -1,7 +1,7 @@
 //! Tests with several connections or timing: running streams, and binary bodies.
 
-use a2a::Revisions;
-use a2a_http::Drain;
+use a2a_kit::Revisions;
+use a2a_kit_http::Drain;
 use serde_json::Value;
 
 use crate::{

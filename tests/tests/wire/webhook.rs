@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use a2a_http::WebhookPolicy;
+use a2a_kit_http::WebhookPolicy;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

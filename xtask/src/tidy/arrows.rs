@@ -8,21 +8,21 @@ use crate::{Result, workspace};
 
 /// Each crate may depend on those of the rows above its own, and on none of its own row.
 const LAYERS: [&[&str]; 9] = [
-    &["a2a-core", "a2a-test-certificates", "a2a-test-servers", "a2a-tls"],
-    &["a2a-operations"],
-    &["a2a-http", "a2a-store", "a2a-store-testing", "a2a-telemetry"],
-    &["a2a-auth", "a2a-grpc", "a2a-jsonrpc", "a2a-rest"],
-    &["a2a-compat"],
-    &["a2a-client"],
-    &["a2a-gateway"],
-    &["a2a"],
-    &["a2a-bench", "a2a-cli", "a2a-fuzz", "a2a-micro", "a2a-tests", "xtask"],
+    &["a2a-core", "a2a-test-certificates", "a2a-test-servers", "a2a-kit-tls"],
+    &["a2a-kit-operations"],
+    &["a2a-kit-http", "a2a-kit-store", "a2a-kit-store-testing", "a2a-kit-telemetry"],
+    &["a2a-kit-auth", "a2a-kit-grpc", "a2a-kit-jsonrpc", "a2a-kit-rest"],
+    &["a2a-kit-compat"],
+    &["a2a-kit-client"],
+    &["a2a-kit-gateway"],
+    &["a2a-kit"],
+    &["a2a-bench", "a2a-kit-cli", "a2a-fuzz", "a2a-micro", "a2a-tests", "xtask"],
 ];
 
 /// What must not be among all that a crate depends on, directly or not.
 const WITHOUT: [(&str, &[&str]); 2] = [
     ("a2a-core", &["axum", "http", "hyper", "reqwest", "tokio", "tonic"]),
-    ("a2a-operations", &["axum", "http", "hyper", "reqwest", "tonic", "tower"]),
+    ("a2a-kit-operations", &["axum", "http", "hyper", "reqwest", "tonic", "tower"]),
 ];
 
 /// Every arrow that points the wrong way.
@@ -99,16 +99,16 @@ mod tests {
     #[test]
     fn an_arrow_may_point_down_only() {
         for (from, to, kind, is_fine) in [
-            ("a2a-rest", "a2a-core", "null", true),
-            ("a2a-rest", "serde", "null", true),
-            ("a2a-rest", "a2a-jsonrpc", "null", false),
-            ("a2a-core", "a2a-http", "\"build\"", false),
-            ("a2a-http", "a2a-rest", "\"dev\"", true),
+            ("a2a-kit-rest", "a2a-core", "null", true),
+            ("a2a-kit-rest", "serde", "null", true),
+            ("a2a-kit-rest", "a2a-kit-jsonrpc", "null", false),
+            ("a2a-core", "a2a-kit-http", "\"build\"", false),
+            ("a2a-kit-http", "a2a-kit-rest", "\"dev\"", true),
             ("a2a-unheard-of", "a2a-core", "null", false),
             // There is one model inside: older revisions are adapters at the edge.
-            ("a2a-operations", "a2a-compat", "null", false),
-            ("a2a-core", "a2a-compat", "null", false),
-            ("a2a-rest", "a2a-compat", "null", false),
+            ("a2a-kit-operations", "a2a-kit-compat", "null", false),
+            ("a2a-core", "a2a-kit-compat", "null", false),
+            ("a2a-kit-rest", "a2a-kit-compat", "null", false),
         ] {
             let faults = between(&metadata(from, to, kind)).unwrap();
             assert_eq!(faults.is_empty(), is_fine, "{from} -> {to}: {faults:?}");

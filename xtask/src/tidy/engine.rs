@@ -5,8 +5,8 @@ use std::fs;
 use crate::{Result, workspace};
 
 /// Where the engine is, and where the part of it that waits for nothing.
-const ENGINE: &str = "crates/a2a-operations/src/engine";
-const PURE: &str = "crates/a2a-operations/src/engine/task/";
+const ENGINE: &str = "crates/a2a-kit-operations/src/engine";
+const PURE: &str = "crates/a2a-kit-operations/src/engine/task/";
 
 /// What a transition of a task can't need: a runtime, a store, a clock, chance.
 const IMPURE: [&str; 9] = [

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use a2a_store::{
+use a2a_kit_store::{
     postgres::{PostgresConfig, PostgresStore},
     sqlite::SqliteStore,
 };
@@ -61,7 +61,7 @@ impl Databases {
     pub(crate) async fn schema(&self) -> String {
         let name = self.fresh();
         let tables =
-            include_str!("../../../../crates/a2a-store/src/postgres/migrations/V1__tasks.sql");
+            include_str!("../../../../crates/a2a-kit-store/src/postgres/migrations/V1__tasks.sql");
         let made = format!("CREATE SCHEMA {name}; SET search_path = {name}; {tables}");
         self.client().await.batch_execute(&made).await.expect("the schema is new");
         name

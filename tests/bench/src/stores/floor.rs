@@ -23,7 +23,7 @@ fn sqlite_loop(path: &Path, group: usize, rows: &Rows) -> rusqlite::Result<f64> 
     let db = Connection::open(path)?;
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
     db.execute_batch(include_str!(
-        "../../../../crates/a2a-store/src/sqlite/migrations/V1__tasks.sql"
+        "../../../../crates/a2a-kit-store/src/sqlite/migrations/V1__tasks.sql"
     ))?;
     let mut ids = Vec::new();
     for _ in 0..group {

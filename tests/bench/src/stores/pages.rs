@@ -6,11 +6,11 @@ use std::{
 };
 
 use a2a_core::TaskState;
-use a2a_operations::{
+use a2a_kit_operations::{
     Scope, Store,
     store::{PageKey, TaskQuery},
 };
-use a2a_store_testing::store::fixtures::{new_task, query, scope, task};
+use a2a_kit_store_testing::store::fixtures::{new_task, query, scope, task};
 use futures_util::{StreamExt as _, stream};
 use uuid::Uuid;
 

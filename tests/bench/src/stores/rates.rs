@@ -10,11 +10,11 @@ use a2a_core::{
     Message, TaskState,
     v1::{StreamResponse, Task, stream_response::Payload},
 };
-use a2a_operations::{
+use a2a_kit_operations::{
     MemoryStore, Store,
     store::{NewTask, Transition},
 };
-use a2a_store_testing::store::fixtures::{changed, new_task, scope, status, task, transition};
+use a2a_kit_store_testing::store::fixtures::{changed, new_task, scope, status, task, transition};
 use bytes::Bytes;
 use futures_util::future::join_all;
 use prost::Message as _;

@@ -9,7 +9,7 @@ use a2a_core::{
     Artifact, Message, Part, TaskState,
     v1::{AgentCard, SendMessageRequest, send_message_response::Payload},
 };
-use a2a_operations::{
+use a2a_kit_operations::{
     Agent, AgentError, AgentExecutor, Call, Engine, MemoryStore, RequestContext, Store, TaskUpdater,
 };
 use futures_util::future::join_all;

@@ -6,11 +6,11 @@ use a2a_core::{
     Artifact, Message, Part,
     v1::{AgentCard, SendMessageRequest, send_message_response::Payload},
 };
-use a2a_operations::{
+use a2a_kit_operations::{
     Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, Store, TaskUpdater,
 };
-use a2a_store::sqlite::SqliteStore;
-use a2a_store_testing::store::fixtures::{chunk, insert_held, scope, transition};
+use a2a_kit_store::sqlite::SqliteStore;
+use a2a_kit_store_testing::store::fixtures::{chunk, insert_held, scope, transition};
 use tokio_postgres::Client;
 
 use super::{databases::Databases, verdict::Verdict};

@@ -148,7 +148,7 @@ const EMPTY: [(&str, &str, Change); 3] = [
 /// Adds the members of 0.3, as our servers do.
 fn put_older_beside(card: &mut Value) {
     let Ok(read) = serde_json::from_value::<AgentCard>(card.clone()) else { return };
-    let mut hybrid = a2a_compat::card::write(&read);
+    let mut hybrid = a2a_kit_compat::card::write(&read);
     if let Some(signatures) = card.get("signatures") {
         hybrid["signatures"] = signatures.clone();
     }

@@ -11,7 +11,7 @@ mod case;
 
 use std::{env, fs, io::Write as _, path::Path};
 
-use a2a_auth::{
+use a2a_kit_auth::{
     card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
     jose::{Algorithm, SigningKey},
 };
@@ -41,9 +41,9 @@ fn main() -> Result {
 /// Keys of RFC 7515 and RFC 8037, in the form of OpenSSL.
 fn pem(algorithm: Algorithm) -> Result<&'static str> {
     Ok(match algorithm {
-        Algorithm::Es256 => include_str!("../../../../crates/a2a-auth/src/jose/rfc7515_a3.pem"),
-        Algorithm::EdDsa => include_str!("../../../../crates/a2a-auth/src/jose/rfc8037_a1.pem"),
-        Algorithm::Rs256 => include_str!("../../../../crates/a2a-auth/src/jose/rfc7515_a2.pem"),
+        Algorithm::Es256 => include_str!("../../../../crates/a2a-kit-auth/src/jose/rfc7515_a3.pem"),
+        Algorithm::EdDsa => include_str!("../../../../crates/a2a-kit-auth/src/jose/rfc8037_a1.pem"),
+        Algorithm::Rs256 => include_str!("../../../../crates/a2a-kit-auth/src/jose/rfc7515_a2.pem"),
         other => return Err(format!("no key for {other}").into()),
     })
 }

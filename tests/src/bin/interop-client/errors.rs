@@ -1,11 +1,11 @@
 //! Requests that an agent has to reject, and the resulting errors.
 
-use a2a_client::{Client, MessageRequest};
 use a2a_core::{
     ErrorKind, Message, Role, card, fresh_id,
     v1::{ListTasksRequest, SendMessageRequest},
 };
-use a2a_operations::{Agent as _, Call};
+use a2a_kit_client::{Client, MessageRequest};
+use a2a_kit_operations::{Agent as _, Call};
 use http::HeaderValue;
 use tonic::transport::Endpoint;
 use tower::ServiceExt as _;
@@ -100,7 +100,8 @@ pub(crate) async fn version(peer: &Peer) -> Result {
             request.headers_mut().insert("a2a-version", HeaderValue::from_static("9.9"));
             request
         });
-        let client = a2a_grpc::Client::with_channel(channel, a2a_grpc::ClientSettings::default());
+        let client =
+            a2a_kit_grpc::Client::with_channel(channel, a2a_kit_grpc::ClientSettings::default());
         client.list_tasks(Call::new(request)).await.map(|reply| reply.response)
     } else {
         let proxy = Proxy::to(interface, Trouble::Version).await?;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use a2a_client::{Client, Events, MessageRequest, Transport};
 use a2a_core::{AgentCard, Message, ProtocolVersion, Task, TaskState, card, v1::ListTasksRequest};
-use a2a_operations::Event;
+use a2a_kit_client::{Client, Events, MessageRequest, Transport};
+use a2a_kit_operations::Event;
 
 use crate::expect::Result;
 

@@ -1,7 +1,7 @@
 //! Webhooks: registration and deliveries.
 
-use a2a_client::MessageRequest;
 use a2a_core::v1::{AuthenticationInfo, TaskPushNotificationConfig};
+use a2a_kit_client::MessageRequest;
 use futures_util::TryStreamExt as _;
 
 use crate::{

@@ -1,10 +1,10 @@
 //! The card, and sends.
 
-use a2a_client::{Client, MessageRequest, SendOutcome, Transport};
 use a2a_core::{
     AgentCard, ErrorKind, ExtensionSet, Message, Part, ProtocolVersion, Role, TaskState, fresh_id,
     v1::{AgentInterface, ListTasksRequest},
 };
+use a2a_kit_client::{Client, MessageRequest, SendOutcome, Transport};
 use serde_json::json;
 
 use crate::{

@@ -1,11 +1,11 @@
 //! Streams of a send, and subscriptions.
 
-use a2a_client::{Client, Snapshot};
 use a2a_core::{
     ErrorKind, TaskState,
     v1::{TaskArtifactUpdateEvent, stream_response::Payload},
 };
-use a2a_operations::Event;
+use a2a_kit_client::{Client, Snapshot};
+use a2a_kit_operations::Event;
 
 use crate::{
     expect::{Result, expect, same},

@@ -1,7 +1,7 @@
 //! Get, list and cancel.
 
-use a2a_client::MessageRequest;
 use a2a_core::{TaskState, v1::ListTasksRequest};
+use a2a_kit_client::MessageRequest;
 use futures_util::TryStreamExt as _;
 
 use crate::{

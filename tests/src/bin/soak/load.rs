@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use a2a_compat::client::JsonRpcClient;
 use a2a_core::{
     Error, ErrorKind, ProtocolVersion, TaskState,
     v1::{
@@ -17,8 +16,9 @@ use a2a_core::{
         TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
-use a2a_http::client::{ClientSettings, HttpClient};
-use a2a_operations::{Agent, Call, EventStream};
+use a2a_kit_compat::client::JsonRpcClient;
+use a2a_kit_http::client::{ClientSettings, HttpClient};
+use a2a_kit_operations::{Agent, Call, EventStream};
 use a2a_tests::call::{at_once, cancel, configured, get, send, subscribe, to_task};
 use futures_util::StreamExt as _;
 use tokio::time::{sleep, timeout};
@@ -78,9 +78,9 @@ impl Load {
         let http = HttpClient::new(ClientSettings::default()).map_err(describe)?;
         let old = JsonRpcClient::new(url, ProtocolVersion::V0_3, http).map_err(describe)?;
         let bindings: Vec<(&'static str, Arc<dyn Agent>)> = vec![
-            ("JSON-RPC", Arc::new(a2a_jsonrpc::Client::new(url).map_err(describe)?)),
-            ("HTTP+JSON", Arc::new(a2a_rest::Client::new(url).map_err(describe)?)),
-            ("gRPC", Arc::new(a2a_grpc::Client::connect(url).map_err(|e| e.to_string())?)),
+            ("JSON-RPC", Arc::new(a2a_kit_jsonrpc::Client::new(url).map_err(describe)?)),
+            ("HTTP+JSON", Arc::new(a2a_kit_rest::Client::new(url).map_err(describe)?)),
+            ("gRPC", Arc::new(a2a_kit_grpc::Client::connect(url).map_err(|e| e.to_string())?)),
             ("0.3", Arc::new(old)),
         ];
         let (done, failures) = Default::default();

@@ -1,0 +1,169 @@
+//! Signing of agent cards (spec §8.4.2).
+
+use a2a_core::{AgentCard, v1::AgentCardSignature, well_known::Struct};
+use a2a_kit_operations::CardSigner;
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, Value};
+
+use super::{CanonicalForm, NotACard, document, header::Header, schema::InvalidCard};
+use crate::jose::{JwkSet, KeyError, SigningKey};
+
+/// Signs agent cards with a key.
+///
+/// The signature covers the members of 1.0 ([`CanonicalForm::Members`]), so it stays valid when the
+/// card is served with members of older revisions in addition.
+///
+/// To rotate a key, sign with both keys for as long as clients cache cards: signing preserves the
+/// signatures of other keys.
+#[derive(Clone, Debug)]
+pub struct JwsCardSigner {
+    key: SigningKey,
+    key_id: String,
+    url: Option<String>,
+    header: Option<Struct>,
+    form: CanonicalForm,
+    keeps_existing: bool,
+}
+
+/// Why a card could not be signed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignError {
+    /// The input is not a valid card.
+    #[error(transparent)]
+    NotACard(#[from] NotACard),
+    /// Signing failed.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+impl From<serde_json::Error> for SignError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::NotACard(error.into())
+    }
+}
+
+impl From<InvalidCard> for SignError {
+    fn from(InvalidCard(reason): InvalidCard) -> Self {
+        serde_json::Error::into(serde::de::Error::custom(reason))
+    }
+}
+
+impl JwsCardSigner {
+    /// Signs with a key, identified by its thumbprint. The algorithm is that of the key.
+    pub fn new(key: SigningKey) -> Self {
+        let key_id = key.public().id().to_owned();
+        Self {
+            key,
+            key_id,
+            url: None,
+            header: None,
+            form: CanonicalForm::Members,
+            keeps_existing: false,
+        }
+    }
+
+    /// Sets the key id (`kid`).
+    #[must_use]
+    pub fn with_key_id(mut self, id: impl Into<String>) -> Self {
+        self.key_id = id.into();
+        self
+    }
+
+    /// Sets the URL of the published keys (`jku`), for verifiers that trust its host.
+    #[must_use]
+    pub fn with_url(mut self, url: impl Into<String>) -> Self {
+        self.url = Some(url.into());
+        self
+    }
+
+    /// Sets the unprotected header, which the signature does not cover.
+    #[must_use]
+    pub fn with_header(mut self, header: Struct) -> Self {
+        self.header = Some(header);
+        self
+    }
+
+    /// Sets the canonical form. Default: [`CanonicalForm::Members`].
+    #[must_use]
+    pub fn with_form(mut self, form: CanonicalForm) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// Keeps existing signatures by the same key, for example those over another form.
+    #[must_use]
+    pub fn with_existing_signatures(mut self) -> Self {
+        self.keeps_existing = true;
+        self
+    }
+
+    /// The key id (`kid`).
+    pub fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// The keys to publish for verifiers.
+    pub fn jwks(&self) -> JwkSet {
+        JwkSet::from_iter([self.key.public().clone().with_id(&self.key_id)])
+    }
+
+    /// Adds a signature to a card. Replaces an existing one by the same key, and preserves those by
+    /// other keys.
+    ///
+    /// The card must not be modified afterwards. A [`Server`](https://docs.rs/a2a), which adds its
+    /// interfaces to the card, signs it itself with a [`CardSigner`] such as this.
+    ///
+    /// # Errors
+    ///
+    /// [`SignError::Key`].
+    pub fn sign(&self, mut card: AgentCard) -> Result<AgentCard, SignError> {
+        let json = serde_json::to_vec(&card)?;
+        let signature = self.signature(&document::read(&json)?)?;
+        card.signatures.retain(|one| self.keeps(&one.protected));
+        card.signatures.push(signature);
+        Ok(card)
+    }
+
+    /// Like [`sign`](Self::sign) for a card as JSON, preserving unknown members.
+    ///
+    /// # Errors
+    ///
+    /// [`SignError`].
+    pub fn sign_json(&self, json: &[u8]) -> Result<Value, SignError> {
+        let mut card = document::read(json)?;
+        let signature = serde_json::to_value(self.signature(&card)?)?;
+        let mut signatures = match card.remove("signatures") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(signatures)) => signatures,
+            Some(_) => return Err(InvalidCard("signatures has the wrong type".to_owned()).into()),
+        };
+        signatures.retain(|one| {
+            one.get("protected").and_then(Value::as_str).is_none_or(|header| self.keeps(header))
+        });
+        signatures.push(signature);
+        card.insert("signatures".to_owned(), Value::Array(signatures));
+        Ok(Value::Object(card))
+    }
+
+    fn keeps(&self, protected: &str) -> bool {
+        let is_own = Header::read(protected, None).is_ok_and(|one| one.key_id == self.key_id);
+        self.keeps_existing || !is_own
+    }
+
+    fn signature(&self, card: &Map<String, Value>) -> Result<AgentCardSignature, SignError> {
+        let canonical = self.form.write(card)?;
+        let protected = Header::write(self.key.algorithm(), &self.key_id, self.url.as_deref())?;
+        let mut input = protected.clone();
+        input.push('.');
+        URL_SAFE_NO_PAD.encode_string(canonical, &mut input);
+        let signature = URL_SAFE_NO_PAD.encode(self.key.sign(input.as_bytes())?);
+        Ok(AgentCardSignature { protected, signature, header: self.header.clone() })
+    }
+}
+
+impl CardSigner for JwsCardSigner {
+    fn sign(&self, card: AgentCard) -> a2a_core::Result<AgentCard> {
+        Ok(Self::sign(self, card)?)
+    }
+}

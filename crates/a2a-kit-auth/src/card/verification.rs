@@ -1,0 +1,154 @@
+//! The result of verifying the signatures of a card.
+
+use std::fmt;
+
+use a2a_core::Error;
+use a2a_kit_operations::CardSignature;
+use bytes::Bytes;
+
+use super::{CanonicalForm, MalformedHeader, NotACard};
+use crate::jose::{Algorithm, MissingKey, UnsupportedAlgorithm};
+
+/// The result of verifying the signatures of a card.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Verification {
+    /// One of them is valid.
+    Verified(Verified),
+    /// None of them is valid: the reason for each that was checked.
+    Unverifiable(Vec<Rejected>),
+    /// The card has no signatures.
+    Absent,
+}
+
+/// A valid signature.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    pub(super) key_id: String,
+    pub(super) algorithm: Algorithm,
+    pub(super) form: CanonicalForm,
+    pub(super) covered: Bytes,
+}
+
+impl Verified {
+    /// The id of the key.
+    pub fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
+    /// The algorithm of the signature.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The canonical form that the signature covers.
+    pub fn form(&self) -> CanonicalForm {
+        self.form
+    }
+
+    /// The part of the card that the signature covers, as JSON. Use this rather than the received
+    /// card, to which anyone could have added other members.
+    pub fn covered(&self) -> &Bytes {
+        &self.covered
+    }
+}
+
+/// An invalid signature.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// The key id in its header, if any.
+    pub key_id: Option<String>,
+    /// The reason.
+    pub reason: Reason,
+}
+
+/// Why a signature was rejected.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The document is not a valid card.
+    #[error(transparent)]
+    NotACard(#[from] NotACard),
+    /// The signature is malformed.
+    #[error(transparent)]
+    Malformed(#[from] MalformedHeader),
+    /// The algorithm is unknown or insecure.
+    #[error(transparent)]
+    Algorithm(#[from] UnsupportedAlgorithm),
+    /// The key is for another algorithm.
+    #[error("key is for algorithm {0}")]
+    OtherAlgorithm(Algorithm),
+    /// The key is not trusted.
+    #[error("unknown key")]
+    UnknownKey,
+    /// The signature names a key URL that is not trusted.
+    #[error("untrusted key URL {0:?}")]
+    UntrustedAddress(String),
+    /// The keys are unavailable.
+    #[error("{0}")]
+    Keys(#[source] MissingKey),
+    /// The key has expired.
+    #[error("key has expired")]
+    Expired,
+    /// The key is not valid yet.
+    #[error("key is not valid yet")]
+    NotYetValid,
+    /// The key is revoked.
+    #[error("key is revoked")]
+    Revoked,
+    /// The signature does not match this card and key.
+    #[error("invalid signature")]
+    Signature,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(key_id) = &self.key_id {
+            write!(f, "{key_id:?}: ")?;
+        }
+        write!(f, "{}", self.reason)
+    }
+}
+
+impl fmt::Display for Verification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Verified(verified) => write!(f, "verified ({})", verified.key_id),
+            Self::Unverifiable(rejected) => write!(f, "unverifiable ({})", Listed(rejected)),
+            Self::Absent => f.write_str("absent"),
+        }
+    }
+}
+
+struct Listed<'a>(&'a [Rejected]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, rejected) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{rejected}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Verification> for CardSignature {
+    fn from(verification: Verification) -> Self {
+        match verification {
+            Verification::Verified(verified) => {
+                Self::Verified { key_id: verified.key_id, covered: verified.covered }
+            }
+            Verification::Unverifiable(rejected) => {
+                Self::Unverifiable { reason: Listed(&rejected).to_string() }
+            }
+            Verification::Absent => Self::Absent,
+        }
+    }
+}
+
+impl From<super::SignError> for Error {
+    fn from(error: super::SignError) -> Self {
+        Self::internal(error)
+    }
+}

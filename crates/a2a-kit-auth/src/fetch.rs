@@ -1,0 +1,60 @@
+//! HTTP clients for published documents and authorization servers.
+
+use std::{sync::Arc, time::Duration};
+
+use a2a_kit_http::{
+    client::{ClientSettings, HttpClient},
+    tls::ClientTls,
+};
+use bytes::Bytes;
+use http::{Request, Response};
+use url::Url;
+
+/// Maximum length of a response body, in bytes.
+const MAX_LENGTH: usize = 1 << 20;
+
+/// The TLS configuration is invalid.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to set up TLS")]
+pub struct SetupError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+/// A client that uses the proxies of the environment, and follows no redirects.
+pub(crate) fn client(tls: ClientTls) -> Result<HttpClient, SetupError> {
+    new(settings().with_tls(tls).with_proxy_from_environment(true))
+}
+
+/// A client without proxies, which must not see plaintext requests to the loopback interface.
+pub(crate) fn direct_client(tls: ClientTls) -> Result<HttpClient, SetupError> {
+    new(settings().with_tls(tls))
+}
+
+fn settings() -> ClientSettings {
+    ClientSettings::default()
+        .with_request_timeout(Duration::from_secs(10))
+        .with_max_response_bytes(MAX_LENGTH)
+        .with_max_redirects(0)
+}
+
+fn new(settings: ClientSettings) -> Result<HttpClient, SetupError> {
+    HttpClient::new(settings).map_err(|error| SetupError(error.into()))
+}
+
+/// Fetches a document.
+pub(crate) async fn document(
+    client: HttpClient,
+    url: Arc<str>,
+) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
+    let url = Url::parse(&url)?;
+    let response = client.send(Request::get(url.as_str()).body(Bytes::new())?).await?;
+    successful(response)
+}
+
+/// Returns the body of a successful response.
+pub(crate) fn successful(
+    response: Response<Bytes>,
+) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
+    match response.status() {
+        status if status.is_success() => Ok(response.into_body()),
+        status => Err(format!("status {status}").into()),
+    }
+}

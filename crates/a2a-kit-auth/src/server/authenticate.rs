@@ -1,0 +1,336 @@
+//! The HTTP layer that authenticates requests.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use a2a_kit_http::{client_address, error_response as answer, service_parameters};
+use a2a_kit_operations::Caller;
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderValue, Method, header::CACHE_CONTROL, request::Parts};
+use http_body_util::BodyExt as _;
+use tokio::time::timeout;
+
+use super::{
+    Rejection, RequestCredential, audit,
+    auth_failure::AuthFailure,
+    enforced_card::EnforcedCard,
+    request_credentials::CredentialLocation,
+    requirement::{Decision, Revalidation, Verified},
+};
+
+/// Maximum body size that is read of a request that failed to authenticate, in bytes: enough to
+/// encode the error as the request demands.
+const MAX_REJECTED_BYTES: usize = 64 << 10;
+const REJECTED_READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The gRPC methods that need no credentials: health and reflection disclose nothing that the
+/// public card does not. The whole path is compared, because HTTP+JSON paths begin with a tenant,
+/// which may have the name of a service.
+const PUBLIC_METHODS: [&str; 5] = [
+    "/grpc.health.v1.Health/Check",
+    "/grpc.health.v1.Health/List",
+    "/grpc.health.v1.Health/Watch",
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
+/// The result of authenticating a request, for the wrapper around the agent.
+#[derive(Debug)]
+pub(super) struct Authentication {
+    pub(super) verified: Vec<Verified>,
+    /// The caller according to the requirements of the agent.
+    pub(super) caller: Caller,
+    pub(super) failure: Option<AuthFailure>,
+    pub(super) address: Option<IpAddr>,
+    /// Whether the wrapper has already rejected the call.
+    pub(super) is_rejected: AtomicBool,
+}
+
+impl Authentication {
+    /// For calls that have not passed through the layer.
+    pub(super) fn none() -> Self {
+        Self {
+            verified: Vec::new(),
+            caller: Caller::ANONYMOUS,
+            failure: None,
+            address: None,
+            is_rejected: false.into(),
+        }
+    }
+
+    pub(super) fn audit_context(&self) -> audit::AuditContext<'_> {
+        audit::AuditContext { address: self.address, ..audit::AuditContext::default() }
+    }
+}
+
+/// Authenticates a request. Of a request that fails, only a short body is read.
+pub(super) async fn authenticate(
+    State(card): State<Arc<EnforcedCard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if PUBLIC_METHODS.contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let (mut parts, body) = request.into_parts();
+    let authentication = Arc::new(card.authenticate(&parts).await);
+    for scheme in &card.schemes {
+        scheme.location.strip(&mut parts);
+    }
+    let mut caller = authentication.caller.clone();
+    if card.passes_credentials_on
+        && let Some(credential) = service_parameters::credential(&parts.headers)
+    {
+        caller = caller.with_credential(credential);
+    }
+    parts.extensions.insert(caller.with_evidence(Arc::clone(&authentication)));
+    let Some(failure) = &authentication.failure else {
+        return next.run(Request::from_parts(parts, body)).await;
+    };
+    let error = || failure.error(&card.agent.challenges);
+    let Some(body) = read_short(body).await else {
+        audit::failed(authentication.audit_context(), failure.reason());
+        return answer::write(&parts, &error());
+    };
+    let request = parts.clone();
+    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    if authentication.is_rejected.load(Ordering::Relaxed) && !card.exposes_card(&response) {
+        return response;
+    }
+    // Another error came first. Only authenticated callers get to see it.
+    audit::failed(authentication.audit_context(), failure.reason());
+    answer::write(&request, &error())
+}
+
+/// Authorizes a request for a private card.
+pub(super) async fn authorize_card(
+    State(card): State<Arc<EnforcedCard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    // CORS preflight requests carry no credentials.
+    if request.method() == Method::OPTIONS {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let authentication = card.authenticate(&parts).await;
+    let is_anonymous = authentication.verified.is_empty();
+    let failure =
+        authentication.failure.clone().or_else(|| is_anonymous.then_some(AuthFailure::Missing));
+    if let Some(failure) = failure {
+        audit::failed(authentication.audit_context(), failure.reason());
+        let challenges =
+            if authentication.failure.is_some() { &card.agent.challenges } else { &card.any };
+        return answer::write(&parts, &failure.error(challenges));
+    }
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
+}
+
+/// Reads a body; `None` if it is too long, too slow or incomplete.
+async fn read_short(mut body: Body) -> Option<Bytes> {
+    let read = async {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.ok()?.into_data() else { continue };
+            if whole.len() + data.len() > MAX_REJECTED_BYTES {
+                return None;
+            }
+            whole.extend_from_slice(&data);
+        }
+        Some(whole.freeze())
+    };
+    timeout(REJECTED_READ_TIMEOUT, read).await.ok().flatten()
+}
+
+impl EnforcedCard {
+    /// Returns whether the response to a rejected request is the card nevertheless: the gRPC method
+    /// of 0.3 falls back to the public card.
+    fn exposes_card(&self, response: &Response) -> bool {
+        self.has_private_card
+            && answer::is_grpc(response.headers())
+            && !response.headers().contains_key("grpc-status")
+    }
+
+    pub(super) async fn authenticate(&self, request: &Parts) -> Authentication {
+        let address = client_address(request, &self.proxies);
+        let (verified, decision) = match self.verify(request, address).await {
+            Ok(verified) => {
+                let decision = match self.agent.requirements.evaluate(&verified) {
+                    Decision::Granted(caller) => Ok(caller),
+                    Decision::InsufficientScope(scopes) => {
+                        Err(AuthFailure::InsufficientScope(scopes))
+                    }
+                    Decision::Unauthenticated => Err(AuthFailure::Missing),
+                };
+                (verified, decision)
+            }
+            Err(failure) => (Vec::new(), Err(failure)),
+        };
+        let (caller, failure) = match decision {
+            Ok(caller) => (caller, None),
+            Err(failure) => (Caller::ANONYMOUS, Some(failure)),
+        };
+        Authentication { verified, caller, failure, address, is_rejected: AtomicBool::new(false) }
+    }
+
+    /// Verifies all credentials of a request. One invalid credential fails the request, even if
+    /// others are valid: otherwise the holder of one could guess others for free.
+    async fn verify(
+        &self,
+        request: &Parts,
+        address: Option<IpAddr>,
+    ) -> Result<Vec<Verified>, AuthFailure> {
+        let credentials =
+            self.credentials(request).inspect_err(|_| self.auth_history.record_failure(address))?;
+        if credentials.is_empty() {
+            return Ok(Vec::new());
+        }
+        let all = || credentials.iter().map(|(_, credential)| credential);
+        let backoff = self.auth_history.backoff(address, all());
+        if let Some(backoff) = backoff
+            && credentials.iter().any(|(location, _)| !self.has_unguessable(location))
+        {
+            return Err(AuthFailure::Throttled(backoff));
+        }
+        let mut verified = Vec::new();
+        let mut failure = None;
+        for (location, credential) in &credentials {
+            match self.verify_at(location, credential, backoff.is_some(), &mut verified).await {
+                Ok(()) => {}
+                Err(AuthFailure::Invalid) => {
+                    let rejected = match backoff {
+                        Some(backoff) => AuthFailure::Throttled(backoff),
+                        None => {
+                            self.auth_history.record_failure(address);
+                            AuthFailure::Invalid
+                        }
+                    };
+                    failure.get_or_insert(rejected);
+                }
+                Err(rejected) => {
+                    failure.get_or_insert(rejected);
+                }
+            }
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        // Only guessable credentials are throttled.
+        if credentials.iter().any(|(location, _)| self.has_guessable(location)) {
+            self.auth_history.record_verified(all());
+        }
+        verified.sort_by_key(|one: &Verified| {
+            self.schemes.iter().position(|scheme| scheme.name == one.scheme)
+        });
+        Ok(verified)
+    }
+
+    fn has_guessable(&self, location: &CredentialLocation) -> bool {
+        let mut here = self.schemes.iter().filter(|scheme| scheme.location == *location);
+        here.any(|scheme| scheme.verifier.is_guessable())
+    }
+
+    fn has_unguessable(&self, location: &CredentialLocation) -> bool {
+        let mut here = self.schemes.iter().filter(|scheme| scheme.location == *location);
+        here.any(|scheme| !scheme.verifier.is_guessable())
+    }
+
+    /// Verifies a credential with each scheme of its location, of which one has to accept it. While
+    /// the address is throttled, guessable schemes are skipped: their result would answer a guess.
+    async fn verify_at(
+        &self,
+        location: &CredentialLocation,
+        credential: &RequestCredential,
+        is_throttled: bool,
+        verified: &mut Vec<Verified>,
+    ) -> Result<(), AuthFailure> {
+        let before = verified.len();
+        let mut failure = None;
+        let here = self.schemes.iter().filter(|scheme| scheme.location == *location);
+        for scheme in here.filter(|scheme| !is_throttled || !scheme.verifier.is_guessable()) {
+            let rejected = match scheme.verifier.verify(credential).await {
+                Ok(caller) if caller.subject().is_some_and(|subject| !subject.is_empty()) => {
+                    let revalidation =
+                        scheme.verifier.revalidation_interval().map(|interval| Revalidation {
+                            verifier: Arc::clone(&scheme.verifier),
+                            credential: credential.clone(),
+                            interval,
+                        });
+                    verified.push(Verified {
+                        scheme: Arc::clone(&scheme.name),
+                        caller,
+                        revalidation,
+                    });
+                    continue;
+                }
+                Ok(_) => AuthFailure::Invalid,
+                // A client certificate may have another purpose.
+                Err(Rejection::Unknown) if *location == CredentialLocation::Certificate => continue,
+                Err(rejection) => {
+                    tracing::debug!(scheme = %scheme.name, %rejection, "credentials rejected");
+                    failure_of(&rejection)
+                }
+            };
+            // A credential that could not be verified may be valid: don't report it as invalid.
+            failure = match failure {
+                None | Some(AuthFailure::Invalid) => Some(rejected),
+                known => known,
+            };
+        }
+        match failure {
+            Some(failure) if verified.len() == before => Err(failure),
+            _ => Ok(()),
+        }
+    }
+
+    /// Extracts the credentials from the locations of all schemes.
+    fn credentials(
+        &self,
+        request: &Parts,
+    ) -> Result<Vec<(&CredentialLocation, RequestCredential)>, AuthFailure> {
+        let mut found: Vec<(&CredentialLocation, RequestCredential)> = Vec::new();
+        for scheme in &self.schemes {
+            let location = &scheme.location;
+            if found.iter().any(|(known, _)| *known == location) {
+                continue;
+            }
+            match location.read(request) {
+                Ok(None) => {}
+                Ok(Some(credential)) => found.push((location, credential)),
+                Err(malformed) => {
+                    let (scheme, reason) = (&scheme.name, malformed.0);
+                    tracing::debug!(%scheme, reason, "malformed credentials");
+                    return Err(AuthFailure::Invalid);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn failure_of(rejection: &Rejection) -> AuthFailure {
+    match rejection {
+        Rejection::Invalid(_) | Rejection::Unknown => AuthFailure::Invalid,
+        Rejection::Expired => AuthFailure::Expired,
+        Rejection::Unavailable(error) => {
+            tracing::warn!(error, "credential verification failed");
+            AuthFailure::Unavailable
+        }
+        Rejection::Overloaded => AuthFailure::Overloaded,
+    }
+}

@@ -1,0 +1,248 @@
+//! User names and passwords (RFC 7617).
+
+use std::{collections::HashMap, fmt, sync::Arc, thread, time::Duration};
+
+use a2a_core::v1::security_scheme::Scheme;
+use a2a_kit_operations::Caller;
+use argon2::{Argon2, PasswordHash, PasswordVerifier as _};
+use async_trait::async_trait;
+use tokio::{sync::Semaphore, task};
+
+use super::{
+    Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache,
+};
+
+/// Maximum length of a password, in bytes.
+const MAX_PASSWORD_BYTES: usize = 1 << 10;
+/// Maximum number of verifications waiting for a thread; further ones are rejected.
+const MAX_WAITING: usize = 64;
+/// Capacity and lifetime of the cache of verified passwords.
+const CACHE: (usize, Duration) = (4_096, Duration::from_secs(300));
+
+/// Users with Argon2 password hashes.
+///
+/// Hashing is slow on purpose. It runs on blocking threads, on at most half of the processors, and
+/// is skipped for a password that was verified within the last 5 minutes.
+#[derive(Clone)]
+pub struct BasicUsers {
+    users: Arc<HashMap<String, User>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Clone)]
+struct User {
+    hash: Arc<str>,
+    caller: Caller,
+}
+
+struct Shared {
+    /// Verifications that wait or hash.
+    queue: Arc<Semaphore>,
+    /// Verifications that hash.
+    threads: Arc<Semaphore>,
+    verified: ExpiringCache<[u8; 32], ()>,
+    hasher: CredentialHasher,
+}
+
+/// Invalid password hash.
+#[derive(Debug, thiserror::Error)]
+#[error("password hash of user {user:?} is not an Argon2 hash in PHC format: {source}")]
+pub struct InvalidHash {
+    user: String,
+    source: argon2::password_hash::Error,
+}
+
+impl Default for BasicUsers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BasicUsers {
+    /// Creates an empty set of users.
+    pub fn new() -> Self {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let threads = processors.div_ceil(2);
+        let shared = Shared {
+            queue: Arc::new(Semaphore::new(threads + MAX_WAITING)),
+            threads: Arc::new(Semaphore::new(threads)),
+            verified: ExpiringCache::new(CACHE.0),
+            hasher: CredentialHasher::new(),
+        };
+        Self { users: Arc::default(), shared: Arc::new(shared) }
+    }
+
+    /// Adds or replaces a user with an Argon2 hash, such as
+    /// `$argon2id$v=19$m=19456,t=2,p=1$...`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidHash`].
+    pub fn with_user(
+        mut self,
+        user: impl Into<String>,
+        hash: &str,
+        caller: Caller,
+    ) -> Result<Self, InvalidHash> {
+        let user = user.into();
+        if let Err(source) = validate(hash) {
+            return Err(InvalidHash { user, source });
+        }
+        let users = Arc::make_mut(&mut self.users);
+        users.insert(user, User { hash: hash.into(), caller });
+        Ok(self)
+    }
+
+    /// Returns whether a password matches a hash.
+    async fn matches(&self, hash: Arc<str>, password: String) -> Result<bool, Rejection> {
+        let queue = Arc::clone(&self.shared.queue);
+        let queued = queue.try_acquire_owned().map_err(|_full| Rejection::Overloaded)?;
+        let threads = Arc::clone(&self.shared.threads);
+        let thread = threads.acquire_owned().await.map_err(|_never| Rejection::Overloaded)?;
+        // The permits move to the thread: a disconnect must not admit another verification.
+        let hashed = task::spawn_blocking(move || {
+            let matches = verify_password_hash(&hash, &password);
+            drop((queued, thread));
+            matches
+        });
+        hashed.await.map_err(|error| Rejection::Unavailable(error.into()))
+    }
+}
+
+#[async_trait]
+impl Verifier for BasicUsers {
+    fn supports(&self, scheme: &Scheme) -> bool {
+        match scheme {
+            Scheme::HttpAuthSecurityScheme(http) => http.scheme.eq_ignore_ascii_case("basic"),
+            _ => false,
+        }
+    }
+
+    fn is_guessable(&self) -> bool {
+        true
+    }
+
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        let RequestCredential::Basic { user, password } = credential else {
+            return Err(Rejection::Invalid("not Basic credentials"));
+        };
+        if password.len() > MAX_PASSWORD_BYTES {
+            return Err(Rejection::Invalid("password too long"));
+        }
+        let known = self.users.get(user);
+        // An unknown user takes as much time as a known one.
+        let Some(hashed) = known.or_else(|| self.users.values().next()) else {
+            return Err(Rejection::Invalid("no users configured"));
+        };
+        let digest = self.shared.hasher.digest([credential]);
+        let verified = &self.shared.verified;
+        if let (Some(user), Some(digest)) = (known, &digest)
+            && verified.get(digest).is_some()
+        {
+            return Ok(user.caller.clone());
+        }
+        let matches = self.matches(Arc::clone(&hashed.hash), password.clone()).await?;
+        match known {
+            Some(user) if matches => {
+                if let Some(digest) = digest {
+                    verified.insert(digest, (), CACHE.1);
+                }
+                Ok(user.caller.clone())
+            }
+            _ => Err(Rejection::Invalid("wrong user name or password")),
+        }
+    }
+}
+
+fn validate(hash: &str) -> Result<(), argon2::password_hash::Error> {
+    let hash = PasswordHash::new(hash)?;
+    argon2::Algorithm::try_from(hash.algorithm)?;
+    argon2::Params::try_from(&hash)?;
+    if hash.salt.is_none() || hash.hash.is_none() {
+        return Err(argon2::password_hash::Error::PhcStringField);
+    }
+    Ok(())
+}
+
+fn verify_password_hash(hash: &str, password: &str) -> bool {
+    let hash = PasswordHash::new(hash);
+    hash.is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+}
+
+impl fmt::Debug for BasicUsers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BasicUsers({})", self.users.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use argon2::{Params, PasswordHasher as _, Version, password_hash::SaltString};
+
+    use super::*;
+
+    fn hash(password: &str) -> String {
+        let params = Params::new(8, 1, 1, None).unwrap();
+        let argon = Argon2::new(argon2::Algorithm::Argon2id, Version::V0x13, params);
+        let salt = SaltString::from_b64("c29tZXNhbHQ").unwrap();
+        argon.hash_password(password.as_bytes(), &salt).unwrap().to_string()
+    }
+
+    fn users() -> BasicUsers {
+        BasicUsers::new().with_user("ann", &hash("right"), Caller::authenticated("ann")).unwrap()
+    }
+
+    fn basic(user: &str, password: &str) -> RequestCredential {
+        RequestCredential::Basic { user: user.into(), password: password.into() }
+    }
+
+    #[tokio::test]
+    async fn password_is_valid_only_for_its_user() {
+        let users = users().with_user("bob", &hash("other"), Caller::authenticated("b")).unwrap();
+        for _ in 0..2 {
+            let bob = users.verify(&basic("bob", "other")).await.unwrap();
+            assert_eq!(bob.subject(), Some("b"));
+            for (user, password) in [("ann", "other"), ("bob", "right"), ("cy", "right"), ("", "")]
+            {
+                let rejected = users.verify(&basic(user, password)).await;
+                assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{user}");
+            }
+        }
+        let long = basic("bob", &"x".repeat(MAX_PASSWORD_BYTES + 1));
+        assert!(matches!(users.verify(&long).await, Err(Rejection::Invalid(_))));
+    }
+
+    #[tokio::test]
+    async fn verification_is_rejected_when_the_queue_is_full() {
+        let users = users();
+        let all = users
+            .shared
+            .queue
+            .clone()
+            .acquire_many_owned(u32::try_from(users.shared.queue.available_permits()).unwrap());
+        let all = all.await.unwrap();
+        let rejected = users.verify(&basic("ann", "right")).await;
+        assert!(matches!(rejected, Err(Rejection::Overloaded)));
+        drop(all);
+        users.verify(&basic("ann", "right")).await.unwrap();
+        let all = users
+            .shared
+            .queue
+            .clone()
+            .acquire_many_owned(u32::try_from(users.shared.queue.available_permits()).unwrap());
+        let _all = all.await.unwrap();
+        users.verify(&basic("ann", "right")).await.expect("cached");
+    }
+
+    #[test]
+    fn password_hash_must_be_argon2() {
+        let bcrypt = "$2b$12$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW";
+        let pbkdf2 = "$pbkdf2-sha256$i=1000,l=32$c29tZXNhbHQ$4vBP8pDqE5TmcBTzgUJSCg";
+        let bare = "$argon2id$v=19$m=8,t=1,p=1";
+        for hash in ["", "right", bcrypt, pbkdf2, bare] {
+            let error = BasicUsers::new().with_user("ann", hash, Caller::ANONYMOUS).unwrap_err();
+            assert!(error.to_string().contains("ann"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A guard bound to a card.
+
+use std::{collections::BTreeMap, fmt, result::Result as StdResult, sync::Arc};
+
+use a2a_core::{AgentCard, Result};
+use a2a_kit_operations::{Agent, Caller};
+use axum::{Router, middleware};
+use http::request::Parts;
+
+use super::{
+    Guard, GuardError, audit,
+    auth_failure::AuthFailure,
+    authenticate,
+    authorize::AuthorizingAgent,
+    challenge::Challenges,
+    enforced_card::{EnforcedCard, Rule},
+    requirement::Requirements,
+    scheme::{self, EnforcedScheme},
+};
+
+/// Enforces the security requirements of a card, by an HTTP layer and a wrapper around the agent.
+/// Both are needed.
+///
+/// ```
+/// use a2a_kit_auth::server::Guard;
+/// use a2a_core::AgentCard;
+/// use a2a_kit_operations::{Engine, agent_fn};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let card = AgentCard::new("Echo", "Repeats its input");
+/// let enforcement = Guard::new().enforce(&card)?;
+/// let engine = Engine::new(card, agent_fn(async |text: String| text));
+/// // Any router that puts the agent on a wire.
+/// let wire = |agent| axum::Router::<()>::new().layer(axum::Extension(agent));
+/// let router = enforcement.layer(wire(enforcement.agent(engine)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Enforcement(Arc<EnforcedCard>);
+
+impl Guard {
+    /// Checks the guard against a card, and returns its enforcement.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError`], which names the scheme that can't be enforced.
+    pub fn enforce(&self, card: &AgentCard) -> StdResult<Enforcement, GuardError> {
+        Enforcement::new(self, card)
+    }
+}
+
+impl Enforcement {
+    fn new(guard: &Guard, card: &AgentCard) -> StdResult<Self, GuardError> {
+        let schemes = schemes(guard, card)?;
+        let realm = guard.realm.as_deref().unwrap_or("a2a");
+        let rule = |requirements: Requirements| {
+            let unknown = requirements
+                .schemes()
+                .find(|(name, _)| !schemes.iter().any(|scheme| scheme.name == **name));
+            if let Some((name, _)) = unknown {
+                return Err(GuardError::UnknownScheme(name.to_string()));
+            }
+            let challenges = Challenges::of(&requirements, &schemes, realm);
+            Ok(Rule { requirements, challenges })
+        };
+        let agent = rule(Requirements::of(&card.security_requirements))?;
+        let any = rule(Requirements::default())?.challenges;
+        let mut skills = BTreeMap::new();
+        for skill in card.skills.iter().filter(|skill| !skill.security_requirements.is_empty()) {
+            if guard.skill.is_none() {
+                return Err(GuardError::UnknownSkill(skill.id.clone()));
+            }
+            let requirements = Requirements::of(&skill.security_requirements);
+            skills.insert(skill.id.clone(), rule(requirements)?);
+        }
+        let announces_extended = card
+            .capabilities
+            .as_ref()
+            .is_some_and(|capabilities| capabilities.extended_agent_card());
+        if announces_extended && schemes.is_empty() && !guard.has_open_extended_card {
+            return Err(GuardError::OpenExtendedCard);
+        }
+        Ok(Self(Arc::new(EnforcedCard {
+            schemes,
+            agent,
+            skills,
+            any,
+            skill: guard.skill.clone(),
+            policy: guard.policy.clone(),
+            tenants: guard.tenants.clone(),
+            proxies: guard.proxies.clone(),
+            passes_credentials_on: guard.passes_credentials_on,
+            has_private_card: guard.has_private_card,
+            auth_history: guard.auth_history(),
+        })))
+    }
+
+    /// Adds the authentication layer to the existing routes.
+    pub fn layer(&self, router: Router) -> Router {
+        router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authenticate))
+    }
+
+    /// Protects the routes of the public card, if the guard makes it private.
+    pub fn card_layer(&self, router: Router) -> Router {
+        if !self.0.has_private_card {
+            return router;
+        }
+        router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authorize_card))
+    }
+
+    /// Verifies the credentials of a request with the throttling and the audit log of the guard,
+    /// but without its requirements: for programs that decide themselves which calls need them.
+    /// `None` if the request has no credentials.
+    ///
+    /// # Errors
+    ///
+    /// [`Unauthenticated`](a2a_core::ErrorKind::Unauthenticated) for invalid or ambiguous
+    /// credentials, and [`ResourceExhausted`](a2a_core::ErrorKind::ResourceExhausted) after too
+    /// many failures.
+    pub async fn authenticate(&self, request: &Parts) -> Result<Option<Caller>> {
+        let authentication = self.0.authenticate(request).await;
+        if let Some(failure) = &authentication.failure
+            && *failure != AuthFailure::Missing
+        {
+            audit::failed(authentication.audit_context(), failure.reason());
+            return Err(failure.error(&self.0.any));
+        }
+        let mut verified = authentication.verified.iter();
+        Ok(verified.next().map(|verified| verified.caller.clone()))
+    }
+
+    /// Wraps an agent so that only authorized calls reach it. Without the layer, all calls that
+    /// require authentication are rejected.
+    pub fn agent(&self, agent: impl Agent) -> Arc<dyn Agent> {
+        Arc::new(AuthorizingAgent::new(self.0.clone(), Arc::new(agent)))
+    }
+}
+
+/// The schemes of the card with their verifiers, by rank.
+fn schemes(guard: &Guard, card: &AgentCard) -> StdResult<Vec<EnforcedScheme>, GuardError> {
+    if let Some(name) =
+        guard.verifiers.keys().find(|name| !card.security_schemes.contains_key(*name))
+    {
+        return Err(GuardError::Undeclared(name.clone()));
+    }
+    let mut schemes = Vec::new();
+    for (name, declared) in &card.security_schemes {
+        let unenforceable = |reason| GuardError::Unenforceable { scheme: name.clone(), reason };
+        let verifier =
+            guard.verifiers.get(name).ok_or_else(|| GuardError::NoVerifier(name.clone()))?;
+        let (location, rank) = scheme::location(declared).map_err(unenforceable)?;
+        if !declared.scheme.as_ref().is_some_and(|scheme| verifier.supports(scheme)) {
+            return Err(GuardError::SchemeMismatch(name.clone()));
+        }
+        let verifier = Arc::clone(verifier);
+        schemes.push(EnforcedScheme { name: name.as_str().into(), location, rank, verifier });
+    }
+    schemes.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
+    Ok(schemes)
+}
+
+impl fmt::Debug for Enforcement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Enforcement").field("schemes", &self.0.schemes).finish_non_exhaustive()
+    }
+}

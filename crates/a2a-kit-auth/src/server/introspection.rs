@@ -1,0 +1,254 @@
+//! Token introspection (RFC 7662).
+
+use std::{
+    error::Error as StdError,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use a2a_core::v1::security_scheme::Scheme;
+use a2a_kit_http::{client::HttpClient, tls::ClientTls};
+use a2a_kit_operations::Caller;
+use async_trait::async_trait;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{
+    HeaderValue, Request,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+};
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use url::{Url, form_urlencoded};
+
+use super::{
+    Claims, IssuerUrlError, Rejection, RequestCredential, Verifier,
+    credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache,
+    jwt::{CLAIMS, is_valid_subject},
+    oidc_discovery::secure,
+    secrets::uses_bearer_token,
+};
+use crate::fetch;
+
+const CACHE_CAPACITY: usize = 16_384;
+/// Cache lifetime of inactive tokens.
+const INACTIVE_LIFETIME: Duration = Duration::from_secs(10);
+/// Minimum interval at which open streams verify their token again.
+const MIN_REVALIDATION_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_CONCURRENT_REQUESTS: usize = 32;
+/// Maximum number of verifications waiting for a request; further ones are rejected.
+const MAX_WAITING: usize = 256;
+
+/// Bearer tokens that are verified by introspection at their issuer, at most once a minute each.
+///
+/// The subject of a caller is `https://issuer.example#subject`, as with [`Jwt`](super::Jwt).
+#[derive(Clone)]
+pub struct Introspection(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    issuer: String,
+    url: Arc<str>,
+    client: HttpClient,
+    authorization: HeaderValue,
+    audiences: Vec<String>,
+    lifetime: Duration,
+    claims: Arc<[String]>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// Callers, or `None` for inactive tokens.
+    callers: ExpiringCache<[u8; 32], Option<Caller>>,
+    hasher: CredentialHasher,
+    queue: Semaphore,
+    requests: Semaphore,
+}
+
+impl Introspection {
+    /// Creates a verifier that calls the introspection endpoint `url` of the authorization server
+    /// `issuer`, authenticated as a client with a secret.
+    ///
+    /// # Errors
+    ///
+    /// [`IssuerUrlError`] if the URL is neither https nor http with a loopback host.
+    pub fn new(
+        issuer: impl Into<String>,
+        url: &str,
+        client_id: &str,
+        client_secret: &str,
+    ) -> Result<Self, IssuerUrlError> {
+        secure(url)?;
+        let encoded =
+            |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        let pair = format!("{}:{}", encoded(client_id), encoded(client_secret));
+        // Base64 is valid in a header.
+        let authorization = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
+        let mut authorization =
+            authorization.map_err(|_error| IssuerUrlError::Insecure(url.to_owned()))?;
+        authorization.set_sensitive(true);
+        let shared = Shared {
+            callers: ExpiringCache::new(CACHE_CAPACITY),
+            hasher: CredentialHasher::new(),
+            queue: Semaphore::new(MAX_CONCURRENT_REQUESTS + MAX_WAITING),
+            requests: Semaphore::new(MAX_CONCURRENT_REQUESTS),
+        };
+        Ok(Self(Arc::new(Inner {
+            issuer: issuer.into(),
+            url: url.into(),
+            client: fetch::client(ClientTls::new())?,
+            authorization,
+            audiences: Vec::new(),
+            lifetime: Duration::from_secs(60),
+            claims: CLAIMS.map(str::to_owned).into(),
+            shared: Arc::new(shared),
+        })))
+    }
+
+    /// Sets the TLS configuration of the connection to the endpoint: trust anchors and client
+    /// certificate. Default: the platform's trust store, no client certificate.
+    ///
+    /// # Errors
+    ///
+    /// [`IssuerUrlError::Setup`] if the TLS configuration is invalid.
+    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, IssuerUrlError> {
+        Arc::make_mut(&mut self.0).client = fetch::client(tls)?;
+        Ok(self)
+    }
+
+    /// Accepts only tokens for this audience; can be called more than once. Default: all active
+    /// tokens, as many servers introspect only tokens for the requesting client.
+    #[must_use]
+    pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.0).audiences.push(audience.into());
+        self
+    }
+
+    /// Sets which members of the response become claims of the caller ([`Caller::claims`]), as
+    /// [`Jwt::with_claims`](super::Jwt::with_claims) does.
+    #[must_use]
+    pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
+        Arc::make_mut(&mut self.0).claims = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets how long a response is cached, at most until the token expires. A revoked token is
+    /// accepted for that time, and on open streams for a quarter more. Default: 60 s.
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
+        Arc::make_mut(&mut self.0).lifetime = lifetime;
+        self
+    }
+}
+
+impl Inner {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        token: &str,
+    ) -> Result<Caller, Rejection> {
+        let Shared { callers, hasher, queue, requests } = &*self.shared;
+        let digest = hasher.digest([credential]);
+        if let Some(cached) = digest.and_then(|digest| callers.get(&digest)) {
+            return cached.ok_or(Rejection::Invalid("token is not active")).and_then(unexpired);
+        }
+        let _queued = queue.try_acquire().map_err(|_full| Rejection::Overloaded)?;
+        let _permit = requests.acquire().await.map_err(|_never| Rejection::Overloaded)?;
+        let response = self.introspect(token).await.map_err(Rejection::Unavailable)?;
+        let caller = self.caller(&response);
+        let (cached, lifetime) = match &caller {
+            Ok(caller) => {
+                let left = caller.expires().map(|end| end.duration_since(SystemTime::now()));
+                let left = left.map_or(self.lifetime, Result::unwrap_or_default);
+                (Some(caller.clone()), left.min(self.lifetime))
+            }
+            Err(_) => (None, INACTIVE_LIFETIME),
+        };
+        if let Some(digest) = digest {
+            callers.insert(digest, cached, lifetime);
+        }
+        caller
+    }
+
+    async fn introspect(&self, token: &str) -> Result<Claims, Box<dyn StdError + Send + Sync>> {
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("token", token)
+            .append_pair("token_type_hint", "access_token")
+            .finish();
+        let request = Request::post(Url::parse(&self.url)?.as_str())
+            .header(AUTHORIZATION, self.authorization.clone())
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(ACCEPT, "application/json")
+            .body(form.into())?;
+        let response = fetch::successful(self.client.send(request).await?)?;
+        Ok(Claims(serde_json::from_slice::<Map<String, Value>>(&response)?))
+    }
+
+    /// Returns the caller that an introspection response describes.
+    fn caller(&self, response: &Claims) -> Result<Caller, Rejection> {
+        if response.0.get("active") != Some(&Value::Bool(true)) {
+            return Err(Rejection::Invalid("token is not active"));
+        }
+        if response.text("iss").is_some_and(|issuer| issuer != self.issuer) {
+            return Err(Rejection::Invalid("wrong issuer"));
+        }
+        if !self.audiences.is_empty()
+            && !self.audiences.iter().any(|audience| response.is_for(audience))
+        {
+            return Err(Rejection::Invalid("wrong audience"));
+        }
+        if response.time("nbf")?.is_some_and(|from| from > SystemTime::now()) {
+            return Err(Rejection::Invalid("not valid yet"));
+        }
+        let name =
+            ["sub", "client_id", "username"].into_iter().find_map(|name| response.text(name));
+        let name = name.filter(|name| is_valid_subject(name));
+        let name = name.ok_or(Rejection::Invalid("missing or invalid subject"))?;
+        let caller = Caller::authenticated(format!("{}#{name}", self.issuer))
+            .with_scopes(response.scopes())
+            .with_claims(response.selected(&self.claims));
+        match response.time("exp")? {
+            Some(expires) => unexpired(caller.with_expiry(expires)),
+            None => Ok(caller),
+        }
+    }
+}
+
+fn unexpired(caller: Caller) -> Result<Caller, Rejection> {
+    match caller.expires() {
+        Some(expires) if expires <= SystemTime::now() => Err(Rejection::Expired),
+        _ => Ok(caller),
+    }
+}
+
+#[async_trait]
+impl Verifier for Introspection {
+    fn supports(&self, scheme: &Scheme) -> bool {
+        uses_bearer_token(scheme)
+    }
+
+    fn is_guessable(&self) -> bool {
+        true
+    }
+
+    fn revalidation_interval(&self) -> Option<Duration> {
+        // Most of these hit the cache.
+        Some((self.0.lifetime / 4).max(MIN_REVALIDATION_INTERVAL))
+    }
+
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::Bearer(token) => self.0.verify(credential, token).await,
+            _ => Err(Rejection::Invalid("not a bearer token")),
+        }
+    }
+}
+
+impl fmt::Debug for Introspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Introspection")
+            .field("issuer", &self.0.issuer)
+            .field("url", &self.0.url)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,560 @@
+//! JWT bearer tokens (RFC 7519, RFC 9068).
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use a2a_core::{v1::security_scheme::Scheme, well_known::Struct};
+use a2a_kit_http::tls::ClientTls;
+use a2a_kit_operations::Caller;
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::{
+    IssuerUrlError, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache, oidc_discovery::discover, secrets::uses_bearer_token,
+};
+use crate::jose::{Header, Jwk, KeySource, MissingKey, Token};
+
+/// Maximum length of a caller's subject, in bytes.
+const MAX_SUBJECT_BYTES: usize = 1 << 10;
+
+/// Maximum number of cached tokens.
+const MAX_CACHED: usize = 4_096;
+
+/// Maximum length of a cached token, in bytes, which bounds the memory of the cache.
+const MAX_CACHED_BYTES: usize = 8 << 10;
+
+/// The claims that callers carry by default.
+pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
+
+/// Verifies JSON Web Tokens of one issuer: signature, audience and validity period. The algorithms
+/// are those of [`jose`](crate::jose). A token without a key id (`kid`) is accepted if the issuer
+/// has exactly one key for its algorithm.
+///
+/// Verified tokens of up to 8 KiB are cached, at most 4,096. For a cached token only its expiry is
+/// checked, and that the issuer still publishes its key.
+///
+/// The subject of a caller is `https://issuer.example#subject`, so that subjects of different
+/// issuers don't collide. Scopes come from `scope` or `scp`.
+#[derive(Clone)]
+pub struct Jwt {
+    issuer: Arc<str>,
+    audiences: Arc<[String]>,
+    keys: Arc<dyn KeySource>,
+    leeway: Duration,
+    claims: Arc<[String]>,
+    subject: Arc<SubjectOf>,
+    /// The discovery URL, to match OpenID Connect schemes of the card.
+    discovery_url: Option<Arc<str>>,
+    cache: Arc<Cache>,
+}
+
+/// Verified tokens: verifying a signature takes several times as long as the rest of a small
+/// request.
+struct Cache {
+    tokens: ExpiringCache<[u8; 32], Arc<Verified>>,
+    hasher: CredentialHasher,
+}
+
+struct Verified {
+    header: Header,
+    /// The key that verified the signature.
+    key: Jwk,
+    caller: Caller,
+    expires: SystemTime,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { tokens: ExpiringCache::new(MAX_CACHED), hasher: CredentialHasher::new() }
+    }
+}
+
+type SubjectOf = dyn Fn(&Claims) -> Option<String> + Send + Sync;
+
+impl Jwt {
+    /// Creates a verifier of tokens with exactly this `iss` and `aud`. The keys are a
+    /// [`RemoteKeys`](crate::jose::RemoteKeys) or a [`JwkSet`](crate::jose::JwkSet).
+    pub fn new(
+        issuer: impl Into<String>,
+        audience: impl Into<String>,
+        keys: impl KeySource,
+    ) -> Self {
+        let issuer: Arc<str> = issuer.into().into();
+        let prefix = Arc::clone(&issuer);
+        Self {
+            issuer,
+            audiences: Arc::new([audience.into()]),
+            keys: Arc::new(keys),
+            leeway: Duration::from_secs(60),
+            claims: CLAIMS.map(str::to_owned).into(),
+            subject: Arc::new(move |claims| Some(format!("{prefix}#{}", claims.text("sub")?))),
+            discovery_url: None,
+            cache: Arc::default(),
+        }
+    }
+
+    /// Creates a verifier of tokens of the issuer with a discovery document, such as
+    /// `https://issuer.example/.well-known/openid-configuration` (OpenID Connect Discovery 1.0).
+    /// The document and the keys are fetched on first use, and every 10 minutes from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`IssuerUrlError`] if the URL is neither https nor http with a loopback host, or has another
+    /// path.
+    pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, IssuerUrlError> {
+        Self::discovered_with_tls(url, audience, ClientTls::new())
+    }
+
+    /// Like [`discovered`](Self::discovered), with trust anchors other than the platform's or with
+    /// a client certificate.
+    ///
+    /// # Errors
+    ///
+    /// As [`discovered`](Self::discovered).
+    pub fn discovered_with_tls(
+        url: &str,
+        audience: impl Into<String>,
+        tls: ClientTls,
+    ) -> Result<Self, IssuerUrlError> {
+        let (issuer, keys) = discover(url, tls)?;
+        let discovery_url = Some(url.into());
+        Ok(Self { discovery_url, ..Self::new(issuer, audience, keys) })
+    }
+
+    /// Accepts tokens for a further audience.
+    #[must_use]
+    pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
+        let more = std::iter::once(audience.into());
+        self.audiences = self.audiences.iter().cloned().chain(more).collect();
+        self.with_empty_cache()
+    }
+
+    /// Sets the tolerated clock skew between issuer and server. Default: 60 s.
+    #[must_use]
+    pub fn with_leeway(mut self, leeway: Duration) -> Self {
+        self.leeway = leeway;
+        self.with_empty_cache()
+    }
+
+    /// Sets which claims of the token a caller carries ([`Caller::claims`]) for executors to read,
+    /// by their exact names. Default: `sub`, `scope`, `scp`, `exp` and `act`.
+    #[must_use]
+    pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.claims = names.into_iter().map(Into::into).collect();
+        self.with_empty_cache()
+    }
+
+    /// Sets how the subject of a caller is derived; a token is rejected if it returns `None`.
+    /// Subjects own tasks, so they must not collide with those of other verifiers.
+    #[must_use]
+    pub fn with_subject(
+        mut self,
+        subject: impl Fn(&Claims) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.subject = Arc::new(subject);
+        self.with_empty_cache()
+    }
+
+    /// Tokens that were verified with other settings must be verified again.
+    fn with_empty_cache(self) -> Self {
+        Self { cache: Arc::default(), ..self }
+    }
+
+    /// Verifies a token at a time. For a cached token, only its expiry is checked, and that the
+    /// issuer still has its key.
+    async fn verify_cached(
+        &self,
+        credential: &RequestCredential,
+        text: &str,
+        now: SystemTime,
+    ) -> Result<Caller, Rejection> {
+        let is_cached = text.len() <= MAX_CACHED_BYTES;
+        let digest = is_cached.then(|| self.cache.hasher.digest([credential])).flatten();
+        if let Some(cached) = digest.and_then(|digest| self.cache.tokens.get(&digest))
+            && now < cached.expires
+            && self.key_of(&cached.header, now).await? == cached.key
+        {
+            return Ok(cached.caller.clone());
+        }
+        let verified = self.verify_at(text, now).await?;
+        let caller = verified.caller.clone();
+        if let (Some(digest), Ok(lifetime)) = (digest, verified.expires.duration_since(now)) {
+            self.cache.tokens.insert(digest, Arc::new(verified), lifetime);
+        }
+        Ok(caller)
+    }
+
+    /// Verifies a token at a time.
+    async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Verified, Rejection> {
+        let token = Token::parse(text).map_err(|_error| Rejection::Invalid("malformed token"))?;
+        let key = self.key_of(token.header(), now).await?;
+        let payload = verify_signature(&token, &key)?;
+        let claims = serde_json::from_slice(payload).map(Claims);
+        let claims = claims.map_err(|_error| Rejection::Invalid("malformed claims"))?;
+        let expires = self.check(&claims, now)?;
+        let subject = (self.subject)(&claims).filter(|subject| is_valid_subject(subject));
+        let subject = subject.ok_or(Rejection::Invalid("missing or invalid subject"))?;
+        let caller = Caller::authenticated(subject)
+            .with_scopes(claims.scopes())
+            .with_expiry(expires)
+            .with_claims(claims.selected(&self.claims));
+        Ok(Verified { header: token.header().clone(), key, caller, expires })
+    }
+
+    /// Returns the key for a token: the one with its key id, or else the only one for its
+    /// algorithm.
+    async fn key_of(&self, header: &Header, now: SystemTime) -> Result<Jwk, Rejection> {
+        if let Some(id) = &header.key_id {
+            let key = self.keys.key(id).await.map_err(rejection)?;
+            return if key.is_valid_at(now, self.leeway) {
+                Ok(key)
+            } else {
+                Err(Rejection::Invalid("key outside its validity period"))
+            };
+        }
+        let keys = self.keys.keys_for(header.algorithm).await.map_err(rejection)?;
+        let mut keys = keys.into_iter().filter(|key| key.is_valid_at(now, self.leeway));
+        match (keys.next(), keys.next()) {
+            (Some(key), None) => Ok(key),
+            (None, _) => Err(Rejection::Invalid("issuer has no key for the algorithm")),
+            (Some(_), Some(_)) => {
+                Err(Rejection::Invalid("no key id, and the issuer has several keys"))
+            }
+        }
+    }
+
+    /// Checks issuer, audience and validity period, and returns the expiry.
+    fn check(&self, claims: &Claims, now: SystemTime) -> Result<SystemTime, Rejection> {
+        if claims.text("iss") != Some(&*self.issuer) {
+            return Err(Rejection::Invalid("wrong issuer"));
+        }
+        if !self.audiences.iter().any(|audience| claims.is_for(audience)) {
+            return Err(Rejection::Invalid("wrong audience"));
+        }
+        let expires = claims.time("exp")?.ok_or(Rejection::Invalid("missing exp claim"))?;
+        let expires =
+            expires.checked_add(self.leeway).ok_or(Rejection::Invalid("exp claim out of range"))?;
+        if expires <= now {
+            return Err(Rejection::Expired);
+        }
+        if let Some(from) = claims.time("nbf")?
+            && now.checked_add(self.leeway).is_some_and(|latest| latest < from)
+        {
+            return Err(Rejection::Invalid("not valid yet"));
+        }
+        Ok(expires)
+    }
+}
+
+#[async_trait]
+impl Verifier for Jwt {
+    fn supports(&self, scheme: &Scheme) -> bool {
+        match (scheme, &self.discovery_url) {
+            (Scheme::OpenIdConnectSecurityScheme(scheme), Some(url)) => {
+                scheme.open_id_connect_url == **url
+            }
+            _ => uses_bearer_token(scheme),
+        }
+    }
+
+    fn is_guessable(&self) -> bool {
+        false
+    }
+
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::Bearer(token) => {
+                self.verify_cached(credential, token, SystemTime::now()).await
+            }
+            _ => Err(Rejection::Invalid("not a bearer token")),
+        }
+    }
+}
+
+fn verify_signature<'t>(token: &'t Token<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
+    token.verify(key).map_err(|_error| Rejection::Invalid("invalid signature"))
+}
+
+fn rejection(missing: MissingKey) -> Rejection {
+    match missing {
+        MissingKey::Unknown => Rejection::Invalid("unknown key"),
+        MissingKey::Unavailable(Some(error)) => Rejection::Unavailable(error),
+        MissingKey::Unavailable(None) => {
+            Rejection::Unavailable("key fetch rate limit reached".into())
+        }
+    }
+}
+
+pub(super) fn is_valid_subject(subject: &str) -> bool {
+    !subject.is_empty()
+        && subject.len() <= MAX_SUBJECT_BYTES
+        && !subject.chars().any(char::is_control)
+}
+
+impl fmt::Debug for Jwt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jwt")
+            .field("issuer", &self.issuer)
+            .field("audiences", &self.audiences)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The claims of a verified token.
+#[derive(Clone)]
+pub struct Claims(pub(super) Map<String, Value>);
+
+impl Claims {
+    /// Returns a claim that is a non-empty string.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// The scopes in `scope` (RFC 8693 §4.2) and `scp`, each a space-separated string or an array.
+    pub fn scopes(&self) -> Vec<&str> {
+        let claims = ["scope", "scp"].into_iter().filter_map(|name| self.0.get(name));
+        claims.flat_map(texts).flat_map(str::split_whitespace).collect()
+    }
+
+    /// Returns the claims with these names.
+    pub(super) fn selected(&self, names: &[String]) -> Struct {
+        let named = self.0.iter().filter(|(name, _)| names.contains(name));
+        named.map(|(name, claim)| (name.clone(), claim.clone())).collect()
+    }
+
+    /// Returns whether `aud` contains an audience.
+    pub(super) fn is_for(&self, audience: &str) -> bool {
+        self.0.get("aud").is_some_and(|claim| texts(claim).contains(&audience))
+    }
+
+    /// Returns a time claim, given in seconds since the Unix epoch.
+    pub(super) fn time(&self, name: &str) -> Result<Option<SystemTime>, Rejection> {
+        let Some(claim) = self.0.get(name) else { return Ok(None) };
+        let since = claim.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let time = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
+        time.map(Some).ok_or(Rejection::Invalid("malformed time claim"))
+    }
+}
+
+impl fmt::Debug for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Claims(..)")
+    }
+}
+
+fn texts(claim: &Value) -> Vec<&str> {
+    match claim {
+        Value::String(text) => vec![text],
+        Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::jose::{Algorithm, JwkSet, SigningKey};
+
+    const NOW: u64 = 1_700_000_000;
+
+    fn verifier(key: &SigningKey) -> Jwt {
+        let keys: JwkSet = [key.public().clone()].into_iter().collect();
+        Jwt::new("https://issuer", "https://agent", keys).with_leeway(Duration::from_secs(10))
+    }
+
+    async fn verify(key: &SigningKey, claims: &Value) -> Result<Caller, Rejection> {
+        let token = key.token(claims.to_string().as_bytes()).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        verifier(key).verify_at(&token, now).await.map(|verified| verified.caller)
+    }
+
+    fn with(name: &str, value: Value) -> Value {
+        let mut claims = json!({
+            "iss": "https://issuer", "aud": "https://agent", "sub": "ann", "exp": NOW + 60,
+        });
+        match value {
+            Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
+            value => claims[name] = value,
+        }
+        claims
+    }
+
+    #[tokio::test]
+    async fn caller_has_issuer_subject_scopes_and_expiry() {
+        for key in [
+            SigningKey::generate(Algorithm::Es256).unwrap(),
+            SigningKey::generate(Algorithm::EdDsa).unwrap(),
+            SigningKey::from_pem(include_str!("../jose/rfc7515_a2.pem")).unwrap(),
+        ] {
+            let caller = verify(&key, &with("scope", json!("read write"))).await.unwrap();
+            assert_eq!(caller.subject(), Some("https://issuer#ann"));
+            assert_eq!(caller.scopes().iter().collect::<Vec<_>>(), ["read", "write"]);
+            let end = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW + 70);
+            assert_eq!(caller.expires(), Some(end), "with the leeway");
+        }
+    }
+
+    #[tokio::test]
+    async fn caller_carries_only_the_selected_claims() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let mut claims = with("act", json!({"sub": "robot", "level": 3}));
+        claims["scp"] = json!(["a", "b"]);
+        claims["email"] = json!("ann@example.com");
+        let token = key.token(claims.to_string().as_bytes()).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let carried = async |jwt: Jwt| {
+            let caller = jwt.verify_at(&token, now).await.unwrap().caller;
+            serde_json::to_value(caller.claims()).unwrap()
+        };
+        let default = json!({
+            "sub": "ann", "scp": ["a", "b"], "exp": NOW + 60, "act": {"sub": "robot", "level": 3},
+        });
+        assert_eq!(carried(verifier(&key)).await, default);
+        let chosen = verifier(&key).with_claims(["email", "missing"]);
+        assert_eq!(carried(chosen).await, json!({"email": "ann@example.com"}));
+        let none: [&str; 0] = [];
+        assert_eq!(carried(verifier(&key).with_claims(none)).await, json!({}));
+    }
+
+    #[tokio::test]
+    async fn claim_variants_of_issuers_are_accepted() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        for claims in [
+            with("aud", json!(["https://other", "https://agent"])),
+            with("scp", json!(["a", "b c"])),
+            with("nbf", json!(NOW + 10)),
+            with("exp", json!(NOW - 9)),
+            with("exp", json!(1.7e9 + 0.5)),
+        ] {
+            assert!(verify(&key, &claims).await.is_ok(), "{claims}");
+        }
+        let caller = verify(&key, &with("scp", json!(["a", "b c"]))).await.unwrap();
+        assert!(["a", "b", "c"].iter().all(|scope| caller.has_scope(scope)));
+    }
+
+    //
+    #[tokio::test]
+    async fn tokens_with_wrong_issuer_audience_or_time_are_rejected() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        for claims in [
+            with("iss", json!("https://issuer/")),
+            with("iss", Value::Null),
+            with("aud", json!("https://agent/")),
+            with("aud", json!([])),
+            with("aud", Value::Null),
+            with("sub", Value::Null),
+            with("sub", json!("")),
+            with("sub", json!("a\nb")),
+            with("sub", json!("x".repeat(2_000))),
+            with("exp", Value::Null),
+            with("exp", json!("soon")),
+            with("exp", json!(1e300)),
+            with("exp", json!(-1)),
+            with("nbf", json!(NOW + 11)),
+            with("nbf", json!("soon")),
+            json!([]),
+        ] {
+            let rejected = verify(&key, &claims).await;
+            assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{claims}");
+        }
+        let late = verify(&key, &with("exp", json!(NOW - 10))).await;
+        assert!(matches!(late, Err(Rejection::Expired)));
+    }
+
+    #[tokio::test]
+    async fn token_signed_with_another_key_is_rejected() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let other = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let claims = with("sub", json!("ann")).to_string();
+        let verifier = verifier(&key);
+        let token = key.token(claims.as_bytes()).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        verifier.verify_at(&token, now).await.unwrap();
+        let foreign = other.token(claims.as_bytes()).unwrap();
+        let (header, _) = token.split_once('.').unwrap();
+        let (_, rest) = foreign.split_once('.').unwrap();
+        for forged in [foreign.clone(), format!("{header}.{rest}"), "a.b.c".into(), String::new()] {
+            let rejected = verifier.verify_at(&forged, now).await;
+            assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{forged}");
+        }
+    }
+
+    /// A replaceable key set.
+    #[derive(Clone, Debug)]
+    struct Rotating(Arc<std::sync::Mutex<JwkSet>>);
+
+    #[async_trait]
+    impl KeySource for Rotating {
+        async fn key(&self, id: &str) -> Result<Jwk, MissingKey> {
+            let keys = self.0.lock().unwrap().clone();
+            keys.key(id).await
+        }
+
+        async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey> {
+            let keys = self.0.lock().unwrap().clone();
+            keys.keys_for(algorithm).await
+        }
+    }
+
+    #[tokio::test]
+    async fn cached_token_is_rejected_once_it_expires_or_its_key_is_removed() {
+        let key = SigningKey::generate(Algorithm::Es256).unwrap();
+        let other = SigningKey::generate(Algorithm::Es256).unwrap();
+        let keys = |key: &SigningKey| [key.public().clone()].into_iter().collect::<JwkSet>();
+        let source = Rotating(Arc::new(keys(&key).into()));
+        let jwt = Jwt::new("https://issuer", "https://agent", source.clone());
+        let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
+        let credential = RequestCredential::Bearer(token.as_str().into());
+        let verify = async |jwt: &Jwt, seconds| {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            jwt.verify_cached(&credential, &token, now).await
+        };
+        let first = verify(&jwt, NOW).await.unwrap();
+        let again = verify(&jwt, NOW).await.unwrap();
+        assert_eq!(first.subject(), Some("https://issuer#ann"));
+        assert_eq!(again.subject(), Some("https://issuer#ann"));
+        let expired = verify(&jwt, NOW + 60 + 60).await;
+        assert!(matches!(expired, Err(Rejection::Expired)));
+        let stricter = jwt.clone().with_leeway(Duration::ZERO);
+        assert!(matches!(verify(&stricter, NOW + 60).await, Err(Rejection::Expired)));
+        *source.0.lock().unwrap() = keys(&other);
+        assert!(matches!(verify(&jwt, NOW).await, Err(Rejection::Invalid(_))));
+        *source.0.lock().unwrap() = keys(&key);
+        assert!(verify(&jwt, NOW).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn forged_token_is_rejected_while_the_genuine_one_is_cached() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let jwt = verifier(&key);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
+        let verify = async |token: &str| {
+            jwt.verify_cached(&RequestCredential::Bearer(token.into()), token, now).await
+        };
+        assert!(verify(&token).await.is_ok());
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let flipped = if signature.starts_with('A') { "B" } else { "A" };
+        let forged = format!("{signed}.{flipped}{}", &signature[1..]);
+        assert!(matches!(verify(&forged).await, Err(Rejection::Invalid(_))));
+    }
+
+    #[tokio::test]
+    async fn long_tokens_are_not_cached() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let jwt = verifier(&key);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let claims = with("padding", json!("x".repeat(MAX_CACHED_BYTES)));
+        let token = key.token(claims.to_string().as_bytes()).unwrap();
+        let credential = RequestCredential::Bearer(token.as_str().into());
+        assert!(jwt.verify_cached(&credential, &token, now).await.is_ok());
+        let digest = jwt.cache.hasher.digest([&credential]).unwrap();
+        assert!(jwt.cache.tokens.get(&digest).is_none());
+    }
+}

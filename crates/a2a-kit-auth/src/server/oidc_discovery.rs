@@ -1,0 +1,106 @@
+//! OpenID Connect discovery of an issuer's keys (Discovery 1.0 §4).
+
+use std::{error::Error as StdError, sync::Arc};
+
+use a2a_core::host;
+use a2a_kit_http::{client::HttpClient, tls::ClientTls};
+use bytes::Bytes;
+use serde::Deserialize;
+use url::Url;
+
+use crate::{
+    fetch::{self, SetupError},
+    jose::RemoteKeys,
+};
+
+/// The path of the discovery document, appended to the issuer.
+const WELL_KNOWN: &str = "/.well-known/openid-configuration";
+
+/// Why the URL of an issuer or authorization server can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IssuerUrlError {
+    /// Malformed, or plaintext to a remote host.
+    #[error("URL {0:?} must be https, or http with a loopback host")]
+    Insecure(String),
+    /// Not the URL of a discovery document, so that the issuer can't be derived.
+    #[error("URL {0:?} must end in /.well-known/openid-configuration")]
+    NotWellKnown(String),
+    /// The TLS configuration is invalid.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+}
+
+#[derive(Deserialize)]
+struct Configuration {
+    issuer: String,
+    jwks_uri: String,
+}
+
+/// Returns the issuer of a discovery document, and its keys.
+pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), IssuerUrlError> {
+    secure(url)?;
+    let issuer: Arc<str> = url
+        .strip_suffix(WELL_KNOWN)
+        .ok_or_else(|| IssuerUrlError::NotWellKnown(url.to_owned()))?
+        .into();
+    let client = fetch::client(tls)?;
+    let (url, named) = (Arc::<str>::from(url), issuer.to_string());
+    // Both documents are fetched each time, as either may change.
+    let keys =
+        RemoteKeys::with(move || keys(client.clone(), Arc::clone(&url), Arc::clone(&issuer)));
+    Ok((named, keys))
+}
+
+async fn keys(
+    client: HttpClient,
+    url: Arc<str>,
+    issuer: Arc<str>,
+) -> Result<Bytes, Box<dyn StdError + Send + Sync>> {
+    let document = fetch::document(client.clone(), url).await?;
+    let configuration: Configuration = serde_json::from_slice(&document)?;
+    // An issuer with a trailing slash is a different one (§4.3).
+    if configuration.issuer != *issuer {
+        return Err(format!("discovery document has issuer {:?}", configuration.issuer).into());
+    }
+    secure(&configuration.jwks_uri)?;
+    fetch::document(client, configuration.jwks_uri.into()).await
+}
+
+/// Checks that a URL is protected in transit.
+pub(super) fn secure(address: &str) -> Result<(), IssuerUrlError> {
+    let insecure = || IssuerUrlError::Insecure(address.to_owned());
+    let url = Url::parse(address).map_err(|_error| insecure())?;
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if url.host_str().is_some_and(host::is_loopback) => Ok(()),
+        _ => Err(insecure()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_must_be_https_or_loopback() {
+        for address in
+            ["https://a.example", "http://127.0.0.1:8", "http://[::1]/", "http://localhost"]
+        {
+            assert!(secure(address).is_ok(), "{address}");
+        }
+        for address in ["http://a.example", "http://10.0.0.1", "ftp://localhost", "localhost", ""] {
+            assert!(secure(address).is_err(), "{address}");
+        }
+    }
+
+    #[test]
+    fn issuer_is_derived_from_the_discovery_url() {
+        let discover = |url| discover(url, ClientTls::new());
+        let (issuer, _) =
+            discover("https://a.example/realm/.well-known/openid-configuration").unwrap();
+        assert_eq!(issuer, "https://a.example/realm");
+        let other = discover("https://a.example/.well-known/oauth-authorization-server");
+        assert!(matches!(other, Err(IssuerUrlError::NotWellKnown(_))));
+    }
+}

@@ -1,0 +1,209 @@
+//! Static secrets: API keys and bearer tokens.
+
+use std::fmt;
+
+use a2a_core::v1::security_scheme::Scheme;
+use a2a_kit_operations::Caller;
+use async_trait::async_trait;
+use ring::digest;
+use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
+
+use super::{Rejection, RequestCredential, Verifier};
+
+/// API keys and their callers. Only the SHA-256 of each key is kept.
+#[derive(Clone, Debug, Default)]
+pub struct ApiKeys(Secrets);
+
+/// Static bearer tokens and their callers. Only the SHA-256 of each token is kept.
+#[derive(Clone, Debug, Default)]
+pub struct BearerTokens(Secrets);
+
+/// Not a SHA-256 digest in hexadecimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a SHA-256 digest of 64 hexadecimal digits")]
+pub struct InvalidDigest;
+
+impl ApiKeys {
+    /// Creates an empty set of keys.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a key. It has to be long and random, because the hash is fast.
+    #[must_use]
+    pub fn with_key(mut self, key: &str, caller: Caller) -> Self {
+        self.0.add(key, caller);
+        self
+    }
+
+    /// Adds a key by its SHA-256 in hexadecimal, as `sha256sum` writes it.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidDigest`].
+    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, InvalidDigest> {
+        self.0.add_digest(digest, caller)?;
+        Ok(self)
+    }
+}
+
+impl BearerTokens {
+    /// Creates an empty set of tokens.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a token. It has to be long and random, because the hash is fast.
+    #[must_use]
+    pub fn with_token(mut self, token: &str, caller: Caller) -> Self {
+        self.0.add(token, caller);
+        self
+    }
+
+    /// Adds a token by its SHA-256 in hexadecimal, as `sha256sum` writes it.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidDigest`].
+    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, InvalidDigest> {
+        self.0.add_digest(digest, caller)?;
+        Ok(self)
+    }
+}
+
+#[async_trait]
+impl Verifier for ApiKeys {
+    fn supports(&self, scheme: &Scheme) -> bool {
+        matches!(scheme, Scheme::ApiKeySecurityScheme(_))
+    }
+
+    fn is_guessable(&self) -> bool {
+        true
+    }
+
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::ApiKey(key) => self.0.find(key),
+            _ => Err(Rejection::Invalid("not an API key")),
+        }
+    }
+}
+
+#[async_trait]
+impl Verifier for BearerTokens {
+    fn supports(&self, scheme: &Scheme) -> bool {
+        uses_bearer_token(scheme)
+    }
+
+    fn is_guessable(&self) -> bool {
+        true
+    }
+
+    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+        match credential {
+            RequestCredential::Bearer(token) => self.0.find(token),
+            _ => Err(Rejection::Invalid("not a bearer token")),
+        }
+    }
+}
+
+/// Returns whether a scheme uses bearer tokens.
+pub(super) fn uses_bearer_token(scheme: &Scheme) -> bool {
+    match scheme {
+        Scheme::HttpAuthSecurityScheme(http) => http.scheme.eq_ignore_ascii_case("bearer"),
+        Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_) => true,
+        Scheme::ApiKeySecurityScheme(_) | Scheme::MtlsSecurityScheme(_) => false,
+    }
+}
+
+pub(super) type Digest = [u8; 32];
+
+#[derive(Clone, Default)]
+struct Secrets(Vec<(Digest, Caller)>);
+
+impl Secrets {
+    fn add(&mut self, secret: &str, caller: Caller) {
+        self.0.push((sha256(secret), caller));
+    }
+
+    fn add_digest(&mut self, text: &str, caller: Caller) -> Result<(), InvalidDigest> {
+        self.0.push((parse_sha256(text)?, caller));
+        Ok(())
+    }
+
+    /// Compares with all secrets, in constant time.
+    fn find(&self, secret: &str) -> Result<Caller, Rejection> {
+        let digest = sha256(secret);
+        let mut found = 0_u64;
+        let mut is_found = Choice::from(0);
+        for (index, (known, _)) in (0..).zip(&self.0) {
+            let is_this = known.ct_eq(&digest);
+            found.conditional_assign(&index, is_this);
+            is_found |= is_this;
+        }
+        let caller = usize::try_from(found).ok().and_then(|found| self.0.get(found));
+        match caller {
+            Some((_, caller)) if is_found.into() => Ok(caller.clone()),
+            _ => Err(Rejection::Invalid("unknown secret")),
+        }
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} secrets", self.0.len())
+    }
+}
+
+/// Parses a SHA-256 digest in hexadecimal.
+pub(super) fn parse_sha256(text: &str) -> Result<Digest, InvalidDigest> {
+    let mut digest = Digest::default();
+    let text = text.as_bytes();
+    if text.len() != 2 * digest.len() {
+        return Err(InvalidDigest);
+    }
+    for (byte, pair) in digest.iter_mut().zip(text.chunks(2)) {
+        let digit = |letter: u8| char::from(letter).to_digit(16);
+        let value = digit(pair[0]).zip(digit(pair[1])).map(|(high, low)| high << 4 | low);
+        *byte = value.and_then(|value| u8::try_from(value).ok()).ok_or(InvalidDigest)?;
+    }
+    Ok(digest)
+}
+
+fn sha256(secret: &str) -> Digest {
+    let mut bytes = Digest::default();
+    bytes.copy_from_slice(digest::digest(&digest::SHA256, secret.as_bytes()).as_ref());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn keys_are_accepted_by_value_or_digest() {
+        let sha256_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let ann = Caller::authenticated("ann").with_scopes(["read"]);
+        let keys = ApiKeys::new()
+            .with_key("secret", ann.clone())
+            .with_digest(sha256_of_abc, Caller::authenticated("bob"))
+            .unwrap();
+        let find = async |key: &str| keys.verify(&RequestCredential::ApiKey(key.into())).await;
+        assert_eq!(find("secret").await.unwrap(), ann);
+        assert_eq!(find("abc").await.unwrap().subject(), Some("bob"));
+        for wrong in ["", "Secret", "secret ", sha256_of_abc] {
+            assert!(matches!(find(wrong).await, Err(Rejection::Invalid(_))), "{wrong:?}");
+        }
+        assert!(keys.verify(&RequestCredential::Bearer("secret".into())).await.is_err());
+        assert!(ApiKeys::new().verify(&RequestCredential::ApiKey(String::new())).await.is_err());
+    }
+
+    #[test]
+    fn digest_must_have_64_hexadecimal_digits() {
+        let almost = "x".repeat(64);
+        for text in ["", "ab", &*almost, &"\u{e4}".repeat(32)] {
+            let keys = BearerTokens::new().with_digest(text, Caller::ANONYMOUS);
+            assert!(matches!(keys, Err(InvalidDigest)), "{text}");
+        }
+    }
+}

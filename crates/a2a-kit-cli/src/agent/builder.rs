@@ -1,0 +1,121 @@
+//! The client of a command, configured by the settings.
+
+use std::time::Duration;
+
+use a2a_core::ProtocolVersion;
+use a2a_kit_client::{Client, ClientBuilder, ClientEvent, Preference, RetryPolicy, Timeouts};
+use http::{HeaderName, HeaderValue};
+
+use super::credentials;
+use crate::{failure::Failure, output::Output, settings::Settings};
+
+/// The time of a send is limited by `--timeout`, which covers the whole wait.
+const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
+/// The maximum delay between two attempts to open a subscription.
+const MAX_DELAY: Duration = Duration::from_secs(30);
+/// How long subscribing is retried without success, unless `--timeout` limits it.
+const RECONNECT_TIME: Duration = Duration::from_secs(60);
+
+/// How often requests and lost streams are retried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retries {
+    requests: RetryPolicy,
+    streams: RetryPolicy,
+}
+
+impl Retries {
+    /// Requests are not retried: that is for the script that runs the command. A lost stream is
+    /// resumed once, immediately; then the task is polled.
+    pub(crate) fn of_command() -> Self {
+        let once = RetryPolicy::NEVER.with_attempts(1).with_first_delay(Duration::ZERO);
+        Self { streams: once, ..Self::none() }
+    }
+
+    /// Subscribing is retried with growing delays.
+    pub(crate) fn of_subscription(settings: &Settings) -> Self {
+        let policy = RetryPolicy::STREAMS
+            .with_attempts(u32::MAX)
+            .with_first_delay(settings.poll_interval)
+            .with_max_delay(MAX_DELAY)
+            .with_within(settings.timeout.map_or(RECONNECT_TIME, |_| Duration::MAX))
+            .with_jitter(false);
+        Self { requests: policy, streams: policy }
+    }
+
+    /// Nothing is retried.
+    pub(crate) fn none() -> Self {
+        Self { requests: RetryPolicy::NEVER, streams: RetryPolicy::NEVER }
+    }
+}
+
+/// Which interface of a card is used. Older protocol versions can't express everything, so they
+/// have to be requested.
+pub(crate) fn preference(settings: &Settings) -> Preference {
+    let current = Some(ProtocolVersion::LATEST).filter(|_| !settings.any_version);
+    Preference::default()
+        .with_transports(settings.transport.iter().copied())
+        .with_version(settings.version.or(current))
+}
+
+/// Creates the builder of a client.
+///
+/// # Errors
+///
+/// A usage failure for a malformed credential or service parameter.
+pub(super) fn builder(
+    settings: &Settings,
+    output: Output,
+    retries: Retries,
+) -> Result<ClientBuilder, Failure> {
+    let timeouts = Timeouts::default()
+        .with_connect(settings.request_timeout)
+        .with_request(settings.request_timeout)
+        .with_send(UNLIMITED);
+    let mut builder = Client::builder()
+        .http(settings.http())
+        .timeouts(timeouts)
+        .preference(preference(settings))
+        .extensions(&settings.extensions)
+        .retry(retries.requests)
+        .resume(retries.streams)
+        .on_event(move |event| note(&event, output));
+    if settings.has_credential() {
+        builder = builder.credentials(credentials::of_settings(settings)?);
+    }
+    if settings.passes_credentials {
+        builder = builder.only_trusted_origins();
+    }
+    for origin in &settings.credential_origins {
+        builder = builder.with_origin(origin.clone());
+    }
+    for (name, value) in &settings.service_parameters {
+        let (name, value) = service_parameter(name, value)?;
+        builder = builder.header(name, value);
+    }
+    Ok(builder)
+}
+
+fn note(event: &ClientEvent, output: Output) {
+    match event {
+        ClientEvent::InterfaceSkipped { preferred, used } => output.note(&format!(
+            "using {} at {}: credentials are not sent to {} at {}, another origin than the card's",
+            used.transport, used.interface.url, preferred.transport, preferred.interface.url
+        )),
+        ClientEvent::Retrying { error, delay, .. } => {
+            output.note(&format!("{}: retrying in {delay:?}", error.message()));
+        }
+        ClientEvent::Reconnecting { .. } => {
+            output.note("the stream was lost: subscribing again");
+        }
+        ClientEvent::FellBackToPolling { .. } => output.note("polling instead"),
+        _ => {}
+    }
+}
+
+fn service_parameter(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Failure> {
+    let invalid = || Failure::usage(format!("--svc-param {name}: invalid in a header"));
+    let name: HeaderName = name.parse().map_err(|_error| invalid())?;
+    let mut value = HeaderValue::try_from(value).map_err(|_error| invalid())?;
+    value.set_sensitive(true);
+    Ok((name, value))
+}

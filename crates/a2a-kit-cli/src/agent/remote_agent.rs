@@ -1,0 +1,142 @@
+//! A connection to the agent that the settings name.
+
+use std::sync::Arc;
+
+use a2a_core::{AgentCard, Error, ProtocolVersion};
+use a2a_kit_client::{Client, ClientBuilder, DiscoveryError, SelectedInterface, Transport};
+
+use super::{
+    builder::{Retries, builder},
+    card, credentials,
+    discovery_failure::discovery_failure,
+};
+use crate::{
+    failure::Failure,
+    output::{Output, quoted},
+    settings::{Settings, value},
+};
+
+/// The agent that a command calls.
+#[derive(Debug)]
+pub(crate) struct RemoteAgent {
+    client: Client,
+    /// The flags that name the agent.
+    flags: String,
+    has_credential: bool,
+}
+
+impl RemoteAgent {
+    /// Connects to the agent that the settings name.
+    pub(crate) async fn connect(
+        settings: &Settings,
+        output: Output,
+        retries: Retries,
+    ) -> Result<Self, Failure> {
+        Self::connect_with(settings, output, retries, |card| card).await
+    }
+
+    /// Connects to the agent, and uses the card that `change` returns.
+    pub(crate) async fn connect_with(
+        settings: &Settings,
+        output: Output,
+        retries: Retries,
+        change: impl FnOnce(AgentCard) -> AgentCard,
+    ) -> Result<Self, Failure> {
+        let mut builder = builder(settings, output, retries)?;
+        let card = match &settings.endpoint {
+            Some(url) => card::of_endpoint(settings, url)?,
+            None if settings.tenant.is_some() => {
+                return Err(Failure::usage("--tenant needs --endpoint")
+                    .with_hint("with a card, the card determines the tenant"));
+            }
+            None => {
+                let document = card::fetch(&mut builder, settings, output).await?;
+                Arc::unwrap_or_clone(document.card)
+            }
+        };
+        let client = build(builder, change(card), settings, output)
+            .map_err(|error| discovery_failure(&error, settings))?;
+        let selected = client.selected_interface();
+        let selected = selected.ok_or_else(|| Failure::internal("no interface was selected"))?;
+        if selected.version != ProtocolVersion::LATEST {
+            output.note(&format!("speaking version {}", value::version_name(selected.version)));
+        }
+        credentials::warn_if_unused(settings, &client.card(), selected, output)?;
+        Ok(Self {
+            flags: flags(settings, selected.transport),
+            has_credential: settings.has_credential(),
+            client,
+        })
+    }
+
+    /// The client of the agent.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The flags that name the agent, to be pasted into a shell.
+    pub(crate) fn flags(&self) -> &str {
+        &self.flags
+    }
+
+    /// Converts an error of an operation.
+    pub(crate) fn failure(&self, error: &Error) -> Failure {
+        Failure::of_operation(error, self.has_credential)
+    }
+}
+
+/// Selects an interface: with `--transport` one with a requested binding, if there is one.
+fn build(
+    builder: ClientBuilder,
+    card: AgentCard,
+    settings: &Settings,
+    output: Output,
+) -> Result<Client, DiscoveryError> {
+    if settings.transport.is_empty() {
+        return builder.build(card);
+    }
+    match builder.clone().only(settings.transport.iter().copied()).build(card.clone()) {
+        Err(
+            DiscoveryError::NoCommonBinding(_)
+            | DiscoveryError::NoCommonVersion(_)
+            | DiscoveryError::Invalid(_),
+        ) => {}
+        result => return result,
+    }
+    let client = builder.build(card)?;
+    if let Some(SelectedInterface { transport, .. }) = client.selected_interface() {
+        output.warning(&format!("the agent has none of the requested bindings: using {transport}"));
+    }
+    Ok(client)
+}
+
+/// Warns of `--insecure`.
+pub(crate) fn warn_if_insecure(settings: &Settings, output: Output) {
+    if settings.insecure {
+        output.warning(if settings.has_credential() {
+            "CERTIFICATES ARE NOT VERIFIED (--insecure), AND A CREDENTIAL IS SENT: anyone on the \
+             network path can intercept it"
+        } else {
+            "certificates are not verified (--insecure): anyone on the network path can read and \
+             modify all traffic"
+        });
+    }
+}
+
+fn flags(settings: &Settings, transport: Transport) -> String {
+    let mut flags = match &settings.endpoint {
+        Some(url) => {
+            let binding = transport.as_str().to_ascii_lowercase();
+            format!("-e {} --transport {binding}", quoted(url))
+        }
+        None => format!("-a {}", quoted(settings.agent_card.as_deref().unwrap_or_default())),
+    };
+    if let Some(version) = settings.version.filter(|version| *version != ProtocolVersion::LATEST) {
+        flags.push_str(" --a2a-version ");
+        flags.push_str(value::version_name(version));
+    }
+    if let Some(tenant) = &settings.tenant {
+        flags.push_str(&format!(" --tenant {}", quoted(tenant)));
+    }
+    flags
+}

@@ -1,0 +1,76 @@
+//! `a2a card verify`: verifies the signatures of a card.
+
+use a2a_kit_auth::card::{Rejected, Verification};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::trust::Trust;
+use crate::{
+    agent,
+    failure::{Code, Failure},
+    output::{Output, Text},
+    settings::Settings,
+};
+
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// Agent, as for --agent-card
+    #[arg(value_name = "REF")]
+    reference: Option<String>,
+    /// Fail if the card is not signed
+    #[arg(long)]
+    require: bool,
+    #[command(flatten)]
+    trust: Trust,
+}
+
+impl Verify {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        if !self.trust.is_some() {
+            return Err(Failure::usage("no trusted keys")
+                .with_hint("add keys with --jwks, or hosts that publish keys with --trust-jku"));
+        }
+        let verifier = self.trust.verifier(settings)?;
+        let settings = Settings {
+            agent_card: self.reference.clone().or_else(|| settings.agent_card.clone()),
+            ..settings.clone()
+        };
+        let document = agent::document(&settings, output).await?;
+        let verification = verifier.verify(&document.json).await;
+        output.result(&report(&verification), || text(&verification))?;
+        match verification {
+            Verification::Verified(_) => Ok(()),
+            Verification::Absent if !self.require => Ok(()),
+            _ => Err(Failure::new(Code::Reported, "")),
+        }
+    }
+}
+
+fn report(verification: &Verification) -> Value {
+    match verification {
+        Verification::Verified(verified) => json!({
+            "signature": "verified",
+            "keyId": verified.key_id(),
+            "algorithm": verified.algorithm().as_str(),
+            "form": verified.form().to_string(),
+        }),
+        Verification::Unverifiable(rejected) => {
+            let reason =
+                |one: &Rejected| json!({"keyId": one.key_id, "reason": one.reason.to_string()});
+            let rejected: Vec<_> = rejected.iter().map(reason).collect();
+            json!({"signature": "unverifiable", "rejected": rejected})
+        }
+        // Variants of later releases are not known to be valid.
+        _ => json!({"signature": "absent"}),
+    }
+}
+
+fn text(verification: &Verification) -> Text {
+    let mut text = Text::new();
+    text.line("Signature", &verification.to_string());
+    if let Verification::Verified(verified) = verification {
+        text.line("Algorithm", verified.algorithm().as_str());
+        text.line("Form", &verified.form().to_string());
+    }
+    text
+}

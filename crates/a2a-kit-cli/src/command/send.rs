@@ -1,0 +1,251 @@
+//! `a2a send`: sends a message and waits for the result.
+
+use std::future::Future;
+
+use a2a_core::{
+    Error, ErrorKind, Message, Role, Validate,
+    v1::{AuthenticationInfo, SendMessageRequest, SendMessageResponse, TaskPushNotificationConfig},
+    well_known::Struct,
+};
+use a2a_kit_client::{MessageRequest, SendOutcome};
+use clap::Args;
+
+use super::part::{self, PartFlag};
+use crate::{
+    agent::{RemoteAgent, Retries},
+    failure::{Code, Failure},
+    output::{self, Output},
+    settings::{Settings, Waiting, value},
+    watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
+};
+
+/// Default maximum size of an inline part, in bytes.
+const MAX_INLINE: usize = 10 << 20;
+
+#[derive(Args, Debug)]
+pub(crate) struct Send {
+    /// Text of the message
+    message: Option<String>,
+    /// Text part, or `-` for standard input. Part flags are repeatable and keep their order
+    #[arg(long, value_name = "TEXT", alias = "text-part", allow_hyphen_values = true)]
+    text: Vec<String>,
+    /// File part: the content of a path, a reference to a URL, or `-` for standard input
+    #[arg(long, value_name = "PATH|URL", alias = "file-part")]
+    file: Vec<String>,
+    /// Data part: a JSON file, JSON text, or `-` for standard input
+    #[arg(long, value_name = "PATH|JSON", alias = "data-part")]
+    data: Vec<String>,
+    /// Media type of the preceding part [default: detected]
+    #[arg(long, value_name = "TYPE")]
+    media_type: Vec<String>,
+    /// Maximum size of an inline part [default: 10 MiB]
+    #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
+    max_inline: Option<usize>,
+    /// File with a complete SendMessageRequest as JSON, or `-` for standard input
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["message", "text", "file", "data", "media_type"])]
+    request_payload: Option<String>,
+    /// Maximum number of history messages in the response
+    #[arg(long, value_name = "N")]
+    history: Option<u16>,
+    /// Accepted media type of the output; repeatable
+    #[arg(long, value_name = "TYPE")]
+    accept: Vec<String>,
+    /// Message ID; use the same one for a retry [default: random]
+    #[arg(long, value_name = "ID")]
+    message_id: Option<String>,
+    /// ID of a task that the message refers to; repeatable
+    #[arg(long, value_name = "ID")]
+    reference_task: Vec<String>,
+    /// Metadata of the message, as a JSON object
+    #[arg(long, value_name = "JSON", value_parser = value::json_object)]
+    message_metadata: Option<Struct>,
+    /// Webhook URL for updates of the task
+    #[arg(long, value_name = "URL")]
+    push_url: Option<String>,
+    /// Token sent to the webhook
+    #[arg(long, value_name = "TOKEN", requires = "push_url")]
+    push_token: Option<String>,
+    /// Authentication at the webhook
+    #[arg(long, value_name = "SCHEME:CREDENTIALS", requires = "push_url")]
+    push_auth: Option<String>,
+    /// Keep waiting at AUTH_REQUIRED
+    #[arg(long)]
+    auth_wait: bool,
+}
+
+impl Send {
+    pub(super) async fn run(
+        self,
+        parts: Vec<PartFlag>,
+        settings: &Settings,
+        output: Output,
+    ) -> Result<(), Failure> {
+        let request = self.request(parts, settings)?;
+        let message_id =
+            request.message.as_ref().map(|message| message.message_id.clone()).unwrap_or_default();
+        let agent = RemoteAgent::connect(settings, output, Retries::of_command()).await?;
+        if output.verbose() && !output.is_json() {
+            let sent = request.message.as_ref().map(|message| output::message(message, true));
+            if let Some(sent) = sent {
+                output.text(&sent)?;
+            }
+        }
+        let progress = Progress::default();
+        let options = wait_options(settings, self.auth_wait);
+        let mut watcher =
+            Watcher::new(&agent, output, &progress, &options).with_events(settings.stream);
+        let outcome = async {
+            if settings.waiting == Waiting::No && !settings.stream {
+                return send_async(&agent, request, settings, &progress, output).await;
+            }
+            let client = agent.client();
+            let streams = client.card().can_stream();
+            if settings.stream && !streams {
+                output.note("the agent does not stream: polling instead");
+            }
+            let sending = client.send_and_watch(request, options.clone());
+            let watch =
+                if streams { sending.await } else { within_request(settings, sending).await };
+            watcher.run(watch.map_err(|error| agent.failure(&error))?).await
+        };
+        let outcome = within_limits(settings, &progress, outcome)
+            .await
+            .map_err(|failure| explain_unreachable(failure, &progress, &message_id))?;
+        if settings.stream {
+            return watcher.end(&outcome);
+        }
+        if let Some(task) = outcome.task() {
+            warn_of_state(task, output);
+        }
+        output.result(&SendMessageResponse::from(outcome.clone()), || match &outcome {
+            SendOutcome::Task(task) => output::task(task, watcher.detail(self.history.is_some())),
+            SendOutcome::Message(message) => output::message(message, output.verbose()),
+        })
+    }
+
+    fn request(
+        &self,
+        parts: Vec<PartFlag>,
+        settings: &Settings,
+    ) -> Result<SendMessageRequest, Failure> {
+        let max_inline = self.max_inline.unwrap_or(MAX_INLINE);
+        let mut request = match &self.request_payload {
+            Some(place) => a2a_core::json::from_slice(&part::document(place)?)
+                .map_err(|error| Failure::usage(format!("--request-payload {place}: {error}")))?,
+            None => {
+                let parts = part::parts(parts, max_inline)?;
+                if parts.is_empty() {
+                    return Err(Failure::usage("the message has no parts")
+                        .with_hint("add a text, --text, --file or --data; see --help"));
+                }
+                let message = Message::new(Role::User, parts);
+                SendMessageRequest { message: Some(message), ..SendMessageRequest::default() }
+            }
+        };
+        let message = request.message.get_or_insert_default();
+        if message.message_id.is_empty() {
+            message.message_id = a2a_core::fresh_id();
+        }
+        if let Some(id) = &self.message_id {
+            message.message_id.clone_from(id);
+        }
+        if let Some(id) = &settings.task_id {
+            message.task_id.clone_from(id);
+        }
+        if let Some(id) = &settings.context_id {
+            message.context_id.clone_from(id);
+        }
+        message.reference_task_ids.extend(self.reference_task.iter().cloned());
+        if self.message_metadata.is_some() {
+            message.metadata.clone_from(&self.message_metadata);
+        }
+        if settings.metadata.is_some() {
+            request.metadata.clone_from(&settings.metadata);
+        }
+        self.configure(&mut request)?;
+        request.validate().map_err(|error| Failure::usage(format!("invalid request: {error}")))?;
+        Ok(request)
+    }
+
+    fn configure(&self, request: &mut SendMessageRequest) -> Result<(), Failure> {
+        let webhook = self.webhook()?;
+        if self.history.is_none() && self.accept.is_empty() && webhook.is_none() {
+            return Ok(());
+        }
+        let configuration = request.configuration.get_or_insert_default();
+        if let Some(history) = self.history {
+            configuration.history_length = Some(history.into());
+        }
+        configuration.accepted_output_modes.extend(self.accept.iter().cloned());
+        if webhook.is_some() {
+            configuration.task_push_notification_config = webhook;
+        }
+        Ok(())
+    }
+
+    fn webhook(&self) -> Result<Option<TaskPushNotificationConfig>, Failure> {
+        let Some(url) = &self.push_url else { return Ok(None) };
+        let authentication = match &self.push_auth {
+            None => None,
+            Some(pair) => {
+                let (scheme, credentials) = pair.split_once(':').ok_or_else(|| {
+                    Failure::usage(
+                        "--push-auth: expected scheme:credentials, such as Bearer:secret",
+                    )
+                })?;
+                Some(AuthenticationInfo {
+                    scheme: scheme.to_owned(),
+                    credentials: credentials.to_owned(),
+                })
+            }
+        };
+        Ok(Some(TaskPushNotificationConfig {
+            url: url.clone(),
+            token: self.push_token.clone().unwrap_or_default(),
+            authentication,
+            ..TaskPushNotificationConfig::default()
+        }))
+    }
+}
+
+/// Sends the message without waiting for its task.
+async fn send_async(
+    agent: &RemoteAgent,
+    request: SendMessageRequest,
+    settings: &Settings,
+    progress: &Progress,
+    output: Output,
+) -> Result<SendOutcome, Failure> {
+    let request = MessageRequest::from(request).returning_immediately();
+    let outcome = within_request(settings, agent.client().send(request)).await;
+    let outcome = outcome.map_err(|error| agent.failure(&error))?;
+    if let Some(task) = outcome.task() {
+        progress.record(task, output);
+    }
+    Ok(outcome)
+}
+
+/// Limits a send that returns immediately to `--request-timeout`.
+async fn within_request<T>(
+    settings: &Settings,
+    sending: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    tokio::time::timeout(settings.request_timeout, sending).await.unwrap_or_else(|_elapsed| {
+        let message = format!("SendMessage timed out after {:?}", settings.request_timeout);
+        Err(Error::new(ErrorKind::DeadlineExceeded, message))
+    })
+}
+
+/// Explains how to continue after the agent became unreachable: with its task, or by a retry.
+fn explain_unreachable(failure: Failure, progress: &Progress, message_id: &str) -> Failure {
+    if failure.code() != Code::Unreachable {
+        return failure;
+    }
+    if progress.is_known() {
+        return progress.explain(failure);
+    }
+    failure.with_hint(format!(
+        "the agent may have received the message: retry with --message-id {}",
+        output::quoted(message_id)
+    ))
+}

@@ -1,0 +1,152 @@
+//! The process of a command, and its process group.
+
+use std::{io, path::Path, process::Stdio, time::Duration};
+
+use a2a_core::{Part, v1::part::Content};
+use a2a_kit_operations::{RequestContext, trace};
+#[cfg(windows)]
+use process_wrap::tokio::JobObject;
+#[cfg(unix)]
+use process_wrap::tokio::ProcessGroup;
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+use tempfile::TempDir;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
+use super::ExecAgent;
+use crate::log;
+
+/// Grace period of a command after SIGTERM.
+#[cfg(unix)]
+const GRACE: Duration = Duration::from_secs(4);
+/// Timeout for reaping killed processes.
+const REAP_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A running command. Dropping it kills its process group, or its job on Windows.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Box<dyn ChildWrapper>,
+    is_killed: bool,
+    /// The parts that are not text, as files.
+    _inputs: TempDir,
+}
+
+/// The pipes to and from a command.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    Well,
+    /// With the message for the client.
+    Badly(String),
+}
+
+impl Process {
+    /// Starts the command for a message. User input is passed through the environment and stdin
+    /// only.
+    pub(super) fn start(agent: &ExecAgent, context: &RequestContext) -> io::Result<(Self, Pipes)> {
+        let inputs = tempfile::Builder::new().prefix("a2a-input-").tempdir()?;
+        write_inputs(inputs.path(), &context.message().parts)?;
+        let mut command = CommandWrap::with_new(&agent.program, |command| {
+            command
+                .args(&agent.arguments)
+                .env_clear()
+                .envs(agent.environment.variables())
+                .env("A2A_TASK_ID", context.task_id())
+                .env("A2A_CONTEXT_ID", context.context_id())
+                .env("A2A_MESSAGE_ID", &context.message().message_id)
+                .env("A2A_INPUT_DIR", inputs.path())
+                // The command continues the trace of the caller.
+                .envs(trace::current().map(|context| (log::TRACEPARENT, context.to_string())))
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+        });
+        command.wrap(KillOnDrop);
+        #[cfg(unix)]
+        command.wrap(ProcessGroup::leader());
+        #[cfg(windows)]
+        command.wrap(JobObject);
+        let mut child = command.spawn()?;
+        let pipes = child.stdin().take().zip(child.stdout().take()).zip(child.stderr().take());
+        let process = Self { child, is_killed: false, _inputs: inputs };
+        let Some(((stdin, stdout), stderr)) = pipes else {
+            return Err(io::Error::other("a pipe to the command is missing"));
+        };
+        Ok((process, Pipes { stdin, stdout, stderr }))
+    }
+
+    /// Waits for the command to exit, and kills its remaining processes.
+    pub(super) async fn ended(mut self, stderr: &str) -> io::Result<Ended> {
+        // Of the command alone: its remaining processes get no grace period.
+        let status = self.child.inner_mut().wait().await?;
+        self.kill();
+        self.reap().await;
+        if status.success() {
+            return Ok(Ended::Well);
+        }
+        let stderr = stderr.trim();
+        let detail = if stderr.is_empty() { String::new() } else { format!("\n{stderr}") };
+        Ok(Ended::Badly(format!("The command ended with {status}{detail}")))
+    }
+
+    /// Terminates the process group, and kills it once the command has exited or the grace period
+    /// is over.
+    pub(super) async fn terminate(mut self) {
+        #[cfg(unix)]
+        {
+            let terminate = tokio::signal::unix::SignalKind::terminate().as_raw_value();
+            match self.child.signal(terminate) {
+                Ok(()) => {
+                    let _in_time = tokio::time::timeout(GRACE, self.child.inner_mut().wait()).await;
+                }
+                Err(error) => tracing::debug!(%error, "process group already ended"),
+            }
+        }
+        self.kill();
+        self.reap().await;
+    }
+
+    /// Kills the process group, once: its id may be reused later.
+    fn kill(&mut self) {
+        if std::mem::replace(&mut self.is_killed, true) {
+            return;
+        }
+        if let Err(error) = self.child.start_kill() {
+            // The group is gone if all of its processes have exited.
+            tracing::debug!(%error, "process group already ended");
+        }
+    }
+
+    /// Reaps killed processes: in a container, this process may be their parent.
+    async fn reap(&mut self) {
+        let _reaped = tokio::time::timeout(REAP_TIMEOUT, self.child.wait()).await;
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Writes the parts that are not text to files, named by number and base name.
+fn write_inputs(directory: &Path, parts: &[Part]) -> io::Result<()> {
+    for (number, part) in parts.iter().enumerate() {
+        let (content, fallback) = match &part.content {
+            Some(Content::Raw(raw)) => (raw.to_vec(), "file"),
+            Some(Content::Data(data)) => (serde_json::to_vec(data)?, "data.json"),
+            Some(Content::Url(url)) => (format!("{url}\n").into_bytes(), "link.url"),
+            Some(Content::Text(_)) | None => continue,
+        };
+        let name = Path::new(&part.filename).file_name().and_then(|name| name.to_str());
+        let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
+        std::fs::write(directory.join(format!("{number}-{name}")), content)?;
+    }
+    Ok(())
+}

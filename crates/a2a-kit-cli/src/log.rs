@@ -1,0 +1,129 @@
+//! The log on stderr, and telemetry.
+
+use std::{net::SocketAddr, path::PathBuf, time::Instant};
+
+use a2a_kit_http::tls::ClientTls;
+use a2a_kit_operations::trace;
+use a2a_kit_telemetry::{Audit, Config, Format, Otlp, TelemetryGuard};
+use axum::{
+    Router,
+    extract::{ConnectInfo, Request},
+    middleware::{self, Next},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderName, StatusCode, header};
+
+use crate::failure::Failure;
+
+/// The level and format of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Warnings and errors.
+    Warnings,
+    /// One line per request as well.
+    Traffic,
+    /// The same as JSON lines.
+    TrafficAsJson,
+    /// Debug output.
+    Debug,
+}
+
+/// Telemetry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Observe {
+    /// The OTLP collector; default: the standard variables.
+    pub(crate) otlp_endpoint: Option<String>,
+    /// Whether the log is buffered. Commands don't, to keep the order of their output.
+    pub(crate) is_buffered: bool,
+    /// Whether metrics are recorded.
+    pub(crate) metrics: bool,
+    /// The file of security events; `-` is stderr.
+    pub(crate) audit: Option<PathBuf>,
+    /// TLS configuration for the collector.
+    pub(crate) trust: ClientTls,
+}
+
+/// Starts the log, which includes panics, and telemetry. `RUST_LOG` overrides `detail`.
+///
+/// # Errors
+///
+/// A usage failure for invalid settings.
+pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, Failure> {
+    let fallback = match detail {
+        Detail::Warnings => "warn",
+        Detail::Traffic | Detail::TrafficAsJson => "info",
+        Detail::Debug => {
+            "info,a2a=debug,a2a_kit_client=debug,a2a_kit_http=debug,a2a_kit_operations=debug"
+        }
+    };
+    let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
+    let format = match detail {
+        Detail::TrafficAsJson => Format::Json,
+        Detail::Warnings | Detail::Traffic | Detail::Debug => Format::Text,
+    };
+    let audit = match observe.audit {
+        None => Audit::Log,
+        Some(path) if path.as_os_str() == "-" => Audit::Stderr,
+        Some(path) => Audit::File(path),
+    };
+    let otlp = observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment);
+    let shows_spans = asked.is_some() || matches!(detail, Detail::TrafficAsJson | Detail::Debug);
+    let config = Config::default()
+        .with_spans(shows_spans)
+        .with_filter(asked.unwrap_or_else(|| fallback.to_owned()))
+        .with_format(format)
+        .with_buffered(observe.is_buffered)
+        .with_otlp(otlp.map(|otlp| otlp.with_tls(observe.trust)))
+        .with_metrics(observe.metrics)
+        .with_audit(audit);
+    let guard = a2a_kit_telemetry::init(config)
+        .map_err(|error| Failure::usage(crate::failure::chain(&error)))?;
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        let text = panic.payload_as_str().unwrap_or("no text");
+        tracing::error!(place, "a panic: {text}");
+    }));
+    Ok(guard)
+}
+
+/// The variable with the trace context of a command.
+pub(crate) const TRACEPARENT: &str = "TRACEPARENT";
+
+/// The span of a command that calls an agent, in the trace of [`TRACEPARENT`].
+pub(crate) fn command_span() -> tracing::Span {
+    let span = tracing::info_span!("command", otel.kind = "internal", otel.name = "a2a");
+    let parent = std::env::var(TRACEPARENT).ok().and_then(|text| text.parse().ok());
+    trace::adopt(&span, parent.as_ref());
+    span
+}
+
+/// Logs one line per request: never its body, its query or its credentials.
+pub(crate) async fn traffic(request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let response = next.run(request).await;
+    let status = response.status().as_u16();
+    let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+    tracing::info!(%method, path, status, micros, "request");
+    response
+}
+
+/// Serves routes to loopback addresses only. Requests that a local proxy forwards are not local.
+pub(crate) fn for_this_machine(router: Router) -> Router {
+    router.route_layer(middleware::from_fn(this_machine))
+}
+
+async fn this_machine(request: Request, next: Next) -> Response {
+    const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let is_local = peer.is_some_and(|ConnectInfo(peer)| peer.ip().to_canonical().is_loopback());
+    let is_forwarded = [header::FORWARDED, FORWARDED_FOR, header::VIA]
+        .iter()
+        .any(|name| request.headers().contains_key(name));
+    if is_local && !is_forwarded {
+        next.run(request).await
+    } else {
+        StatusCode::NOT_FOUND.into_response()
+    }
+}

@@ -1,0 +1,47 @@
+//! The runtimes of commands.
+
+use std::future::Future;
+
+use a2a_kit_telemetry::Otlp;
+use tokio::runtime::Builder;
+use tracing::Instrument as _;
+
+use crate::{
+    failure::Failure,
+    log::{self, Detail, Observe},
+    settings::Settings,
+};
+
+/// Runs a server, on all processors.
+pub(crate) fn run_server(server: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    block_on(server, Builder::new_multi_thread())
+}
+
+/// Runs a command that calls an agent. One thread is enough, and only `--debug` logs.
+pub(crate) fn run_client(
+    settings: &Settings,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let observe = || Observe { trust: settings.trust.clone(), ..Observe::default() };
+    // Dropping the guard, after the command, sends the remaining spans.
+    let _guard = match (settings.debug, Otlp::from_environment()) {
+        (true, _) => Some(log::start(Detail::Debug, observe())?),
+        (false, Some(_)) => Some(log::start(Detail::Warnings, observe())?),
+        (false, None) => None,
+    };
+    block_on(command.instrument(log::command_span()), Builder::new_current_thread())
+}
+
+fn block_on(
+    command: impl Future<Output = Result<(), Failure>>,
+    mut runtime: Builder,
+) -> Result<(), Failure> {
+    let runtime = runtime
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::internal(format!("failed to start the runtime: {error}")))?;
+    let result = runtime.block_on(command);
+    // A read of stdin can't be interrupted, so its thread is not waited for.
+    runtime.shutdown_background();
+    result
+}

@@ -1,0 +1,262 @@
+//! Authentication of callers, as configured in the settings.
+
+mod card;
+mod declared;
+mod tokens;
+
+pub(super) use card::{check_open, plaintext_urls};
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    sync::Arc,
+};
+
+use a2a_core::v1::{ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme};
+use a2a_kit_auth::server::{
+    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy,
+};
+use a2a_kit_http::tls::ClientTls;
+use a2a_kit_operations::Caller;
+
+use declared::{Declared, http, invalid};
+
+use crate::{
+    failure::Failure,
+    settings::serve::{Secret, Serve},
+};
+
+/// The subject of callers with the shared secret of `--require-bearer` or `--require-api-key`.
+const SHARED: &str = "shared";
+const MTLS: &str = "expected caller and one of fingerprint, uri, dns and subject, or only any";
+
+/// The configured authentication.
+#[derive(Debug)]
+pub(super) struct Access {
+    schemes: Vec<Declared>,
+    guard: Guard,
+    is_open: bool,
+}
+
+impl Access {
+    /// Reads the configuration; `None` if authentication is not configured. `trust` is the TLS
+    /// configuration for issuers.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure that names the flag, or the location in the file.
+    pub(super) fn read(serve: &Serve, trust: &ClientTls) -> Result<Option<Self>, Failure> {
+        let mut schemes = Vec::new();
+        schemes.extend(api_keys(serve)?);
+        schemes.extend(bearer_tokens(serve)?);
+        schemes.extend(users(serve)?);
+        schemes.extend(certificates(serve)?);
+        schemes.extend(tokens::of_issuers(&serve.auth, trust)?);
+        if schemes.is_empty() {
+            let is_idle = serve.limits.rate_limit_per_address.is_none()
+                && serve.auth.extended_card_token.is_none();
+            return match serve.listen.trusted_proxies.first() {
+                Some(_) if is_idle => Err(Failure::usage(
+                    "--trusted-proxy needs authentication, --extended-card-token or \
+                     --rate-limit-per-address",
+                )),
+                _ => Ok(None),
+            };
+        }
+        let mut guard = guard(serve)?;
+        let tenants = tenants(serve);
+        if !tenants.is_empty() {
+            guard = guard.with_tenants(move |caller, tenant| {
+                let own = caller.subject().and_then(|subject| tenants.get(subject));
+                own.is_none_or(|own| own.contains(tenant))
+            });
+        }
+        Ok(Some(Self { schemes, guard, is_open: serve.auth.anonymous }))
+    }
+}
+
+/// Returns a guard without verifiers, with throttling and trusted proxies.
+///
+/// # Errors
+///
+/// A usage failure that names the flag.
+pub(super) fn guard(serve: &Serve) -> Result<Guard, Failure> {
+    let auth = &serve.auth;
+    let throttle = Throttle::default()
+        .with_failures_allowed(auth.failures_allowed)
+        .with_backoff(auth.backoff_min.0, auth.backoff_max.0);
+    let guard = Guard::new().with_realm(&auth.realm).with_throttle(throttle);
+    Ok(proxies(serve)?.into_iter().fold(guard, Guard::with_trusted_proxy))
+}
+
+/// Returns the trusted proxies.
+///
+/// # Errors
+///
+/// A usage failure that names the flag.
+pub(super) fn proxies(serve: &Serve) -> Result<Vec<TrustedProxy>, Failure> {
+    let parsed = serve.listen.trusted_proxies.iter().map(|text| text.parse());
+    let failure = |error| Failure::usage(format!("--trusted-proxy: {error}"));
+    parsed.map(|proxy| proxy.map_err(failure)).collect()
+}
+
+/// Returns the tenants that callers are restricted to, by subject.
+fn tenants(serve: &Serve) -> BTreeMap<String, BTreeSet<String>> {
+    let auth = &serve.auth;
+    let keys = auth.api_key.iter().map(|row| (&row.caller, &row.tenants));
+    let tokens = auth.bearer.iter().map(|row| (&row.caller, &row.tenants));
+    let users = auth.basic.iter().map(|row| (&row.user, &row.tenants));
+    let certificates =
+        auth.mtls.iter().filter_map(|row| Some((row.caller.as_ref()?, &row.tenants)));
+    let mut tenants: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (caller, own) in keys.chain(tokens).chain(users).chain(certificates) {
+        if !own.is_empty() {
+            tenants.entry(caller.0.clone()).or_default().extend(own.iter().cloned());
+        }
+    }
+    tenants
+}
+
+fn caller(name: &str, scopes: &[String]) -> Caller {
+    Caller::authenticated(name).with_scopes(scopes)
+}
+
+/// The secret of a caller, or its digest.
+enum Known<'a> {
+    Secret(&'a str),
+    Digest(&'a str),
+}
+
+fn known<'a>(
+    name: &str,
+    secret: Option<&'a Secret>,
+    digest: Option<&'a String>,
+) -> Result<Known<'a>, String> {
+    match (secret, digest) {
+        (Some(Secret(secret)), None) if !secret.is_empty() => Ok(Known::Secret(secret)),
+        (None, Some(digest)) => Ok(Known::Digest(digest)),
+        _ => Err(format!("exactly one of {name} and sha256 is required")),
+    }
+}
+
+fn api_keys(serve: &Serve) -> Result<Option<Declared>, Failure> {
+    let mut keys = ApiKeys::new();
+    let mut source = None;
+    for (index, row) in serve.auth.api_key.iter().enumerate() {
+        let caller = caller(&row.caller.0, &row.scopes);
+        let known = known("key", row.key.as_ref(), row.sha256.as_ref());
+        keys = match known.map_err(|error| invalid("api_key", index, error))? {
+            Known::Secret(key) => keys.with_key(key, caller),
+            Known::Digest(digest) => keys
+                .with_digest(digest, caller)
+                .map_err(|error| invalid("api_key", index, error))?,
+        };
+        source = Some("auth.api_key");
+    }
+    if let Some(key) = secret("--require-api-key", serve.auth.require_api_key.as_ref())? {
+        keys = keys.with_key(key, Caller::authenticated(SHARED));
+        source = Some("--require-api-key");
+    }
+    let scheme = ApiKeySecurityScheme {
+        location: serve.auth.api_key_in.as_str().into(),
+        name: serve.auth.api_key_name.clone(),
+        ..ApiKeySecurityScheme::default()
+    };
+    Ok(source.map(|source| Declared {
+        name: "apiKey".into(),
+        scheme: Scheme::ApiKeySecurityScheme(scheme),
+        scopes: Vec::new(),
+        verifier: Arc::new(keys),
+        source: source.into(),
+    }))
+}
+
+fn bearer_tokens(serve: &Serve) -> Result<Option<Declared>, Failure> {
+    let mut tokens = BearerTokens::new();
+    let mut source = None;
+    for (index, row) in serve.auth.bearer.iter().enumerate() {
+        let caller = caller(&row.caller.0, &row.scopes);
+        let known = known("token", row.token.as_ref(), row.sha256.as_ref());
+        tokens = match known.map_err(|error| invalid("bearer", index, error))? {
+            Known::Secret(token) => tokens.with_token(token, caller),
+            Known::Digest(digest) => tokens
+                .with_digest(digest, caller)
+                .map_err(|error| invalid("bearer", index, error))?,
+        };
+        source = Some("auth.bearer");
+    }
+    if let Some(token) = secret("--require-bearer", serve.auth.require_bearer.as_ref())? {
+        tokens = tokens.with_token(token, Caller::authenticated(SHARED));
+        source = Some("--require-bearer");
+    }
+    Ok(source.map(|source| Declared {
+        name: "bearer".into(),
+        scheme: http("bearer", ""),
+        scopes: Vec::new(),
+        verifier: Arc::new(tokens),
+        source: source.into(),
+    }))
+}
+
+fn users(serve: &Serve) -> Result<Option<Declared>, Failure> {
+    let mut users = BasicUsers::new();
+    for (index, row) in serve.auth.basic.iter().enumerate() {
+        let user = &row.user.0;
+        if user.contains(':') {
+            let error = "user must not contain a colon (RFC 7617 §2)";
+            return Err(invalid("basic", index, error));
+        }
+        users = users
+            .with_user(user, &row.password_hash.0, caller(user, &row.scopes))
+            .map_err(|error| invalid("basic", index, error))?;
+    }
+    Ok((!serve.auth.basic.is_empty()).then(|| Declared {
+        name: "basic".into(),
+        scheme: http("basic", ""),
+        scopes: Vec::new(),
+        verifier: Arc::new(users),
+        source: "auth.basic".into(),
+    }))
+}
+
+fn certificates(serve: &Serve) -> Result<Option<Declared>, Failure> {
+    let mut known = Certificates::new();
+    for (index, row) in serve.auth.mtls.iter().enumerate() {
+        let invalid = |error: &dyn Display| invalid("mtls", index, error);
+        if serve.tls.client_ca_file.is_none() {
+            return Err(invalid(&"tls.client_ca_file is required for client certificates"));
+        }
+        let names = (&row.fingerprint, &row.uri, &row.dns, &row.subject);
+        known = match (row.any, &row.caller, names) {
+            (true, None, (None, None, None, None)) => known.with_any(),
+            (false, Some(name), names) => {
+                let caller = caller(&name.0, &row.scopes);
+                match names {
+                    (Some(fingerprint), None, None, None) => known
+                        .with_fingerprint(fingerprint, caller)
+                        .map_err(|error| invalid(&format!("fingerprint: {error}")))?,
+                    (None, Some(uri), None, None) => known.with_uri(uri, caller),
+                    (None, None, Some(dns), None) => known.with_dns(dns, caller),
+                    (None, None, None, Some(subject)) => known.with_subject(subject, caller),
+                    _ => return Err(invalid(&MTLS)),
+                }
+            }
+            _ => return Err(invalid(&MTLS)),
+        };
+    }
+    Ok((!serve.auth.mtls.is_empty()).then(|| Declared {
+        name: "mtls".into(),
+        scheme: Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default()),
+        scopes: Vec::new(),
+        verifier: Arc::new(known),
+        source: "auth.mtls".into(),
+    }))
+}
+
+/// Rejects an empty secret, which would be trivial to guess.
+fn secret<'a>(flag: &str, secret: Option<&'a Secret>) -> Result<Option<&'a str>, Failure> {
+    match secret {
+        Some(Secret(text)) if text.is_empty() => Err(Failure::usage(format!("{flag} is empty"))),
+        other => Ok(other.map(|Secret(text)| text.as_str())),
+    }
+}

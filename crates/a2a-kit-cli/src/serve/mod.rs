@@ -1,0 +1,185 @@
+//! Runs a server until it is stopped.
+
+mod access;
+mod announce;
+mod bearer;
+mod compose;
+mod encryption;
+mod front;
+mod idle_memory;
+mod options;
+mod pages;
+mod proxy;
+mod public_url;
+mod record;
+mod store;
+
+use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+
+use a2a_core::AgentCard;
+use a2a_kit_auth::webhook::JWKS_PATH;
+use a2a_kit_http::{Drain, Server};
+use a2a_kit_operations::{Store, store::StoreError};
+use tokio::net::TcpListener;
+
+use crate::{
+    failure::{Code, Failure, chain},
+    log,
+    output::Output,
+    settings::{Settings, serve::Serve},
+    signal,
+};
+use compose::compose;
+use options::Options;
+use proxy::Upstream;
+use store::{OpenedStore, StoreConfig};
+
+/// Grace period of executors after all connections have ended.
+const EXECUTOR_GRACE: Duration = Duration::from_millis(500);
+
+/// Serves until a signal comes.
+pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
+    let options = Options::new(&serve, settings)?;
+    let store_config = StoreConfig::new(&serve)?;
+    let guard = log::start(options.log, options.observe.clone())?;
+    let upstream = Upstream::connect(&serve, &options, settings, output).await?;
+    let (listener, address) = bind(&options.host, options.port).await?;
+    let grpc = match options.grpc_port {
+        Some(port) => Some(bind(&options.host, port).await?),
+        None => None,
+    };
+    let metrics = match &options.metrics_listen {
+        Some(place) => Some(bind_at(place, "choose another --metrics-listen").await?),
+        None => None,
+    };
+    let grpc_address = grpc.as_ref().map(|(_, address)| *address);
+    encryption::check(&serve, options.tls.is_some(), address, output)?;
+    public_url::check(&serve, address, output)?;
+    signal::survive_file_size_limit();
+    // Before the address is announced: a supervisor may stop the server as soon as it reads it.
+    let [stop, stop_grpc, stop_metrics] = std::array::from_fn(|_| signal::received());
+    // After the ports: a server that can't have them leaves no file behind.
+    let mut store = match store_config {
+        Some(plan) => plan.open().await?,
+        None => OpenedStore::default(),
+    };
+    store.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
+    if options.webhook_key.is_some() || options.card_key.is_some() {
+        store.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
+    }
+    store
+        .lines
+        .extend(metrics.as_ref().map(|(_, place)| ("Metrics", format!("http://{place}/metrics"))));
+    let composed = compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
+    for url in access::plaintext_urls(&composed.card) {
+        let problem = format!("callers send credentials in plaintext to {url}");
+        if serve.listen.production {
+            return Err(Failure::usage(problem).with_hint("use https URLs in the card"));
+        }
+        output.warning(&problem);
+    }
+    // Output may be closed; the server runs anyway.
+    let _gone = announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
+
+    idle_memory::return_regularly();
+    let drain = Drain::new();
+    let server = |router| {
+        let server =
+            Server::new(router).with_limits(options.limits.clone()).with_drain(drain.clone());
+        match &options.tls {
+            Some(tls) => server.with_tls(tls.clone()),
+            None => server,
+        }
+    };
+    let grpc_server = async {
+        if let (Some(router), Some((listener, _))) = (composed.grpc_router, grpc) {
+            server(router).serve(listener, stop_grpc).await;
+        }
+    };
+    let mut router = composed.router;
+    let mut metrics_router = guard.metrics_router();
+    if metrics.is_none() {
+        let metrics = metrics_router.take().map(log::for_this_machine).unwrap_or_default();
+        router = router.merge(match &composed.guard {
+            Some(guard) => guard.layer(metrics),
+            None => metrics,
+        });
+    }
+    let metrics_server = async {
+        if let (Some(router), Some((listener, _))) = (metrics_router, metrics) {
+            // In plaintext, as scrapers expect: the address belongs to a trusted network.
+            let server = Server::new(router).with_limits(options.limits.clone());
+            server.with_drain(drain.clone()).serve(listener, stop_metrics).await;
+        }
+    };
+    tokio::join!(server(router).serve(listener, stop), grpc_server, metrics_server);
+    // No streams are left. Executors without readers get a short grace period too.
+    if let Some(engine) = composed.engine {
+        engine.shutdown(EXECUTOR_GRACE).await;
+    }
+    store.close().await;
+    guard.shutdown().await;
+    Ok(())
+}
+
+/// A store that is opened next to its server, or while it is stopped.
+#[derive(Debug)]
+pub(crate) struct OpenStore {
+    store: Arc<dyn Store>,
+    opened: OpenedStore,
+}
+
+impl OpenStore {
+    /// Opens the store at a location.
+    ///
+    /// # Errors
+    ///
+    /// A failure that names the flag, if the store is missing or can't be opened.
+    pub(crate) async fn open(location: Option<&str>) -> Result<Self, Failure> {
+        let mut opened = store::existing(location)?.open().await?;
+        match opened.store.take() {
+            Some(store) => Ok(Self { store, opened }),
+            None => Err(Failure::usage("--store memory is lost when its server stops")),
+        }
+    }
+
+    /// Runs `work` on the store, and closes it.
+    pub(crate) async fn run<T>(
+        self,
+        work: impl AsyncFnOnce(&dyn Store) -> Result<T, StoreError>,
+    ) -> Result<T, Failure> {
+        let result = work(&*self.store).await;
+        drop(self.store);
+        self.opened.close().await;
+        let failed = |error| Failure::new(Code::Unreachable, format!("--store: {}", chain(&error)));
+        result.map_err(failed)
+    }
+}
+
+/// Checks settings without starting a server.
+///
+/// # Errors
+///
+/// A usage failure, as of [`run`] before it listens.
+pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
+    let options = Options::new(serve, settings)?;
+    compose::with_words(serve, &options, AgentCard::default())?;
+    StoreConfig::new(serve)?;
+    Ok(())
+}
+
+async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
+    let address = if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    };
+    bind_at(&address, "choose another --port; 0 takes any that is free").await
+}
+
+async fn bind_at(address: &str, hint: &str) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failure = |error: &dyn Error| Failure::new(Code::Internal, chain(error)).with_hint(hint);
+    let listener = a2a_kit_http::bind(address).await.map_err(|error| failure(&error))?;
+    let address = listener.local_addr().map_err(|error| failure(&error))?;
+    Ok((listener, address))
+}

@@ -1,0 +1,124 @@
+//! Serving an upstream agent.
+
+use std::{fmt, sync::Arc};
+
+use a2a_core::AgentCard;
+use a2a_kit_gateway::{Forward, Recorder};
+use a2a_kit_http::service_parameters;
+use a2a_kit_operations::Agent;
+use axum::{extract::Request, middleware::Next, response::Response};
+
+use super::{options::Options, record::Lines};
+use crate::{
+    agent::{RemoteAgent, Retries},
+    failure::Failure,
+    output::Output,
+    settings::{
+        Settings,
+        serve::{Proxy, Serve},
+    },
+};
+
+/// A connected upstream agent.
+pub(super) struct Upstream {
+    pub(super) agent: Arc<dyn Agent>,
+    /// Its card, adapted to this server.
+    pub(super) card: AgentCard,
+    /// Its interface, for messages.
+    pub(super) place: String,
+}
+
+impl Upstream {
+    /// Connects to the configured upstream agent; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As for commands that call an agent: no card, or no connection.
+    pub(super) async fn connect(
+        serve: &Serve,
+        options: &Options,
+        settings: &Settings,
+        output: Output,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(reference) = &serve.proxy.to else {
+            return Ok(None);
+        };
+        if !serve.agent.required_extensions.is_empty() {
+            return Err(Failure::usage("--required-extension can't be used with --proxy")
+                .with_hint("the upstream agent declares its required extensions"));
+        }
+        if serve.proxy.forward_auth && (settings.bearer.is_some() || settings.basic.is_some()) {
+            return Err(Failure::usage("--forward-auth excludes --bearer and --basic").with_hint(
+                "a call has one Authorization header: that of the caller, or that of the proxy",
+            ));
+        }
+        if serve.proxy.forward_auth && options.bearer.is_some() {
+            return Err(Failure::usage("--forward-auth can't be used with tokens of this server"));
+        }
+        let settings = upstream_settings(reference, &serve.proxy, settings);
+        // Disabled capabilities are neither declared nor used upstream.
+        let limited = |card: AgentCard| {
+            let streaming = card.can_stream() && options.streaming;
+            let push = card.can_push() && options.push;
+            let extended = card.has_extended_card() && options.extended_card;
+            card.with_streaming(streaming)
+                .with_push_notifications(push)
+                .with_extended_card(extended)
+        };
+        let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;
+        let client = remote.client();
+        let mut forward = Forward::new(client.agent());
+        if serve.proxy.forward_auth {
+            forward = forward.with_callers_credentials();
+        }
+        let place = client.interface().map_or_else(String::new, |interface| {
+            format!("{} {}", interface.protocol_binding, interface.url)
+        });
+        let mut card = forward.front_card(&client.card());
+        let agent: Arc<dyn Agent> = match &serve.proxy.record_file {
+            Some(path) => {
+                let lines = Lines::append_to(path)?;
+                Arc::new(Recorder::new(forward, move |entry| lines.write(&entry)))
+            }
+            None => Arc::new(forward),
+        };
+        if card.name.is_empty() {
+            // There is no card for a bare endpoint.
+            "Proxy".clone_into(&mut card.name);
+            card.description = format!("The agent at {place}");
+        }
+        Ok(Some(Self { agent, card, place }))
+    }
+}
+
+/// The settings of upstream calls. `--transport` applies to this server.
+fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Settings {
+    let mut upstream = settings.clone();
+    if !reference.is_empty() {
+        upstream.agent_card = Some(reference.to_owned());
+        upstream.endpoint = None;
+    }
+    upstream.transport = proxy.transport.iter().map(|binding| binding.0).collect();
+    upstream.version = proxy.version.map(|version| version.0);
+    // A proxy translates between revisions.
+    upstream.any_version = true;
+    upstream.passes_credentials = proxy.forward_auth;
+    // Callers decide how long to wait.
+    upstream.timeout = None;
+    upstream
+}
+
+/// Stores the credential of a request for [`Forward`].
+pub(super) async fn keep_credential(mut request: Request, next: Next) -> Response {
+    if let Some(credential) = service_parameters::credential(request.headers()) {
+        let caller = service_parameters::caller(request.extensions()).with_credential(credential);
+        request.extensions_mut().insert(caller);
+    }
+    next.run(request).await
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream").field("place", &self.place).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,188 @@
+//! How the values of flags, variables and files are read: one function for each kind of value.
+
+use std::time::Duration;
+
+use a2a_core::{ProtocolVersion, v1::TaskState, well_known::Struct};
+use a2a_kit_client::{
+    Transport,
+    credentials::{InvalidOrigin, Origin},
+};
+use url::Url;
+
+/// Reads a binding: `jsonrpc`, `http+json` (also `rest`), `grpc`.
+pub(crate) fn binding(text: &str) -> Result<Transport, String> {
+    text.parse().map_err(|_error| "expected jsonrpc, http+json (or rest), or grpc".to_owned())
+}
+
+/// Reads a revision of the protocol: `1.0`, `draft`, `0.3`, `0.2`, `0.1`.
+pub(crate) fn version(text: &str) -> Result<ProtocolVersion, String> {
+    let known = match text.trim() {
+        "" => None,
+        "draft" => Some(ProtocolVersion::V1Draft),
+        number => number.parse().ok(),
+    };
+    known.ok_or_else(|| "expected 1.0, draft, 0.3, 0.2 or 0.1".to_owned())
+}
+
+/// What [`version`] reads.
+pub(crate) const fn version_name(version: ProtocolVersion) -> &'static str {
+    match version {
+        ProtocolVersion::V1Draft => "draft",
+        other => other.as_str(),
+    }
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
+/// Reads `text` or `json`.
+pub(crate) fn format(text: &str) -> Result<Format, String> {
+    match text {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        _ => Err("expected text or json".into()),
+    }
+}
+
+/// Reads `500ms`, `2s`, `5m`, `1h`, or plain seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let expected = || "expected a duration such as 500ms, 2s, 5m, 1h, or plain seconds".to_owned();
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.parse().map_err(|_error| expected())?;
+    let seconds = match unit {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(expected()),
+    };
+    Duration::try_from_secs_f64(seconds).map_err(|_error| expected())
+}
+
+/// Reads a pause between polls: at least 100 ms.
+pub(crate) fn poll_interval(text: &str) -> Result<Duration, String> {
+    let interval = duration(text)?;
+    if interval < Duration::from_millis(100) {
+        return Err("must be at least 100ms".into());
+    }
+    Ok(interval)
+}
+
+/// Reads a number of bytes: `1048576`, `64KiB`, `10MiB`, `1GiB`.
+pub(crate) fn bytes(text: &str) -> Result<usize, String> {
+    let expected = || "expected a number of bytes such as 65536, 64KiB or 10MiB".to_owned();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: usize = number.parse().map_err(|_error| expected())?;
+    let factor: usize = match unit.trim() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(expected()),
+    };
+    number.checked_mul(factor).ok_or_else(expected)
+}
+
+/// Reads a service parameter: `name:value` or `name=value`, split at the first of either.
+pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once([':', '=']).ok_or("expected name:value or name=value")?;
+    let name = name.trim().to_ascii_lowercase();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if name.is_empty() || !name.bytes().all(plain) {
+        return Err("the name may have letters, digits, `-`, `_` and `.` only".into());
+    }
+    match name.as_str() {
+        "a2a-version" => Err("the version is set with --a2a-version".into()),
+        "a2a-extensions" => Err("extensions are asked for with --extension".into()),
+        _ => Ok((name, value.trim().to_owned())),
+    }
+}
+
+/// Reads an origin, as `https://agents.example`.
+pub(crate) fn origin(text: &str) -> Result<Origin, String> {
+    text.trim().parse().map_err(|unknown: InvalidOrigin| unknown.to_string())
+}
+
+/// Reads an origin as browsers send it, or `*`.
+pub(crate) fn web_origin(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text == "*" {
+        return Ok(text.to_owned());
+    }
+    let wrong = || "expected an origin such as https://app.example, or *".to_owned();
+    let url: Url = text.parse().map_err(|_error| wrong())?;
+    // Browsers leave out the port of the scheme, and never send a path.
+    let origin = url.origin().ascii_serialization();
+    let is_origin = matches!(url.path(), "" | "/") && url.query().is_none();
+    if is_origin && origin != "null" { Ok(origin) } else { Err(wrong()) }
+}
+
+/// Reads a JSON object.
+pub(crate) fn json_object(text: &str) -> Result<Struct, String> {
+    serde_json::from_str(text).map_err(|error| format!("expected a JSON object: {error}"))
+}
+
+/// Reads a state: `working`, `WORKING`, `input-required`, `TASK_STATE_WORKING`.
+pub(crate) fn state(text: &str) -> Result<TaskState, String> {
+    let name = text.trim().to_ascii_uppercase().replace('-', "_");
+    let name = if name.starts_with("TASK_STATE_") { name } else { format!("TASK_STATE_{name}") };
+    match TaskState::from_str_name(&name) {
+        Some(TaskState::Unspecified) | None => Err("expected a state such as working, \
+            completed, failed, canceled, rejected, submitted, input-required or auth-required"
+            .into()),
+        Some(state) => Ok(state),
+    }
+}
+
+/// Reads a switch from a variable: `1 true yes on`, `0 false no off`.
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err("expected 1, true, yes, on, 0, false, no or off".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units_and_plain_numbers_are_seconds() {
+        for (text, millis) in
+            [("500ms", 500), ("2s", 2_000), ("5m", 300_000), ("1h", 3_600_000), ("1.5", 1_500)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "s", "5 m", "1d", "-1s", "1e400"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+        assert!(poll_interval("99ms").is_err());
+    }
+
+    #[test]
+    fn a_state_is_read_in_every_spelling() {
+        for text in ["working", "WORKING", "TASK_STATE_WORKING", "task-state-working"] {
+            assert_eq!(state(text), Ok(TaskState::Working), "{text}");
+        }
+        assert_eq!(state("input-required"), Ok(TaskState::InputRequired));
+        assert!(state("unspecified").is_err());
+    }
+
+    #[test]
+    fn service_parameters_split_at_the_first_separator_and_leave_the_protocols_own_alone() {
+        assert_eq!(service_parameter("X-Key: a=b"), Ok(("x-key".into(), "a=b".into())));
+        assert_eq!(service_parameter("k=a:b"), Ok(("k".into(), "a:b".into())));
+        for text in ["k", ":v", "A2A-Version:1.0", "a2a-extensions=urn:x", "a b:c"] {
+            assert!(service_parameter(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Watching a task: its progress, what `--stream` prints of it, and the end of the wait.
+
+use std::{cell::RefCell, future::Future};
+
+use a2a_core::{Task, TaskState};
+use a2a_kit_client::{PollPolicy, SendOutcome, WaitOptions, Watch};
+use serde_json::json;
+
+use crate::{
+    agent::RemoteAgent,
+    failure::{Code, Failure},
+    output::{self, EventText, Output, TaskDetail},
+    settings::Settings,
+};
+
+/// What is known of the task when the wait is aborted.
+#[derive(Debug, Default)]
+pub(crate) struct Progress(RefCell<Option<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    task_id: String,
+    context_id: String,
+    state: TaskState,
+}
+
+impl Progress {
+    /// Records the state of the task, and prints its ids as soon as they are known.
+    pub(crate) fn record(&self, task: &Task, output: Output) {
+        let mut known = self.0.borrow_mut();
+        if known.is_none() {
+            output.note(&format!("task {} context {}", task.id, task.context_id));
+        }
+        *known = Some(Known {
+            task_id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            state: task.state(),
+        });
+    }
+
+    /// Returns whether a task is known.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    /// Adds the task to a failure, if it is known.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let known = self.0.borrow();
+        let Some(Known { task_id, context_id, state }) = &*known else { return failure };
+        failure
+            .with_hint(format!("the task may still run: a2a task get {}", output::quoted(task_id)))
+            .with_details(json!({
+                "taskId": task_id, "contextId": context_id, "state": state.as_str_name(),
+            }))
+    }
+}
+
+/// Runs work until it is done, `--timeout` expires or a signal arrives.
+pub(crate) async fn within_limits<T>(
+    settings: &Settings,
+    progress: &Progress,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let timeout = async {
+        match settings.timeout {
+            Some(timeout) => tokio::time::sleep(timeout).await,
+            None => std::future::pending().await,
+        }
+    };
+    let aborted = |code, message| Err(progress.explain(Failure::new(code, message)));
+    tokio::select! {
+        result = work => result,
+        () = timeout => aborted(Code::Timeout, "timed out waiting for the task"),
+        () = crate::signal::received() => aborted(Code::Interrupted, "interrupted"),
+    }
+}
+
+/// How to wait for a task: `waits_for_auth` continues at AUTH_REQUIRED.
+pub(crate) fn wait_options(settings: &Settings, waits_for_auth: bool) -> WaitOptions {
+    let options = WaitOptions::default().with_poll(PollPolicy::every(settings.poll_interval));
+    if waits_for_auth { options.with_stop_at([TaskState::InputRequired]) } else { options }
+}
+
+/// Watches one task and, with `--stream`, prints its events.
+pub(crate) struct Watcher<'a> {
+    agent: &'a RemoteAgent,
+    output: Output,
+    progress: &'a Progress,
+    options: &'a WaitOptions,
+    /// The events as text, if they are printed.
+    events: Option<EventText>,
+}
+
+impl<'a> Watcher<'a> {
+    /// Creates a watcher that prints nothing.
+    pub(crate) fn new(
+        agent: &'a RemoteAgent,
+        output: Output,
+        progress: &'a Progress,
+        options: &'a WaitOptions,
+    ) -> Self {
+        Self { agent, output, progress, options, events: None }
+    }
+
+    /// Sets whether events are printed.
+    #[must_use]
+    pub(crate) fn with_events(mut self, printed: bool) -> Self {
+        self.events = printed.then(|| EventText::new(self.output.verbose()));
+        self
+    }
+
+    /// Returns how much of a task is printed.
+    pub(crate) fn detail(&self, history: bool) -> TaskDetail<'a> {
+        TaskDetail { verbose: self.output.verbose(), history, agent: Some(self.agent.flags()) }
+    }
+
+    /// Watches the task until it stops.
+    pub(crate) async fn run(&mut self, mut watch: Watch) -> Result<SendOutcome, Failure> {
+        while let Some(event) = watch.next().await {
+            let event = event.map_err(|error| self.agent.failure(&error))?;
+            if let Some(task) = watch.task() {
+                self.progress.record(task, self.output);
+            }
+            // Of the polled states, only the last one is printed.
+            let stops = event.state().is_some_and(|state| self.options.stops_at(state));
+            if let Some(events) = &mut self.events
+                && (stops || !watch.is_polled())
+            {
+                let text = events.event(event.response());
+                self.output.result(event.response(), || text)?;
+            }
+        }
+        watch.outcome().await.map_err(|error| self.agent.failure(&error))
+    }
+
+    /// Prints the end of a stream of events: the ids and the state again, as text.
+    pub(crate) fn end(&self, outcome: &SendOutcome) -> Result<(), Failure> {
+        if let Some(task) = outcome.task() {
+            warn_of_state(task, self.output);
+        }
+        match &self.events {
+            Some(events) if !self.output.is_json() => {
+                self.output.text(&events.end(Some(self.agent.flags())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Warns that the agent did not do, or has not yet done, what was requested.
+pub(crate) fn warn_of_state(task: &Task, output: Output) {
+    let state = task.state();
+    match state {
+        TaskState::Failed
+        | TaskState::Rejected
+        | TaskState::InputRequired
+        | TaskState::AuthRequired => {
+            let state = output::state_name(state);
+            output.warning(&format!("task {} is {state}", task.id));
+        }
+        TaskState::Unspecified
+        | TaskState::Submitted
+        | TaskState::Working
+        | TaskState::Completed
+        | TaskState::Canceled => {}
+    }
+}

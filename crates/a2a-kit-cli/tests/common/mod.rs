@@ -1,0 +1,242 @@
+//! Runs the real binary: as a server that is killed with its test, and as a client.
+#![allow(dead_code, unreachable_pub, reason = "every test file uses a part of it")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "only tests call this, and clippy looks for the attribute on their own functions"
+)]
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, ChildStdout, Command, Output, Stdio},
+    thread::JoinHandle,
+};
+
+use a2a_kit_http::client::{ClientSettings, HttpClient};
+use bytes::Bytes;
+use http::{Request, Response};
+use serde_json::Value;
+
+/// The binary under test, without the settings of whoever runs the tests.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
+    for (name, _) in std::env::vars_os() {
+        let name_text = name.to_string_lossy();
+        if ["A2ACLI_", "ITK_", "TCK_", "RUST_LOG"].iter().any(|start| name_text.starts_with(start))
+        {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// A server on a port of its own.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// The lines that it printed when it started.
+    pub lines: Vec<String>,
+    /// `host:port`.
+    pub address: String,
+}
+
+impl Server {
+    /// Starts `a2a serve --port 0` with these arguments behind it.
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, &[])
+    }
+
+    /// The same with variables of the environment.
+    pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::started(arguments, environment, Stdio::inherit())
+    }
+
+    /// The same, with all that it writes to stderr until its end.
+    pub fn start_and_read(arguments: &[&str]) -> (Self, JoinHandle<String>) {
+        Self::start_and_read_with(arguments, &[])
+    }
+
+    /// The same with variables of the environment.
+    pub fn start_and_read_with(
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> (Self, JoinHandle<String>) {
+        let mut server = Self::started(arguments, environment, Stdio::piped());
+        let mut stderr = server.child.stderr.take().unwrap();
+        let read = std::thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        });
+        (server, read)
+    }
+
+    fn started(arguments: &[&str], environment: &[(&str, &str)], stderr: Stdio) -> Self {
+        let mut child = command()
+            .args(["serve", "--port", "0", "--quiet"])
+            // Tests leave no files behind.
+            .args(if arguments.iter().any(keeps_elsewhere) {
+                &[][..]
+            } else {
+                &["--store", "memory"]
+            })
+            .args(arguments)
+            .envs(environment.iter().copied())
+            // Panics are part of the demo; where they come from is not of interest.
+            .env("RUST_BACKTRACE", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            assert!(stdout.read_line(&mut line).unwrap() > 0, "the server ended: {lines:?}");
+            let is_last = line.starts_with("Try: a2a");
+            lines.push(line.trim_end().to_owned());
+            if is_last {
+                break;
+            }
+        }
+        let (_, address) = lines[0].split_once("://").unwrap();
+        let address = address.to_owned();
+        Self { child, stdout, lines, address }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Asks the server to stop.
+    pub fn terminate(&self) {
+        let id = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// Waits for the end of the server and returns its exit status and what else it printed.
+    pub fn ended(mut self) -> (Option<i32>, String) {
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+
+    /// Runs a client command against this server.
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        // Agents that don't stream are polled, and these tests don't wait for them.
+        let interval = ("A2ACLI_POLL_INTERVAL", "100ms");
+        Run::of(command().args(arguments).args(["-a", &self.address]).envs([interval]))
+    }
+
+    /// The same, with a JSON result.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let mut arguments = arguments.to_vec();
+        arguments.extend(["-o", "json"]);
+        self.run(&arguments).json()
+    }
+}
+
+fn keeps_elsewhere(argument: &&str) -> bool {
+    argument.starts_with("--store") || *argument == "--proxy"
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already, which is what some tests are about.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A finished run of the binary.
+#[derive(Debug)]
+pub struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    pub fn of(command: &mut Command) -> Self {
+        Self::from(command.stdin(Stdio::null()).output().unwrap())
+    }
+
+    pub fn with_stdin(command: &mut Command, input: &str) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Self::from(child.wait_with_output().unwrap())
+    }
+
+    /// The one document on stdout of a run that did its job.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.code, 0, "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Each line of stdout as a document.
+    pub fn lines(&self) -> Vec<Value> {
+        self.stdout
+            .lines()
+            .map(|line| {
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+            })
+            .collect()
+    }
+
+    /// The value of the first line with this label.
+    pub fn field(&self, label: &str) -> &str {
+        let start = format!("{label}: ");
+        self.stdout
+            .lines()
+            .find_map(|line| line.strip_prefix(&start))
+            .unwrap_or_else(|| panic!("no {label}: {self:?}"))
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// An event of a stream in a few words.
+pub fn kind(event: &Value) -> String {
+    let state = |value: &Value| {
+        value["status"]["state"].as_str().unwrap().trim_start_matches("TASK_STATE_").to_owned()
+    };
+    if event["task"].is_object() {
+        format!("task {}", state(&event["task"]))
+    } else if event["statusUpdate"].is_object() {
+        format!("status {}", state(&event["statusUpdate"]))
+    } else {
+        let text = &event["artifactUpdate"]["artifact"]["parts"][0]["text"];
+        format!("artifact {}", text.as_str().unwrap_or_default())
+    }
+}
+
+/// Makes a request by hand.
+pub async fn http(
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Response<Bytes> {
+    let mut request = Request::builder().method(method).uri(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Bytes::copy_from_slice(body.as_bytes())).unwrap();
+    HttpClient::new(ClientSettings::default()).unwrap().send(request).await.unwrap()
+}

@@ -1,0 +1,389 @@
+//! Builder of a client.
+
+use std::sync::{Arc, OnceLock};
+
+use a2a_core::{AgentCard, Error, ExtensionSet, ProtocolVersion};
+use a2a_kit_auth::client::{CredentialError, Credentials, Origin};
+use a2a_kit_compat::{client as compat_client, grpc::GrpcClient};
+use a2a_kit_http::client::{ClientSettings, HttpClient};
+use a2a_kit_operations::{Agent, CallContext};
+use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
+
+use crate::{
+    CardCache, Client, ClientEvent, DiscoveryError, Preference, RetryPolicy, SelectedInterface,
+    SignaturePolicy, Timeouts, Transport,
+    authenticated::Authenticated,
+    candidate::{Candidate, Candidates},
+    client::shared,
+    client_event::Observer,
+    credential_guard::CredentialGuard,
+    failover::Failover,
+    preflight::{Preflight, SharedCard},
+    resume::Resume,
+    retry::Retry,
+    tenant::WithTenant,
+    traced::Traced,
+};
+
+/// Builds a [`Client`].
+///
+/// ```no_run
+/// use a2a_kit_client::{Client, Transport};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::builder()
+///     .prefer([Transport::Grpc])
+///     .bearer("secret")
+///     .connect("https://agent.example")
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ClientBuilder {
+    pub(crate) preference: Preference,
+    pub(crate) credentials: Option<Credentials>,
+    /// The origin of the card; `None` if the application vouches for the card.
+    pub(crate) card_from: Option<Origin>,
+    /// Further origins to which credentials may be sent.
+    pub(crate) origins: Vec<Origin>,
+    has_invalid_token: bool,
+    pub(crate) headers: HeaderMap,
+    pub(crate) card_headers: HeaderMap,
+    pub(crate) context: CallContext,
+    pub(crate) timeouts: Timeouts,
+    requests: RetryPolicy,
+    streams: RetryPolicy,
+    pub(crate) cache: Option<CardCache>,
+    pub(crate) signatures: SignaturePolicy,
+    pub(crate) settings: ClientSettings,
+    /// Whether only interfaces are used to which credentials may be sent.
+    pub(crate) trusted_only: bool,
+    pub(crate) observer: Observer,
+    /// The HTTP client that fetched the card.
+    pub(crate) http: Option<HttpClient>,
+}
+
+impl Default for ClientBuilder {
+    fn default() -> Self {
+        Self {
+            preference: Preference::default(),
+            credentials: None,
+            card_from: None,
+            origins: Vec::new(),
+            has_invalid_token: false,
+            headers: HeaderMap::new(),
+            card_headers: HeaderMap::new(),
+            context: CallContext::default(),
+            timeouts: Timeouts::default(),
+            requests: RetryPolicy::REQUESTS,
+            streams: RetryPolicy::STREAMS,
+            cache: None,
+            signatures: SignaturePolicy::Off,
+            settings: ClientSettings::default(),
+            trusted_only: false,
+            observer: Observer::default(),
+            http: None,
+        }
+    }
+}
+
+impl Client {
+    /// Returns a builder.
+    pub fn builder() -> ClientBuilder {
+        ClientBuilder::default()
+    }
+}
+
+impl ClientBuilder {
+    /// Prefers these bindings, in this order, to the other bindings of the card.
+    pub fn prefer(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
+        self.preference.transports = transports.into_iter().collect();
+        self.preference.only = false;
+        self
+    }
+
+    /// Uses only these bindings, in this order. Connecting fails if the card has none of them.
+    pub fn only(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
+        self.preference.transports = transports.into_iter().collect();
+        self.preference.only = true;
+        self
+    }
+
+    /// Sets the bindings, their order and the protocol versions at once, in place of
+    /// [`prefer`](Self::prefer), [`only`](Self::only), [`version`](Self::version) and
+    /// [`at_least`](Self::at_least).
+    pub fn preference(mut self, preference: Preference) -> Self {
+        self.preference = preference;
+        self
+    }
+
+    /// Uses only this protocol version. Connecting fails if the card does not have it. Default: the
+    /// newest version of the card.
+    ///
+    /// 0.1, 0.2 and the draft are also used at endpoints that they share with a listed version: see
+    /// [`Preference::select`].
+    pub fn version(mut self, version: ProtocolVersion) -> Self {
+        self.preference.version = Some(version);
+        self
+    }
+
+    /// Sets the minimum protocol version. Connecting fails if the card has only older versions.
+    pub fn at_least(mut self, version: ProtocolVersion) -> Self {
+        self.preference.oldest = Some(version);
+        self
+    }
+
+    /// Authenticates with the first alternative of the card's security requirements that these
+    /// credentials satisfy (spec §7.3). Interfaces to which credentials must not be sent are not
+    /// used: plaintext interfaces, and interfaces at an origin other than the card's, unless
+    /// trusted with [`Credentials::with_origin`] or [`with_origin`](Self::with_origin). A rejected
+    /// request is retried once with renewed credentials.
+    ///
+    /// A certificate in the [TLS settings](ClientSettings::tls) of the HTTP client satisfies mutual
+    /// TLS.
+    ///
+    /// With [`build`](Self::build), the application vouches for the origins in the card unless it
+    /// sets [`card_from`](Self::card_from).
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// Sends a bearer token with every request to the agent, whatever the card requires, but not
+    /// with the request for the card. The restrictions of [`header`](Self::header) apply.
+    ///
+    /// Connecting fails if the token contains characters that are invalid in a header.
+    pub fn bearer(mut self, token: &str) -> Self {
+        match HeaderValue::try_from(format!("Bearer {token}")) {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                self.header(AUTHORIZATION, value)
+            }
+            // Without the token, the agent's rejection would hide the cause.
+            Err(_) => {
+                self.has_invalid_token = true;
+                self
+            }
+        }
+    }
+
+    /// Sends a header with every request to the agent, in gRPC as metadata. It is not sent with
+    /// the request for the card.
+    ///
+    /// As it may be a secret, it is sent only to the origin of the card and to [trusted
+    /// origins](Self::with_origin): interfaces at other origins are not used, and connecting fails
+    /// if there is no other interface. The same applies to the credential of a
+    /// [`context`](Self::context); a call with its own credential is rejected at such an interface.
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Trusts an origin other than the card's with credentials and headers, for example
+    /// `"https://agents.example".parse()?`: for a card that comes from a registry, or an agent that
+    /// serves gRPC on a separate port.
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origins.push(origin);
+        self
+    }
+
+    /// Uses only interfaces to which credentials may be sent, even if the client itself has none:
+    /// for clients whose calls bring their own, such as those of a gateway.
+    pub fn only_trusted_origins(mut self) -> Self {
+        self.trusted_only = true;
+        self
+    }
+
+    /// Sets the origin of the card that is passed to [`build`](Self::build), which restricts
+    /// credentials to that origin. Without this, the application vouches for every interface in the
+    /// card.
+    pub fn card_from(mut self, origin: Origin) -> Self {
+        self.card_from = Some(origin);
+        self
+    }
+
+    /// Sends a header with the request for the card.
+    pub fn card_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.card_headers.insert(name, value);
+        self
+    }
+
+    /// Requests extensions with every request (`A2A-Extensions`).
+    pub fn extensions(mut self, uris: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.context.extensions = ExtensionSet::from_iter(uris);
+        self
+    }
+
+    /// Sets the context of every request: extensions, service parameters, which must not be
+    /// secrets, and a credential.
+    pub fn context(mut self, context: CallContext) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Sets the timeouts.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self.http = None;
+        self
+    }
+
+    /// Reports retries, lost and resumed streams, and other decisions of the client, for logs and
+    /// progress displays.
+    ///
+    /// ```
+    /// use a2a_kit_client::{Client, ClientEvent};
+    ///
+    /// let builder = Client::builder().on_event(|event| {
+    ///     if let ClientEvent::Reconnecting { attempt, delay, error, .. } = event {
+    ///         eprintln!("connection lost ({error}), attempt {attempt} in {delay:?}");
+    ///     }
+    /// });
+    /// # let _ = builder;
+    /// ```
+    pub fn on_event(mut self, observe: impl Fn(ClientEvent) + Send + Sync + 'static) -> Self {
+        self.observer = Observer::new(observe);
+        self
+    }
+
+    /// Sets the retry policy of requests.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.requests = policy;
+        self
+    }
+
+    /// Sets the retry policy for resuming streams.
+    pub fn resume(mut self, policy: RetryPolicy) -> Self {
+        self.streams = policy;
+        self
+    }
+
+    /// Shares a card cache with other clients.
+    pub fn card_cache(mut self, cache: CardCache) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Sets how signatures of the agent's card are verified. Default: not at all.
+    pub fn signatures(mut self, policy: SignaturePolicy) -> Self {
+        self.signatures = policy;
+        self
+    }
+
+    /// Configures the HTTP client. Timeouts and headers of this builder take precedence.
+    pub fn http(mut self, settings: ClientSettings) -> Self {
+        self.settings = settings;
+        self.http = None;
+        self
+    }
+
+    /// Fetches the card at `reference` and selects an interface.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`] if there is no card, or if it has no matching interface.
+    pub async fn connect(mut self, reference: &str) -> Result<Client, DiscoveryError> {
+        let card = self.fetch_card(reference).await?.valid()?;
+        self.build_shared(card)
+    }
+
+    /// Selects an interface of an existing card.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`] if the card has no matching interface.
+    pub fn build(self, card: AgentCard) -> Result<Client, DiscoveryError> {
+        self.build_shared(Arc::new(card))
+    }
+
+    fn build_shared(self, card: Arc<AgentCard>) -> Result<Client, DiscoveryError> {
+        if self.has_invalid_token {
+            return Err(DiscoveryError::Credentials(CredentialError::InvalidCharacters(
+                "the bearer token",
+            )));
+        }
+        let candidates = self.select_candidates(&card)?;
+        self.build_candidates(card, candidates)
+    }
+
+    fn build_candidates(
+        self,
+        card: Arc<AgentCard>,
+        candidates: Vec<Candidate>,
+    ) -> Result<Client, DiscoveryError> {
+        let http = self.http_client().map_err(DiscoveryError::Setup)?;
+        // The timeout depends on the operation, so `Retry` enforces it.
+        let http = http.with_headers(self.headers.clone()).with_request_timeout(None);
+        let mut agents = Vec::with_capacity(candidates.len());
+        let mut credentials = Vec::new();
+        let trusted_origins = self.trusted_origins();
+        for Candidate { selected, credentials: own } in &candidates {
+            let agent = self.transport(selected, &http).map_err(DiscoveryError::Setup)?;
+            let mut agent = Traced::wrap(agent, selected);
+            if let Some(own) = own {
+                agent = Authenticated::wrap(agent, own.clone());
+                credentials.push(own.clone());
+            }
+            if let Some(reason) = selected.origin_error(&trusted_origins) {
+                agent = Arc::new(CredentialGuard::new(agent, reason));
+            }
+            agents.push(WithTenant::wrap(agent, &selected.interface.tenant));
+        }
+        let active = Arc::new(OnceLock::new());
+        let interfaces = candidates.into_iter().map(|one| one.selected).collect();
+        let agent: Arc<dyn Agent> = match agents.as_slice() {
+            [only] => only.clone(),
+            _ => Arc::new(Failover::new(agents, active.clone())),
+        };
+        Ok(self.assemble(agent, shared(card), Candidates { interfaces, credentials, active }))
+    }
+
+    /// Builds a client of an existing agent, such as an engine in this process.
+    pub fn build_from_agent(self, agent: impl Agent, card: AgentCard) -> Client {
+        self.assemble(Arc::new(agent), shared(Arc::new(card)), Candidates::default())
+    }
+
+    // From the inside out: resuming a stream has its own retries, a retried request keeps its
+    // idempotency key, and an operation that the card does not support is never attempted.
+    fn assemble(self, agent: Arc<dyn Agent>, card: SharedCard, candidates: Candidates) -> Client {
+        let (timeouts, observer) = (self.timeouts, self.observer);
+        let agent = Resume::new(agent, self.streams, timeouts.request, observer.clone());
+        let agent = Retry::new(Arc::new(agent), self.requests, timeouts, observer.clone());
+        let agent = Arc::new(Preflight::new(Arc::new(agent), card.clone()));
+        Client::assemble(agent, card, candidates, self.context, observer)
+    }
+
+    fn transport(
+        &self,
+        selected: &SelectedInterface,
+        http: &HttpClient,
+    ) -> a2a_core::Result<Arc<dyn Agent>> {
+        let url = selected.interface.url.as_str();
+        let revision = selected.version;
+        if revision < ProtocolVersion::LATEST {
+            return Ok(match selected.transport {
+                Transport::JsonRpc => {
+                    Arc::new(compat_client::JsonRpcClient::new(url, revision, http.clone())?)
+                }
+                Transport::HttpJson => {
+                    Arc::new(compat_client::RestClient::new(url, revision, http.clone())?)
+                }
+                Transport::Grpc => {
+                    let settings = http.settings().clone();
+                    let client = GrpcClient::connect(url, revision, settings);
+                    Arc::new(client.map_err(Error::internal)?)
+                }
+            });
+        }
+        Ok(match selected.transport {
+            Transport::JsonRpc => Arc::new(a2a_kit_jsonrpc::Client::with_http(url, http.clone())?),
+            Transport::HttpJson => Arc::new(a2a_kit_rest::Client::with_http(url, http.clone())?),
+            Transport::Grpc => {
+                let client = a2a_kit_grpc::Client::connect_with(url, http.settings().clone());
+                Arc::new(client.map_err(Error::internal)?)
+            }
+        })
+    }
+}

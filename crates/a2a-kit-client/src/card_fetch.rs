@@ -1,0 +1,82 @@
+//! Fetching the card of an agent with the settings of its client.
+
+use a2a_kit_auth::client::Origin;
+use a2a_kit_http::client::HttpClient;
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+
+use crate::{CardReference, ClientBuilder, Discovery, DiscoveryError, Document};
+
+impl ClientBuilder {
+    /// Fetches the card at `reference` without validating it, for applications that inspect or
+    /// change it before [`build`](Self::build). Sets [`card_from`](Self::card_from).
+    ///
+    /// The request has no credentials. If the server rejects it with a challenge for which the
+    /// [`credentials`](Self::credentials) have a source, it is retried once with that credential.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`] if there is no card.
+    pub async fn fetch_card(&mut self, reference: &str) -> Result<Document, DiscoveryError> {
+        let reference = reference.parse()?;
+        let http = self.http_client().map_err(DiscoveryError::Setup)?;
+        self.http = Some(http.clone());
+        if let CardReference::Url(url) = &reference {
+            self.card_from = Origin::of(url);
+        }
+        let fetch = async |headers: HeaderMap| {
+            let http = http.clone().with_headers(headers);
+            Discovery::with_http(http.with_request_timeout(self.timeouts.request))
+                .with_cache(self.cache.clone())
+                .with_signatures(self.signatures.clone())
+                .fetch(&reference)
+                .await
+        };
+        let denied = match fetch(self.card_headers.clone()).await {
+            Err(error) => error,
+            document => return document,
+        };
+        match self.card_authorization(&denied).await? {
+            None => Err(denied),
+            Some(authorization) => {
+                let mut headers = self.card_headers.clone();
+                headers.insert(AUTHORIZATION, authorization);
+                fetch(headers).await
+            }
+        }
+    }
+
+    /// The authorization that the server of the card asks for, if the credentials have a source
+    /// for it.
+    async fn card_authorization(
+        &self,
+        error: &DiscoveryError,
+    ) -> Result<Option<HeaderValue>, DiscoveryError> {
+        let DiscoveryError::Denied { challenge: Some(challenge), .. } = error else {
+            return Ok(None);
+        };
+        let (Some(credentials), Some(origin)) = (&self.credentials, &self.card_from) else {
+            return Ok(None);
+        };
+        let credential = credentials.for_challenge(challenge, origin).await;
+        let credential = credential.map_err(DiscoveryError::Credentials)?;
+        let value = credential.as_ref().and_then(|credential| credential.authorization());
+        let Some(mut value) = value.and_then(|value| HeaderValue::try_from(value).ok()) else {
+            return Ok(None);
+        };
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+
+    /// The HTTP client that fetched the card, or a new one.
+    pub(crate) fn http_client(&self) -> a2a_core::Result<HttpClient> {
+        match &self.http {
+            Some(http) => Ok(http.clone()),
+            None => HttpClient::new(
+                self.settings
+                    .clone()
+                    .with_connect_timeout(self.timeouts.connect)
+                    .with_idle_timeout(self.timeouts.idle),
+            ),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Discovery of agent cards.
+
+use std::{path::PathBuf, sync::Arc};
+
+use a2a_core::{AgentCard, Error, ErrorKind};
+use a2a_kit_http::{
+    client::{ClientSettings, HttpClient},
+    service_parameters,
+};
+use a2a_kit_operations::CallContext;
+use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, Method, Request, StatusCode,
+    header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE},
+};
+use url::Url;
+
+use crate::{
+    CardCache, CardReference, DiscoveryError, Document, SignaturePolicy, card_cache::Lookup,
+    card_reference::WELL_KNOWN,
+};
+
+/// Fetches agent cards, with an HTTP cache.
+#[derive(Clone, Debug)]
+pub struct Discovery {
+    http: HttpClient,
+    cache: Option<CardCache>,
+    signatures: SignaturePolicy,
+    max_bytes: usize,
+}
+
+/// The well-known path of agent cards before 0.3.
+const LEGACY_PATH: &str = "/.well-known/agent.json";
+
+/// The legacy URL of a card at the well-known path.
+fn legacy_url(url: &Url) -> Option<Url> {
+    if url.path() != WELL_KNOWN {
+        return None;
+    }
+    let mut legacy = url.clone();
+    legacy.set_path(LEGACY_PATH);
+    Some(legacy)
+}
+
+/// The maximum size of a card, in bytes.
+pub(crate) const MAX_CARD_BYTES: usize = 1 << 20;
+
+impl Discovery {
+    /// Creates a discovery client with the timeouts and headers of `settings`. It accepts cards of
+    /// up to 1 MiB.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError::Setup`] if the settings are unusable.
+    pub fn new(settings: ClientSettings) -> Result<Self, DiscoveryError> {
+        HttpClient::new(settings).map(Self::with_http).map_err(DiscoveryError::Setup)
+    }
+
+    /// Creates a discovery client that shares the connections of an HTTP client.
+    pub fn with_http(http: HttpClient) -> Self {
+        let max_bytes = http.settings().max_response_bytes.min(MAX_CARD_BYTES);
+        let http = http.with_max_response_bytes(max_bytes);
+        let signatures = SignaturePolicy::Off;
+        Self { http, cache: Some(CardCache::new()), signatures, max_bytes }
+    }
+
+    /// Sets a shared cache; `None` disables caching.
+    #[must_use]
+    pub fn with_cache(mut self, cache: impl Into<Option<CardCache>>) -> Self {
+        self.cache = cache.into();
+        self
+    }
+
+    /// Sets how signatures of cards are verified. Default: not at all.
+    ///
+    /// They are verified on every fetch, as a key may have expired since the card was cached.
+    #[must_use]
+    pub fn with_signatures(mut self, policy: SignaturePolicy) -> Self {
+        self.signatures = policy;
+        self
+    }
+
+    /// Fetches and validates a card.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`], with every violation if the card is invalid.
+    pub async fn discover(&self, reference: &str) -> Result<Arc<AgentCard>, DiscoveryError> {
+        self.fetch(&reference.parse()?).await?.valid()
+    }
+
+    /// Fetches a card without validating it beyond its schema, and its signatures as configured.
+    ///
+    /// Falls back from the well-known path to the well-known path of versions before 0.3.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`] if there is no card.
+    pub async fn fetch(&self, reference: &CardReference) -> Result<Document, DiscoveryError> {
+        self.signatures.apply(self.fetch_unverified(reference).await?).await
+    }
+
+    async fn fetch_unverified(
+        &self,
+        reference: &CardReference,
+    ) -> Result<Document, DiscoveryError> {
+        match reference {
+            CardReference::File(path) => self.read_file(path.clone()).await,
+            CardReference::Url(url) => match (self.get(url).await, legacy_url(url)) {
+                (Err(DiscoveryError::NotFound(missing)), Some(legacy)) => {
+                    match self.get(&legacy).await {
+                        Ok(document) => Ok(Document { is_at_legacy_path: true, ..document }),
+                        // The error names the requested URL.
+                        Err(DiscoveryError::NotFound(_)) => Err(DiscoveryError::NotFound(missing)),
+                        Err(error) => Err(error),
+                    }
+                }
+                (result, _) => result,
+            },
+        }
+    }
+
+    async fn read_file(&self, path: PathBuf) -> Result<Document, DiscoveryError> {
+        let file = |source| DiscoveryError::File { path: path.clone(), source };
+        let length = tokio::fs::metadata(&path).await.map_err(file)?.len();
+        if usize::try_from(length).map_or(true, |length| length > self.max_bytes) {
+            return Err(DiscoveryError::TooLarge { limit: self.max_bytes });
+        }
+        Document::read(tokio::fs::read(&path).await.map_err(file)?.into())
+    }
+
+    async fn get(&self, url: &Url) -> Result<Document, DiscoveryError> {
+        // Responses to authenticated requests are not cached.
+        let anonymous = !self.http.settings().headers.contains_key(AUTHORIZATION);
+        let cache = self.cache.as_ref().filter(|_| anonymous);
+        let (cached, conditions) = match cache.map(|cache| cache.look_up(url)) {
+            Some(Lookup::Fresh(document)) => return Ok(document),
+            Some(Lookup::Stale(document, conditions)) => (Some(document), conditions),
+            Some(Lookup::Absent) | None => (None, Vec::new()),
+        };
+        let mut headers = HeaderMap::from_iter(conditions);
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        service_parameters::write(&CallContext::default(), &mut headers);
+        let unreachable = |source| DiscoveryError::Unreachable { url: url.clone(), source };
+        let mut request = Request::builder()
+            .method(Method::GET)
+            .uri(url.as_str())
+            .body(Bytes::new())
+            .map_err(|error| unreachable(Error::internal(error)))?;
+        *request.headers_mut() = headers;
+        let response = self.http.send(request).await.map_err(|error| match error.kind() {
+            ErrorKind::InvalidAgentResponse => DiscoveryError::TooLarge { limit: self.max_bytes },
+            _ => unreachable(error),
+        })?;
+        let (head, body) = response.into_parts();
+        match (head.status, cached) {
+            (StatusCode::NOT_MODIFIED, Some(document)) => {
+                if let Some(cache) = cache {
+                    cache.refresh(url, &head.headers);
+                }
+                Ok(document)
+            }
+            (status, _) if status.is_success() => {
+                let document = Document::read(body)?;
+                if let Some(cache) = cache {
+                    cache.store(url, &head.headers, &document);
+                }
+                Ok(document)
+            }
+            (StatusCode::NOT_FOUND | StatusCode::GONE, _) => {
+                Err(DiscoveryError::NotFound(url.clone()))
+            }
+            (status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN), _) => {
+                let challenge = head.headers.get(WWW_AUTHENTICATE);
+                let challenge = challenge.and_then(|line| line.to_str().ok()).map(str::to_owned);
+                Err(DiscoveryError::Denied { url: url.clone(), status: status.as_u16(), challenge })
+            }
+            (status, _) => {
+                Err(DiscoveryError::Status { url: url.clone(), status: status.as_u16() })
+            }
+        }
+    }
+}
+
+/// Fetches and validates the card at `reference`, with default settings.
+///
+/// # Errors
+///
+/// [`DiscoveryError`].
+pub async fn discover(reference: &str) -> Result<Arc<AgentCard>, DiscoveryError> {
+    Discovery::new(ClientSettings::default())?.discover(reference).await
+}

@@ -1,0 +1,120 @@
+//! How a client waits for a task.
+
+use std::time::Duration;
+
+use a2a_core::TaskState;
+use derive_setters::Setters;
+
+/// How to wait for a task: see [`Client::wait`](crate::Client::wait) and
+/// [`Client::watch`](crate::Client::watch).
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use a2a_kit_client::{UpdateDelivery, PollPolicy, WaitOptions};
+/// use a2a_core::TaskState;
+///
+/// // Polls every 2 s for at most 5 min, and keeps waiting while the task awaits authorization.
+/// let options = WaitOptions::default()
+///     .with_delivery(UpdateDelivery::Polling)
+///     .with_poll(PollPolicy::every(Duration::from_secs(2)))
+///     .with_timeout(Duration::from_secs(300))
+///     .with_stop_at([TaskState::InputRequired]);
+/// assert!(options.stops_at(TaskState::Completed) && !options.stops_at(TaskState::AuthRequired));
+/// ```
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
+pub struct WaitOptions {
+    /// How updates are obtained. Default: [`UpdateDelivery::Any`].
+    pub delivery: UpdateDelivery,
+    /// The states that end the wait, besides the terminal ones. Default: INPUT_REQUIRED and
+    /// AUTH_REQUIRED, in which the task waits for its client.
+    #[setters(skip)]
+    pub stop_at: Vec<TaskState>,
+    /// How often the task is polled. Default: [`PollPolicy::default`].
+    pub poll: PollPolicy,
+    /// Maximum total time, after which waiting fails with `DeadlineExceeded`. Default: none.
+    #[setters(into)]
+    pub timeout: Option<Duration>,
+}
+
+/// How updates of a task are obtained (spec §3.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UpdateDelivery {
+    /// From a stream; by polling if the agent does not stream or the stream can't be resumed.
+    #[default]
+    Any,
+    /// Only from streams. Waiting fails if the stream can't be opened or resumed.
+    Streaming,
+    /// Only by polling.
+    Polling,
+}
+
+/// How often a task is polled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
+pub struct PollPolicy {
+    /// The first interval; doubled after each poll. Default: 500 ms.
+    #[setters(skip)]
+    pub interval: Duration,
+    /// The maximum interval. Default: 30 s.
+    pub max_interval: Duration,
+    /// How many transient errors in a row end the wait. A poll fails when the retries of the client
+    /// are exhausted; the next one follows after twice the interval, doubled for each further
+    /// failure up to 30 s, or after `Retry-After`. Default: 5.
+    pub max_failures: u32,
+}
+
+/// The maximum delay after a failed poll.
+const MAX_FAILURE_DELAY: Duration = Duration::from_secs(30);
+
+impl Default for WaitOptions {
+    fn default() -> Self {
+        Self {
+            delivery: UpdateDelivery::default(),
+            stop_at: vec![TaskState::InputRequired, TaskState::AuthRequired],
+            poll: PollPolicy::default(),
+            timeout: None,
+        }
+    }
+}
+
+impl WaitOptions {
+    /// Sets the states that end the wait, besides the terminal ones.
+    #[must_use]
+    pub fn with_stop_at(mut self, states: impl IntoIterator<Item = TaskState>) -> Self {
+        self.stop_at = states.into_iter().collect();
+        self
+    }
+
+    /// Returns whether a state ends the wait.
+    pub fn stops_at(&self, state: TaskState) -> bool {
+        state.is_terminal() || self.stop_at.contains(&state)
+    }
+}
+
+impl Default for PollPolicy {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_millis(500),
+            max_interval: Duration::from_secs(30),
+            max_failures: 5,
+        }
+    }
+}
+
+impl PollPolicy {
+    /// Polls at a constant interval.
+    pub fn every(interval: Duration) -> Self {
+        Self { interval, max_interval: interval, ..Self::default() }
+    }
+
+    /// The delay after a number of failures in a row.
+    pub(crate) fn failure_delay(self, failures: u32, retry_after: Option<Duration>) -> Duration {
+        let doubled = self.interval.saturating_mul(2_u32.saturating_pow(failures));
+        retry_after.unwrap_or(doubled).min(MAX_FAILURE_DELAY)
+    }
+}

@@ -1,0 +1,356 @@
+//! The updates of a task until it stops.
+
+use std::{mem, sync::Arc, time::Duration};
+
+use a2a_core::{
+    Error, ErrorKind, Message, Result, Task, TaskState,
+    v1::{StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
+};
+use a2a_kit_operations::{Event, EventId, EventStream};
+use futures_util::StreamExt as _;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::{Client, ClientEvent, PollPolicy, SendOutcome, Snapshot, UpdateDelivery, WaitOptions};
+
+/// The longest delay between two polls.
+const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The events of a task until it reaches a state at which its [`WaitOptions`] stop.
+///
+/// They come from a stream that is resumed after a lost connection, or else from polling: then the
+/// events are `Task`s, one whenever the status has changed. A `Task` that equals what is already
+/// known is skipped. Dropping it does not cancel the task.
+///
+/// ```no_run
+/// use a2a_kit_client::{Client, WaitOptions};
+///
+/// # async fn example(client: Client) -> a2a_core::Result<()> {
+/// let mut watch = client.send_and_watch("Plan a trip", WaitOptions::default()).await?;
+/// while let Some(event) = watch.next().await {
+///     if let Some(state) = event?.state() {
+///         eprintln!("{state:?}");
+///     }
+/// }
+/// println!("{}", watch.outcome().await?.text());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Watch {
+    client: Client,
+    options: WaitOptions,
+    deadline: Option<Instant>,
+    /// `None` until the first event of a send.
+    task_id: Option<String>,
+    source: Source,
+    last_event_id: Option<EventId>,
+    snapshot: Snapshot,
+    message: Option<Message>,
+    is_polled: bool,
+}
+
+/// Where the next event comes from.
+#[derive(Debug)]
+enum Source {
+    /// The response to a send that returned immediately.
+    Response(Box<Event>),
+    /// A subscription that is opened at this time.
+    Subscription(Instant),
+    Stream {
+        events: EventStream,
+        is_subscription: bool,
+    },
+    Polling(Poll),
+    /// The task has stopped.
+    Stopped,
+}
+
+#[derive(Debug)]
+struct Poll {
+    at: Instant,
+    interval: Duration,
+    failures: u32,
+}
+
+impl Poll {
+    fn at(at: Instant, policy: PollPolicy) -> Source {
+        Source::Polling(Self { at, interval: policy.interval, failures: 0 })
+    }
+}
+
+impl Watch {
+    pub(crate) fn of_task(client: Client, task_id: String, options: WaitOptions) -> Self {
+        let now = Instant::now();
+        let source = match options.delivery {
+            UpdateDelivery::Polling => Poll::at(now, options.poll),
+            UpdateDelivery::Any if !client.card().can_stream() => Poll::at(now, options.poll),
+            UpdateDelivery::Any | UpdateDelivery::Streaming => Source::Subscription(now),
+        };
+        Self { task_id: Some(task_id), ..Self::new(client, options, source, now) }
+    }
+
+    pub(crate) fn of_send(
+        client: Client,
+        events: EventStream,
+        options: WaitOptions,
+        started: Instant,
+    ) -> Self {
+        let source = Source::Stream { events, is_subscription: false };
+        Self::new(client, options, source, started)
+    }
+
+    pub(crate) fn of_outcome(
+        client: Client,
+        outcome: SendOutcome,
+        options: WaitOptions,
+        started: Instant,
+    ) -> Self {
+        let payload = match outcome {
+            SendOutcome::Task(task) => Payload::Task(task),
+            SendOutcome::Message(message) => Payload::Message(message),
+        };
+        let event = Event::new(None, StreamResponse { payload: Some(payload) });
+        Self::new(client, options, Source::Response(Box::new(event)), started)
+    }
+
+    fn new(client: Client, options: WaitOptions, source: Source, started: Instant) -> Self {
+        Self {
+            client,
+            deadline: options.timeout.and_then(|timeout| started.checked_add(timeout)),
+            options,
+            task_id: None,
+            source,
+            last_event_id: None,
+            snapshot: Snapshot::new(),
+            message: None,
+            is_polled: false,
+        }
+    }
+
+    /// Waits for the next event; `None` once the task has stopped, or after an error.
+    ///
+    /// # Errors
+    ///
+    /// The error that ended the stream or, where the task is polled, the error of the last poll;
+    /// [`ErrorKind::DeadlineExceeded`] when [`WaitOptions::timeout`] has expired.
+    ///
+    /// # Cancel safety
+    ///
+    /// This method is cancel safe: dropping the future loses no event.
+    pub async fn next(&mut self) -> Option<Result<Event>> {
+        let item = match self.deadline {
+            None => self.advance().await,
+            Some(deadline) => match timeout_at(deadline, self.advance()).await {
+                Ok(item) => item,
+                Err(elapsed) => Some(Err(self.timed_out().with_source(elapsed))),
+            },
+        };
+        if matches!(item, Some(Err(_))) {
+            self.source = Source::Stopped;
+        }
+        item
+    }
+
+    /// The task so far; `None` before the first event of a task.
+    pub fn task(&self) -> Option<&Task> {
+        self.snapshot.task()
+    }
+
+    /// Returns whether the last event was obtained by polling.
+    pub fn is_polled(&self) -> bool {
+        self.is_polled
+    }
+
+    /// Reads the remaining events and returns the outcome. A task whose stream never contained all
+    /// of it is fetched.
+    ///
+    /// # Errors
+    ///
+    /// As [`next`](Self::next); [`ErrorKind::InvalidAgentResponse`] if there was no event.
+    pub async fn outcome(mut self) -> Result<SendOutcome> {
+        while let Some(event) = self.next().await {
+            event?;
+        }
+        if let Some(message) = self.message {
+            return Ok(SendOutcome::Message(message));
+        }
+        let is_complete = self.snapshot.is_complete();
+        let Some(task) = self.snapshot.into_task() else {
+            let error = Error::new(ErrorKind::InvalidAgentResponse, "no task and no message");
+            return Err(error);
+        };
+        if !is_complete && let Ok(complete) = self.client.get(&task.id).await {
+            return Ok(SendOutcome::Task(Arc::unwrap_or_clone(complete)));
+        }
+        Ok(SendOutcome::Task(task))
+    }
+
+    async fn advance(&mut self) -> Option<Result<Event>> {
+        loop {
+            let item = match &mut self.source {
+                Source::Stopped => return None,
+                Source::Response(_) => Ok(self.take_response()),
+                Source::Subscription(at) => {
+                    sleep_until(*at).await;
+                    self.subscribe().await
+                }
+                Source::Stream { events, .. } => match events.next().await {
+                    Some(Ok(event)) => Ok(self.accept(event)),
+                    Some(Err(error)) => self.lose_stream(error).map(|()| None),
+                    None => {
+                        self.end_stream();
+                        Ok(None)
+                    }
+                },
+                Source::Polling(poll) => {
+                    sleep_until(poll.at).await;
+                    self.poll().await
+                }
+            };
+            if let Some(item) = item.transpose() {
+                return Some(item);
+            }
+        }
+    }
+
+    fn take_response(&mut self) -> Option<Event> {
+        let polling = Poll::at(after(self.options.poll.interval), self.options.poll);
+        match mem::replace(&mut self.source, polling) {
+            Source::Response(event) => self.accept(*event),
+            _ => None,
+        }
+    }
+
+    async fn subscribe(&mut self) -> Result<Option<Event>> {
+        let id = self.task_id.clone().unwrap_or_default();
+        let mut call = self.client.call(SubscribeToTaskRequest { id, ..Default::default() });
+        call.context.last_event_id = self.last_event_id;
+        match self.client.agent().subscribe_to_task(call).await {
+            Ok(reply) => {
+                self.source = Source::Stream { events: reply.response, is_subscription: true };
+                Ok(None)
+            }
+            // Agents that stream reject subscriptions to tasks that have ended.
+            Err(error)
+                if self.options.delivery == UpdateDelivery::Streaming
+                    && self.client.card().can_stream()
+                    && error.kind() == ErrorKind::UnsupportedOperation =>
+            {
+                match self.get().await {
+                    Ok(task) if self.options.stops_at(task.state()) => Ok(self.accept_polled(task)),
+                    _ => Err(error),
+                }
+            }
+            Err(error) => self.lose_stream(error).map(|()| None),
+        }
+    }
+
+    /// Continues by polling after a stream was lost, or returns the error.
+    fn lose_stream(&mut self, error: Error) -> Result<()> {
+        if self.options.delivery == UpdateDelivery::Streaming || self.task_id.is_none() {
+            return Err(error);
+        }
+        let task_id = self.task_id.clone();
+        self.client.observer.emit(|| ClientEvent::FellBackToPolling { task_id, error });
+        self.source = Poll::at(Instant::now(), self.options.poll);
+        Ok(())
+    }
+
+    /// Continues after a stream that ended without an error, at an interrupted state: that of a
+    /// send always does, a subscription only to some agents.
+    fn end_stream(&mut self) {
+        let is_subscription = matches!(self.source, Source::Stream { is_subscription: true, .. });
+        let now = Instant::now();
+        self.source = match self.options.delivery {
+            _ if self.message.is_some() || self.task_id.is_none() => Source::Stopped,
+            _ if !is_subscription => Source::Subscription(now),
+            UpdateDelivery::Streaming => Source::Subscription(after(self.options.poll.interval)),
+            UpdateDelivery::Any | UpdateDelivery::Polling => Poll::at(now, self.options.poll),
+        };
+    }
+
+    async fn poll(&mut self) -> Result<Option<Event>> {
+        let result = self.get().await;
+        let policy = self.options.poll;
+        let Source::Polling(poll) = &mut self.source else { return Ok(None) };
+        match result {
+            Ok(task) => {
+                poll.failures = 0;
+                poll.at = after(poll.interval);
+                poll.interval = poll.interval.saturating_mul(2).min(policy.max_interval);
+                Ok(self.accept_polled(task))
+            }
+            Err(error) if error.is_transient() && poll.failures + 1 < policy.max_failures => {
+                poll.failures += 1;
+                let delay = policy.failure_delay(poll.failures, error.retry_after());
+                tracing::debug!(failures = poll.failures, ?delay, %error, "poll failed");
+                poll.at = after(delay);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    // A future that borrowed the stream would not be `Send`.
+    fn get(&self) -> impl Future<Output = Result<Arc<Task>>> + Send + use<> {
+        let client = self.client.clone();
+        let id = self.task_id.clone().unwrap_or_default();
+        async move { client.get(id).await }
+    }
+
+    /// Records a polled task, and returns it as an event if its status has changed.
+    fn accept_polled(&mut self, task: Arc<Task>) -> Option<Event> {
+        let is_known = self.task().is_some_and(|known| known.status == task.status);
+        if is_known && !self.options.stops_at(task.state()) {
+            return None;
+        }
+        let task = Arc::unwrap_or_clone(task);
+        let event = Event::new(None, StreamResponse { payload: Some(Payload::Task(task)) });
+        let event = self.accept(event);
+        self.is_polled = true;
+        event
+    }
+
+    /// Records an event, and returns it unless it is already known.
+    fn accept(&mut self, event: Event) -> Option<Event> {
+        if event.id().is_some() {
+            self.last_event_id = event.id();
+        }
+        self.is_polled = false;
+        if event.task().is_some_and(|task| self.task() == Some(task)) {
+            return None;
+        }
+        self.snapshot.apply(&event);
+        if let Some(task) = self.snapshot.task() {
+            self.task_id = Some(task.id.clone());
+        }
+        let stops = match event.payload() {
+            Some(Payload::Message(message)) => {
+                self.message = Some(message.clone());
+                // Some agents send a message after a task, and then end the stream.
+                self.snapshot.task().is_none()
+            }
+            _ => event.state().is_some_and(|state| self.options.stops_at(state)),
+        };
+        if stops {
+            self.source = Source::Stopped;
+        }
+        Some(event)
+    }
+
+    fn timed_out(&self) -> Error {
+        let timeout = self.options.timeout.unwrap_or_default();
+        let state = self.task().map_or(TaskState::Unspecified, Task::state).as_str_name();
+        let task_id = self.task_id.as_deref().unwrap_or("(unknown)");
+        let message = format!("task {task_id} did not stop within {timeout:?} (state: {state})");
+        Error::new(ErrorKind::DeadlineExceeded, message)
+    }
+}
+
+/// The time after a delay, which is limited so that it can be represented.
+fn after(delay: Duration) -> Instant {
+    Instant::now() + delay.min(MAX_DELAY)
+}
+
+#[cfg(test)]
+mod tests;

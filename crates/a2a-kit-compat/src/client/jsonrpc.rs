@@ -1,0 +1,173 @@
+//! A client of agents that speak an older revision over JSON-RPC.
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, v1::StreamResponse};
+use a2a_kit_http::{
+    client::{HttpClient, place_call, read_events},
+    content_type, error_body, service_parameters,
+};
+use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header::CONTENT_TYPE};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{call::CallAny as _, extended_card, transport::Transport};
+use crate::{
+    AnyRequest, AnyResponse, Dialect,
+    common::{error_data::details, extensions, json::invalid_response},
+    revision::dialect,
+};
+
+/// A client of an agent that speaks an older revision over JSON-RPC. Cheap to clone.
+#[derive(Clone)]
+pub struct JsonRpcClient {
+    http: HttpClient,
+    url: Uri,
+    revision: ProtocolVersion,
+    dialect: Arc<dyn Dialect>,
+    last_id: Arc<AtomicU64>,
+}
+
+impl JsonRpcClient {
+    /// Creates a client of the agent at `url`, which speaks `revision`.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if `url` is not an absolute URL;
+    /// [`VersionNotSupported`](a2a_core::ErrorKind::VersionNotSupported) for the current
+    /// revision, whose client is `a2a_kit_jsonrpc::Client`.
+    pub fn new(url: &str, revision: ProtocolVersion, http: HttpClient) -> Result<Self> {
+        let invalid = |why: &dyn fmt::Display| Error::invalid_params("url", why.to_string());
+        let url: Uri = url.parse().map_err(|error| invalid(&error))?;
+        if url.authority().is_none() || url.scheme().is_none() {
+            return Err(invalid(&"must be absolute"));
+        }
+        let dialect = dialect(revision).ok_or_else(|| {
+            Error::new(ErrorKind::VersionNotSupported, "1.0 is not an older revision")
+        })?;
+        Ok(Self { http, url, revision, dialect, last_id: Arc::default() })
+    }
+
+    fn request(&self, context: CallContext, request: AnyRequest) -> Result<(u64, Request<Bytes>)> {
+        let operation = request.operation();
+        let (method, params) = self.dialect.write_request(request)?;
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let body = serde_json::to_vec(&body).map_err(Error::internal)?;
+
+        let mut request = Request::new(Bytes::from(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        place_call(&mut request, operation, context)?;
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, content_type::JSON);
+        let revision = self.dialect.revision();
+        match revision {
+            // The examples of the draft send version 0.3.
+            ProtocolVersion::V0_3 | ProtocolVersion::V1Draft => {
+                headers.insert(service_parameters::VERSION, HeaderValue::from_static("0.3"));
+            }
+            _ => drop(headers.remove(service_parameters::VERSION)),
+        }
+        extensions::rename_header(revision, headers);
+        Ok((id, request))
+    }
+}
+
+#[async_trait]
+impl Transport for JsonRpcClient {
+    fn revision(&self) -> ProtocolVersion {
+        self.dialect.revision()
+    }
+
+    async fn unary(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
+        if matches!(request, AnyRequest::GetExtendedAgentCard(_))
+            && self.revision == ProtocolVersion::V0_2
+            && let Some(reply) = extended_card::read(&self.http, &self.url, &context).await?
+        {
+            return Ok(reply);
+        }
+        let operation = request.operation();
+        let (id, request) = self.request(context, request)?;
+        let (head, body) = self.http.send(request).await?.into_parts();
+        if !head.status.is_success() {
+            return Err(error_body::read(head.status, &head.headers, &body));
+        }
+        let result = result(Some(id), &body)?;
+        let response = self.dialect.read_response(operation, result)?;
+        Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
+    }
+
+    async fn stream(
+        &self,
+        context: CallContext,
+        request: AnyRequest,
+    ) -> Result<Reply<EventStream>> {
+        let await_first = context.last_event_id.is_none();
+        let (id, request) = self.request(context, request)?;
+        let response = self.http.open(request).await?;
+        let activated = extensions::read_activated(response.headers());
+        let dialect = Arc::clone(&self.dialect);
+        let read = move |data: &[u8]| read_event(&*dialect, id, data);
+        let response = read_events(response, self.http.settings(), await_first, read).await?;
+        Ok(Reply { response, activated })
+    }
+}
+
+impl Agent for JsonRpcClient {
+    intercept_agent!(call);
+}
+
+#[derive(Deserialize)]
+struct Response {
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+/// Reads the result or the error of request `id`.
+fn result(id: Option<u64>, body: &[u8]) -> Result<Value> {
+    let response: Response = serde_json::from_slice(body).map_err(|error| {
+        invalid_response("the response is not a JSON-RPC response").with_source(error)
+    })?;
+    if let Some(mut error) = response.error {
+        if let Some(data) = error.get_mut("data") {
+            *data = details(data.take());
+        }
+        return Err(error_body::read_object(StatusCode::OK, error));
+    }
+    // Some older agents omit the id in events; the Java SDK responds with it as a string.
+    if let Some(id) = id
+        && !response.id.is_null()
+        && response.id != json!(id)
+        && response.id != json!(id.to_string())
+    {
+        return Err(invalid_response("the response has the id of another request"));
+    }
+    Ok(response.result)
+}
+
+fn read_event(dialect: &dyn Dialect, id: u64, data: &[u8]) -> Result<StreamResponse> {
+    dialect.read_event(result(Some(id), data)?)
+}
+
+impl fmt::Debug for JsonRpcClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsonRpcClient")
+            .field("url", &self.url)
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
+    }
+}

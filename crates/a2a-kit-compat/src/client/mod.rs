@@ -1,0 +1,13 @@
+//! Clients of agents that speak an older revision; each is an [`Agent`](a2a_kit_operations::Agent).
+
+pub(crate) mod call;
+mod extended_card;
+mod history;
+mod jsonrpc;
+mod normalize;
+mod rest;
+mod subscribe;
+pub(crate) mod transport;
+
+pub use jsonrpc::JsonRpcClient;
+pub use rest::RestClient;

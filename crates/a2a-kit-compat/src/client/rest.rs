@@ -1,0 +1,224 @@
+//! A client of agents that speak 0.3 or the draft of 1.0 over HTTP+JSON.
+
+mod request;
+mod response;
+
+use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
+use a2a_kit_http::{
+    client::{HttpClient, open_stream, place_call},
+    content_type, service_parameters, sse,
+};
+use a2a_kit_operations::{Agent, CallContext, Event, EventStream, Reply, intercept_agent};
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::{HeaderValue, Method, Request, Uri, header::CONTENT_TYPE};
+
+use super::{call::CallAny as _, transport::Transport};
+use crate::{AnyRequest, AnyResponse, common::extensions, detect::RestShape, proto::Files as _};
+use request::EncodedRequest;
+
+/// A client of an agent that speaks an older revision over HTTP+JSON. Cheap to clone.
+///
+/// In 0.3, it uses the ProtoJSON format of the official SDKs.
+#[derive(Clone, Debug)]
+pub struct RestClient {
+    http: HttpClient,
+    /// URL up to the path, without a trailing slash.
+    prefix: String,
+    query: Option<String>,
+    revision: ProtocolVersion,
+    shape: RestShape,
+}
+
+impl RestClient {
+    /// Creates a client of the agent at `url`, which speaks `revision`: 0.2, 0.3, or the draft
+    /// of 1.0.
+    ///
+    /// The routes are always below `{url}/v1`, as in the official SDKs.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](ErrorKind::InvalidParams) if `url` is not an absolute URL;
+    /// [`VersionNotSupported`](ErrorKind::VersionNotSupported) for a revision without this binding,
+    /// and for the current one, whose client is `a2a_kit_rest::Client`.
+    pub fn new(url: &str, revision: ProtocolVersion, http: HttpClient) -> Result<Self> {
+        let shape = match revision {
+            // 0.2 has the routes of 0.3.
+            ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => RestShape::V03Proto,
+            ProtocolVersion::V1Draft => RestShape::Draft,
+            ProtocolVersion::V0_1 | ProtocolVersion::V1_0 => {
+                let message = format!("version {revision} has no older HTTP+JSON binding");
+                return Err(Error::new(ErrorKind::VersionNotSupported, message));
+            }
+        };
+        let uri: Uri = url.parse().map_err(|error: http::uri::InvalidUri| {
+            Error::invalid_params("url", error.to_string()).with_source(error)
+        })?;
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(Error::invalid_params("url", "must be absolute"));
+        };
+        let path = uri.path().trim_end_matches('/');
+        let prefix = format!("{scheme}://{authority}{path}");
+        Ok(Self { http, prefix, query: uri.query().map(str::to_owned), revision, shape })
+    }
+
+    async fn exchange(
+        &self,
+        operation: Operation,
+        context: CallContext,
+        encoded: &EncodedRequest,
+    ) -> Result<Reply<AnyResponse>> {
+        let request = self.request(operation, context, encoded, encoded.method.clone())?;
+        let (head, body) = self.http.send(request).await?.into_parts();
+        if !head.status.is_success() {
+            let error = response::read_error(operation, head.status, &head.headers, &body);
+            return Err(missing(error));
+        }
+        let response = response::read(self.shape, operation, &body)?;
+        Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
+    }
+
+    async fn open(
+        &self,
+        operation: Operation,
+        context: CallContext,
+        encoded: &EncodedRequest,
+        method: Method,
+    ) -> Result<Reply<EventStream>> {
+        let resumes = context.last_event_id.is_some();
+        let request = self.request(operation, context, encoded, method)?;
+        let (head, body) = self.http.open(request).await?.into_parts();
+        let settings = self.http.settings();
+        let shape = self.shape;
+        let activated = extensions::read_activated(&head.headers);
+        if !head.status.is_success() {
+            let body = body.read_all(settings.max_response_bytes).await?;
+            return Err(response::read_error(operation, head.status, &head.headers, &body));
+        }
+        if !content_type::is_event_stream(&head.headers) {
+            let body = body.read_all(settings.max_response_bytes).await?;
+            let event = Event::new(None, response::read_event(shape, &body)?);
+            let response = EventStream::new(stream::iter([Ok(event)]));
+            return Ok(Reply { response, activated });
+        }
+        let events = sse::decode(body, settings.max_event_bytes).map(move |event| {
+            let event = event?;
+            // Not an event of the task, whatever its format.
+            if event.event.as_deref() == Some("error") {
+                let (status, headers) = (head.status, &head.headers);
+                return Err(response::read_error(operation, status, headers, &event.data));
+            }
+            let id = event.id.as_deref().and_then(|id| id.parse().ok());
+            Ok(Event::new(id, response::read_event(shape, &event.data)?))
+        });
+        let response = if resumes { EventStream::new(events) } else { open_stream(events).await? };
+        Ok(Reply { response, activated })
+    }
+
+    fn encode(&self, mut request: AnyRequest) -> Result<EncodedRequest> {
+        match self.shape {
+            RestShape::Draft => request::of_draft(&request),
+            RestShape::V03Proto | RestShape::V03Json => {
+                request.write_text();
+                request::of_v0_3(request)
+            }
+        }
+    }
+
+    fn request(
+        &self,
+        operation: Operation,
+        context: CallContext,
+        encoded: &EncodedRequest,
+        method: Method,
+    ) -> Result<Request<Bytes>> {
+        let mut url = format!("{}{}", self.prefix, encoded.target);
+        if let Some(query) = &self.query {
+            url.push(if url.contains('?') { '&' } else { '?' });
+            url.push_str(query);
+        }
+        let mut request = Request::new(encoded.body.clone());
+        // Fails only if ids or tokens are too long.
+        *request.uri_mut() = url.parse().map_err(|error: http::uri::InvalidUri| {
+            Error::invalid_params("", "the request is too long for a URL").with_source(error)
+        })?;
+        *request.method_mut() = method;
+        place_call(&mut request, operation, context)?;
+        let headers = request.headers_mut();
+        if !encoded.body.is_empty() {
+            headers.insert(CONTENT_TYPE, content_type::JSON);
+        }
+        if self.shape != RestShape::Draft {
+            headers.insert(service_parameters::VERSION, HeaderValue::from_static("0.3"));
+        }
+        extensions::rename_header(self.shape.revision(), headers);
+        Ok(request)
+    }
+}
+
+#[async_trait]
+impl Transport for RestClient {
+    fn revision(&self) -> ProtocolVersion {
+        self.revision
+    }
+
+    async fn unary(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>> {
+        let operation = request.operation();
+        let second = match self.shape {
+            RestShape::V03Proto => request::bare_config(&request)?,
+            RestShape::V03Json | RestShape::Draft => None,
+        };
+        let first = self.exchange(operation, context.clone(), &self.encode(request)?).await;
+        match (first, second) {
+            // Servers of 0.3 accept one of two formats for registering a webhook.
+            (Err(error), Some(second)) if error.kind() == ErrorKind::InvalidParams => {
+                self.exchange(operation, context, &second).await.or(Err(error))
+            }
+            (first, _) => first,
+        }
+    }
+
+    async fn stream(
+        &self,
+        context: CallContext,
+        request: AnyRequest,
+    ) -> Result<Reply<EventStream>> {
+        let operation = request.operation();
+        let encoded = self.encode(request)?;
+        let first = encoded.method.clone();
+        if operation != Operation::SubscribeToTask {
+            return self.open(operation, context, &encoded, first).await;
+        }
+        // The proto specifies GET, the text POST: some servers support only one of them. The Java SDK
+        // takes the path of a GET for that of a task.
+        let second = if first == Method::GET { Method::POST } else { Method::GET };
+        match self.open(operation, context.clone(), &encoded, first).await {
+            Err(error) => match error.kind() {
+                ErrorKind::MethodNotAllowed | ErrorKind::MethodNotFound => {
+                    self.open(operation, context, &encoded, second).await.map_err(missing)
+                }
+                ErrorKind::TaskNotFound => {
+                    self.open(operation, context, &encoded, second).await.or(Err(error))
+                }
+                _ => Err(error),
+            },
+            reply => reply,
+        }
+    }
+}
+
+impl Agent for RestClient {
+    intercept_agent!(call);
+}
+
+/// Converts `MethodNotAllowed` to `UnsupportedOperation`: most operations are optional in 0.3, and
+/// share their path with others.
+fn missing(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::MethodNotAllowed => {
+            Error::unsupported(error.message().to_owned()).with_source(error)
+        }
+        _ => error,
+    }
+}

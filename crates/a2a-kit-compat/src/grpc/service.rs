@@ -1,0 +1,347 @@
+//! Implements the generated service by an agent.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, card,
+    v1::{self, AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
+};
+use a2a_kit_grpc::wire::{self, Undecoded};
+use a2a_kit_http::{Drain, service_parameters};
+use a2a_kit_operations::{Agent, CallContext, Reply};
+use http::request::Parts;
+use tokio::time::Instant;
+use tonic::{Request, Response, Status};
+
+use super::{
+    code,
+    revision::{Family, decide},
+    stream::{self, Events, with_text},
+};
+use crate::{
+    AnyOutput, AnyRequest, AnyResponse, ServerOptions,
+    proto::{
+        self, AgentCard, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
+        CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest, Files as _,
+        GetAgentCardRequest, GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest,
+        GetTaskPushNotificationRequest, GetTaskRequest, ListTaskPushNotificationConfigRequest,
+        ListTaskPushNotificationConfigResponse, ListTaskPushNotificationRequest,
+        ListTaskPushNotificationResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
+        SendMessageResponse, SetTaskPushNotificationConfigRequest, SubscribeToTaskRequest, Task,
+        TaskPushNotificationConfig, TaskSubscriptionRequest, a2_a_service_server::A2AService,
+        expects_text,
+    },
+    server::dispatch,
+};
+
+/// An agent as the generated service.
+pub(super) struct AgentService {
+    agent: Arc<dyn Agent>,
+    card: CurrentCard,
+    options: ServerOptions,
+}
+
+type RpcResult<M> = Result<Response<M>, Status>;
+
+/// The metadata of a call.
+struct CallMetadata {
+    context: CallContext,
+    deadline: Option<Instant>,
+    drain: Drain,
+}
+
+impl AgentService {
+    pub(super) fn new(agent: Arc<dyn Agent>, card: CurrentCard, options: ServerOptions) -> Self {
+        Self { agent, card, options }
+    }
+
+    /// Decodes a call and detects its revision.
+    async fn open<Q>(
+        &self,
+        family: Family,
+        mut request: Request<Undecoded<Q>>,
+    ) -> Result<(Parts, Q, ProtocolVersion)>
+    where
+        Q: prost::Message + Default + 'static,
+    {
+        let max_values = self.options.binding.limits.max_json_values;
+        let message = Undecoded::decode(&mut request, max_values).await?;
+        let (metadata, extensions, _) = request.into_parts();
+        let (mut parts, ()) = http::Request::new(()).into_parts();
+        parts.headers = metadata.into_headers();
+        parts.extensions = extensions;
+        let version =
+            parts.headers.get(service_parameters::VERSION).and_then(|value| value.to_str().ok());
+        let revision = decide(family, version, &self.options.revisions)?;
+        Ok((parts, message, revision))
+    }
+
+    async fn dispatch(
+        &self,
+        metadata: &CallMetadata,
+        request: Result<AnyRequest>,
+    ) -> Result<Reply<AnyOutput>> {
+        let request = request?;
+        let context = metadata.context.clone();
+        let reply = dispatch::dispatch(&*self.agent, card::GRPC, &self.options, context, request);
+        wire::within(metadata.deadline, reply).await
+    }
+
+    async fn unary<Q, M>(
+        &self,
+        family: Family,
+        request: Request<Undecoded<Q>>,
+        read: impl FnOnce(Q) -> Result<AnyRequest>,
+    ) -> RpcResult<M>
+    where
+        Q: prost::Message + Default + 'static,
+        M: FromResponse,
+    {
+        let result = async {
+            let (parts, message, revision) = self.open(family, request).await?;
+            let metadata = CallMetadata::read(&parts, revision)?;
+            let as_text = expects_text(&parts.headers);
+            let request = read(message).map(|request| with_files(request, as_text));
+            let reply = self.dispatch(&metadata, request).await?;
+            let AnyOutput::Unary(mut response) = reply.response else { return Err(mismatch()) };
+            if as_text {
+                response.write_text();
+            }
+            let mut response = Response::new(M::from_response(response).ok_or_else(mismatch)?);
+            let headers = response.metadata_mut().as_mut();
+            dispatch::write_activated(revision, &reply.activated, headers);
+            Ok(response)
+        };
+        result.await.map_err(code::encode)
+    }
+
+    async fn streaming<Q>(
+        &self,
+        family: Family,
+        request: Request<Undecoded<Q>>,
+        read: impl FnOnce(Q) -> AnyRequest,
+    ) -> RpcResult<Events>
+    where
+        Q: prost::Message + Default + 'static,
+    {
+        let result = async {
+            let (parts, message, revision) = self.open(family, request).await?;
+            let metadata = CallMetadata::read(&parts, revision)?;
+            let as_text = expects_text(&parts.headers);
+            let request = with_files(read(message), as_text);
+            let reply = self.dispatch(&metadata, Ok(request)).await?;
+            let AnyOutput::Stream(mut events) = reply.response else { return Err(mismatch()) };
+            if as_text {
+                events = with_text(events);
+            }
+            let CallMetadata { context, deadline, drain } = metadata;
+            let resumed = context.last_event_id;
+            let opened = stream::open(events, revision, resumed, deadline, drain).await?;
+            let mut response = Response::new(opened.events);
+            let headers = response.metadata_mut().as_mut();
+            dispatch::write_activated(revision, &reply.activated, headers);
+            if let Some(position) = opened.position {
+                wire::write_position(position, headers);
+            }
+            Ok(response)
+        };
+        result.await.map_err(code::encode)
+    }
+}
+
+impl CallMetadata {
+    fn read(parts: &Parts, revision: ProtocolVersion) -> Result<Self> {
+        let context = dispatch::context(parts, revision)?;
+        let deadline = wire::deadline(&parts.headers)?;
+        Ok(Self { context, deadline, drain: Drain::of(&parts.extensions) })
+    }
+}
+
+/// Decodes the files of a request if the client encodes them as base64 text.
+fn with_files(mut request: AnyRequest, as_text: bool) -> AnyRequest {
+    if as_text {
+        request.read_text();
+    }
+    request
+}
+
+fn mismatch() -> Error {
+    Error::internal("the response is of another operation")
+}
+
+/// A message that a response is written as; `None` for the response of another operation.
+trait FromResponse: Sized {
+    fn from_response(response: AnyResponse) -> Option<Self>;
+}
+
+macro_rules! from_response {
+    ($($variant:ident: $($message:ident),*;)*) => {$($(
+        impl FromResponse for $message {
+            fn from_response(response: AnyResponse) -> Option<Self> {
+                match response {
+                    AnyResponse::$variant(response) => Some(response.into()),
+                    _ => None,
+                }
+            }
+        }
+    )*)*};
+}
+from_response! {
+    Sent: SendMessageResponse;
+    Task: Task;
+    Tasks: ListTasksResponse;
+    Config: TaskPushNotificationConfig;
+    Configs: ListTaskPushNotificationResponse, ListTaskPushNotificationConfigResponse;
+}
+
+impl FromResponse for () {
+    fn from_response(response: AnyResponse) -> Option<Self> {
+        matches!(response, AnyResponse::Deleted).then_some(())
+    }
+}
+
+fn get_config(name: &str) -> Result<AnyRequest> {
+    let (task_id, id) = proto::ids_of_config(name)?;
+    let tenant = String::new();
+    let request = v1::GetTaskPushNotificationConfigRequest { tenant, task_id, id };
+    Ok(AnyRequest::GetTaskPushNotificationConfig(request))
+}
+
+fn delete_config(name: &str) -> Result<AnyRequest> {
+    let (task_id, id) = proto::ids_of_config(name)?;
+    let tenant = String::new();
+    let request = v1::DeleteTaskPushNotificationConfigRequest { tenant, task_id, id };
+    Ok(AnyRequest::DeleteTaskPushNotificationConfig(request))
+}
+
+fn create_config(request: impl Into<CreateConfig>) -> Result<AnyRequest> {
+    let request: CreateConfig = request.into();
+    request.into_v1().map(AnyRequest::CreateTaskPushNotificationConfig)
+}
+
+/// Implements the service: for each method, its messages, the revisions that have it, and how its
+/// request is read.
+macro_rules! service {
+    ($($kind:ident $method:ident($request:ident) -> $response:ty: $family:ident, $read:expr;)*) => {
+        #[tonic::async_trait]
+        impl A2AService for AgentService {
+            type SendStreamingMessageStream = Events;
+            type TaskSubscriptionStream = Events;
+            type SubscribeToTaskStream = Events;
+
+            $(
+                async fn $method(
+                    &self,
+                    request: Request<Undecoded<$request>>,
+                ) -> RpcResult<$response> {
+                    self.$kind(Family::$family, request, $read).await
+                }
+            )*
+
+            async fn get_agent_card(
+                &self,
+                request: Request<Undecoded<GetAgentCardRequest>>,
+            ) -> RpcResult<AgentCard> {
+                self.card(Family::V0_3, request, true).await
+            }
+
+            async fn get_extended_agent_card(
+                &self,
+                request: Request<Undecoded<GetExtendedAgentCardRequest>>,
+            ) -> RpcResult<AgentCard> {
+                self.card(Family::Draft, request, false).await
+            }
+        }
+    };
+}
+service! {
+    unary send_message(SendMessageRequest) -> SendMessageResponse:
+        Shared, |request| Ok(AnyRequest::SendMessage(request.into()));
+    streaming send_streaming_message(SendMessageRequest) -> Events:
+        Shared, |request| AnyRequest::SendStreamingMessage(request.into());
+    unary get_task(GetTaskRequest) -> Task:
+        Shared, |request| Ok(AnyRequest::GetTask(request.into()));
+    unary list_tasks(ListTasksRequest) -> ListTasksResponse:
+        Draft, |request| Ok(AnyRequest::ListTasks(request.into()));
+    unary cancel_task(CancelTaskRequest) -> Task:
+        Shared, |request| Ok(AnyRequest::CancelTask(request.into()));
+    streaming task_subscription(TaskSubscriptionRequest) -> Events:
+        V0_3, |request| AnyRequest::SubscribeToTask(request.into());
+    streaming subscribe_to_task(SubscribeToTaskRequest) -> Events:
+        Draft, |request| AnyRequest::SubscribeToTask(request.into());
+    unary create_task_push_notification(CreateTaskPushNotificationRequest)
+        -> TaskPushNotificationConfig: V0_2, create_config;
+    unary create_task_push_notification_config(CreateTaskPushNotificationConfigRequest)
+        -> TaskPushNotificationConfig: V0_3, create_config;
+    unary set_task_push_notification_config(SetTaskPushNotificationConfigRequest)
+        -> TaskPushNotificationConfig: Draft, create_config;
+    unary get_task_push_notification(GetTaskPushNotificationRequest)
+        -> TaskPushNotificationConfig: V0_2, |request| get_config(&request.name);
+    unary get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
+        -> TaskPushNotificationConfig: Shared, |request| get_config(&request.name);
+    unary list_task_push_notification(ListTaskPushNotificationRequest)
+        -> ListTaskPushNotificationResponse:
+        V0_2, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
+    unary list_task_push_notification_config(ListTaskPushNotificationConfigRequest)
+        -> ListTaskPushNotificationConfigResponse:
+        Shared, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
+    unary delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ():
+        Shared, |request| delete_config(&request.name);
+}
+
+impl AgentService {
+    /// Returns the extended card. `GetAgentCard` returns the public one if there is none, or if the
+    /// caller may not read it.
+    async fn card<Q>(
+        &self,
+        family: Family,
+        request: Request<Undecoded<Q>>,
+        has_public: bool,
+    ) -> RpcResult<AgentCard>
+    where
+        Q: prost::Message + Default + 'static,
+    {
+        let result = async {
+            let (parts, _, revision) = self.open(family, request).await?;
+            let metadata = CallMetadata::read(&parts, revision)?;
+            let request = AnyRequest::GetExtendedAgentCard(GetCurrentCard::default());
+            let (card, activated) = match self.dispatch(&metadata, Ok(request)).await {
+                Ok(Reply { response: AnyOutput::Unary(AnyResponse::Card(card)), activated }) => {
+                    (self.with_interfaces(card), activated)
+                }
+                Ok(_) => return Err(mismatch()),
+                Err(error) if has_public && falls_back_to_public_card(error.kind()) => {
+                    (self.card.clone(), ExtensionSet::default())
+                }
+                Err(error) => return Err(error),
+            };
+            let mut response = Response::new(proto::card_from_v1(card, revision));
+            // Clients of `GetAgentCard` do not expect the header.
+            if !has_public {
+                let headers = response.metadata_mut().as_mut();
+                dispatch::write_activated(revision, &activated, headers);
+            }
+            Ok(response)
+        };
+        result.await.map_err(code::encode)
+    }
+
+    /// Adds the interfaces of the public card to an extended card without any.
+    fn with_interfaces(&self, mut card: CurrentCard) -> CurrentCard {
+        if card.supported_interfaces.is_empty() {
+            card.supported_interfaces.clone_from(&self.card.supported_interfaces);
+        }
+        card
+    }
+}
+
+/// Whether `GetAgentCard` falls back to the public card after an error.
+fn falls_back_to_public_card(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ExtendedAgentCardNotConfigured
+            | ErrorKind::UnsupportedOperation
+            | ErrorKind::Unauthenticated
+            | ErrorKind::PermissionDenied
+    )
+}

@@ -1,0 +1,220 @@
+//! Requests and responses of all operations as enums, which servers and clients dispatch on.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Operation, Request as _, Result, Validate as _,
+    v1::{
+        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
+        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
+        ListTasksRequest, ListTasksResponse, Message, SendMessageRequest, SendMessageResponse,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+    },
+};
+use a2a_kit_operations::{Agent, Call, CallContext, EventStream, Reply};
+
+/// The response of a unary operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyResponse {
+    /// Of `SendMessage`.
+    Sent(SendMessageResponse),
+    /// Of `GetTask` and `CancelTask`.
+    Task(Arc<Task>),
+    /// Of `ListTasks`.
+    Tasks(ListTasksResponse),
+    /// Of `CreateTaskPushNotificationConfig` and `GetTaskPushNotificationConfig`.
+    Config(TaskPushNotificationConfig),
+    /// Of `ListTaskPushNotificationConfigs`.
+    Configs(ListTaskPushNotificationConfigsResponse),
+    /// Of `DeleteTaskPushNotificationConfig`.
+    Deleted,
+    /// Of `GetExtendedAgentCard`.
+    Card(AgentCard),
+}
+
+/// The output of an operation.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is moved once, from the agent to the wire")]
+pub enum AnyOutput {
+    /// A single response.
+    Unary(AnyResponse),
+    /// An event stream.
+    Stream(EventStream),
+}
+
+/// A response or an event stream, as an output.
+pub(crate) trait Output: Sized {
+    fn into_output(self) -> AnyOutput;
+
+    /// Returns `None` for the output of another operation.
+    fn from_output(output: AnyOutput) -> Option<Self>;
+}
+
+macro_rules! output {
+    ($($variant:ident: $response:ty,)*) => {$(
+        impl Output for $response {
+            fn into_output(self) -> AnyOutput {
+                AnyOutput::Unary(AnyResponse::$variant(self))
+            }
+
+            fn from_output(output: AnyOutput) -> Option<Self> {
+                match output {
+                    AnyOutput::Unary(AnyResponse::$variant(response)) => Some(response),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+output! {
+    Sent: SendMessageResponse,
+    Task: Arc<Task>,
+    Tasks: ListTasksResponse,
+    Config: TaskPushNotificationConfig,
+    Configs: ListTaskPushNotificationConfigsResponse,
+    Card: AgentCard,
+}
+
+impl Output for () {
+    fn into_output(self) -> AnyOutput {
+        AnyOutput::Unary(AnyResponse::Deleted)
+    }
+
+    fn from_output(output: AnyOutput) -> Option<Self> {
+        matches!(output, AnyOutput::Unary(AnyResponse::Deleted)).then_some(())
+    }
+}
+
+impl Output for EventStream {
+    fn into_output(self) -> AnyOutput {
+        AnyOutput::Stream(self)
+    }
+
+    fn from_output(output: AnyOutput) -> Option<Self> {
+        match output {
+            AnyOutput::Stream(events) => Some(events),
+            AnyOutput::Unary(_) => None,
+        }
+    }
+}
+
+/// A request, as that of an operation.
+pub(crate) trait IntoAnyRequest {
+    /// Returns `None` if the operation has another request.
+    fn into_any(self, operation: Operation) -> Option<AnyRequest>;
+}
+
+macro_rules! operations {
+    ($($request:ident: $($operation:ident $method:ident),+;)*) => {
+        /// The request of an operation.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "each variant is the operation of its name")]
+        pub enum AnyRequest {
+            $($($operation($request),)+)*
+        }
+
+        impl AnyRequest {
+            /// The operation of the request.
+            pub fn operation(&self) -> Operation {
+                match self {
+                    $($(Self::$operation(_) => Operation::$operation,)+)*
+                }
+            }
+
+            /// The id of the task; empty if the request has none.
+            pub fn task_id(&self) -> &str {
+                match self {
+                    $($(Self::$operation(request) => request.task_id(),)+)*
+                }
+            }
+
+            /// The member that is a variable of the operation's routes, by proto name.
+            fn variable(&mut self, name: &str) -> Option<&mut String> {
+                match self {
+                    $($(Self::$operation(request) => request.variable(name),)+)*
+                }
+            }
+
+            /// Validates the request by the rules of 1.0.
+            ///
+            /// # Errors
+            ///
+            /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams).
+            pub fn validate(&self) -> Result<()> {
+                match self {
+                    $($(Self::$operation(request) => request.validate(),)+)*
+                }
+            }
+        }
+
+        $(impl IntoAnyRequest for $request {
+            fn into_any(self, operation: Operation) -> Option<AnyRequest> {
+                match operation {
+                    $(Operation::$operation => Some(AnyRequest::$operation(self)),)+
+                    _ => None,
+                }
+            }
+        })*
+
+        /// Calls the operation of a request.
+        ///
+        /// # Errors
+        ///
+        /// Those of the agent.
+        pub async fn call(
+            agent: &dyn Agent,
+            context: CallContext,
+            request: AnyRequest,
+        ) -> Result<Reply<AnyOutput>> {
+            match request {
+                $($(AnyRequest::$operation(request) => {
+                    let call = Call::from_parts(context, request);
+                    Ok(agent.$method(call).await?.map(Output::into_output))
+                })+)*
+            }
+        }
+    };
+}
+operations! {
+    SendMessageRequest:
+        SendMessage send_message,
+        SendStreamingMessage send_streaming_message;
+    GetTaskRequest: GetTask get_task;
+    ListTasksRequest: ListTasks list_tasks;
+    CancelTaskRequest: CancelTask cancel_task;
+    SubscribeToTaskRequest: SubscribeToTask subscribe_to_task;
+    TaskPushNotificationConfig:
+        CreateTaskPushNotificationConfig create_task_push_notification_config;
+    GetTaskPushNotificationConfigRequest:
+        GetTaskPushNotificationConfig get_task_push_notification_config;
+    ListTaskPushNotificationConfigsRequest:
+        ListTaskPushNotificationConfigs list_task_push_notification_configs;
+    DeleteTaskPushNotificationConfigRequest:
+        DeleteTaskPushNotificationConfig delete_task_push_notification_config;
+    GetExtendedAgentCardRequest: GetExtendedAgentCard get_extended_agent_card;
+}
+
+impl AnyRequest {
+    /// Replaces the id of the task, if the request has one; an empty id creates a new task.
+    ///
+    /// The id of a webhook config is unchanged.
+    pub(crate) fn set_task_id(&mut self, id: &str) {
+        if let Some(message) = self.message_mut() {
+            id.clone_into(&mut message.task_id);
+        } else {
+            let name = if self.variable("task_id").is_some() { "task_id" } else { "id" };
+            self.variable(name).into_iter().for_each(|member| id.clone_into(member));
+        }
+    }
+
+    /// The message of a send.
+    pub(crate) fn message_mut(&mut self) -> Option<&mut Message> {
+        match self {
+            Self::SendMessage(request) | Self::SendStreamingMessage(request) => {
+                Some(request.message.get_or_insert_default())
+            }
+            _ => None,
+        }
+    }
+}

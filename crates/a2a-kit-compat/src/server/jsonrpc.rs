@@ -1,0 +1,287 @@
+//! A JSON-RPC endpoint for all revisions.
+
+use std::{borrow::Cow, sync::Arc};
+
+use a2a_core::{
+    Error, ErrorKind, Operation, ProtocolVersion, Result, card, value_limit::check_json,
+};
+use a2a_kit_http::{
+    Drain, VersionPolicy, body, content_type,
+    error_response::Instead,
+    parse::{PendingBody, parse},
+    report, service_parameters, sse,
+};
+use a2a_kit_jsonrpc::{Endpoint, Opened, wire};
+use a2a_kit_operations::{Agent, Event, EventStream, Reply, Scope};
+use axum::{Router, body::Body, extract::State, routing::post};
+use bytes::{BufMut as _, Bytes};
+use futures_util::stream;
+use http::{Request, Response, request::Parts};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, value::RawValue};
+use tower::ServiceExt as _;
+
+use super::{
+    dispatch::{context, dispatch, requested_version, write_activated},
+    options::ServerOptions,
+    stream::is_last,
+};
+use crate::{
+    AnyOutput, AnyRequest, Dialect,
+    detect::{self, Decision, JsonRpcRequest, Params},
+    revision::dialect,
+};
+
+/// Serves `agent` over JSON-RPC at `POST /`, in all enabled revisions.
+pub fn jsonrpc(agent: impl Agent, options: ServerOptions) -> Router {
+    let agent: Arc<dyn Agent> = Arc::new(agent);
+    let binding = options.binding.clone();
+    let current = Endpoint::new(Arc::clone(&agent), binding.clone());
+    // Other methods are rejected by the current binding.
+    let router = a2a_kit_jsonrpc::router_with(Arc::clone(&agent), binding);
+    let others = move |request: Request<Body>| router.oneshot(request);
+    let server = Server { agent, current, options: Arc::new(options) };
+    Router::new().route("/", post(serve).fallback(others)).with_state(server)
+}
+
+#[derive(Clone)]
+struct Server {
+    agent: Arc<dyn Agent>,
+    current: Endpoint,
+    options: Arc<ServerOptions>,
+}
+
+/// The members of an envelope that are needed to detect the revision.
+#[derive(Deserialize)]
+struct Peek<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Option<Cow<'a, str>>,
+    /// `null` is an id, as in the current binding.
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+/// Reads a member, `null` included, if it is present.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+impl<'a> Peek<'a> {
+    fn params(&self) -> Params<'a> {
+        Params::new(self.params.map_or("", RawValue::get))
+    }
+}
+
+async fn serve(State(server): State<Server>, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let body = match body::read(body, &server.options.binding.limits).await {
+        Ok(body) => PendingBody::hold(&parts.extensions, body),
+        Err(error) => return reject(None, "null", error),
+    };
+    let read = parse(body.len(), move || {
+        let read = server.read(&parts, &body);
+        Ok((server, parts, read))
+    });
+    match read.await {
+        Ok((server, parts, Read::Current(opened))) => server.current.respond(&parts, opened).await,
+        Ok((server, parts, Read::Older(request))) => server.respond(&parts, *request).await,
+        Ok((_, _, Read::Rejected { revision, id, error })) => {
+            reject(revision.and_then(dialect).as_deref(), &id, error)
+        }
+        Err(error) => reject(None, "null", error),
+    }
+}
+
+/// A request, by revision.
+enum Read {
+    Current(Opened),
+    Older(Box<OlderRequest>),
+    Rejected {
+        /// The revision of the error; `None` for the current one.
+        revision: Option<ProtocolVersion>,
+        id: String,
+        error: Error,
+    },
+}
+
+/// A request of an older revision.
+struct OlderRequest {
+    dialect: Arc<dyn Dialect>,
+    /// The request id.
+    id: String,
+    /// Whether the response is a stream.
+    streams: bool,
+    request: Result<AnyRequest>,
+}
+
+/// The request id.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidRequest`] if it is missing or not allowed by JSON-RPC.
+fn id_of<'a>(peek: &Peek<'a>) -> Result<&'a str> {
+    let message = "id is required: a string, a number or null";
+    let missing = || Error::new(ErrorKind::InvalidRequest, message);
+    let id = peek.id.ok_or_else(missing)?.get();
+    a2a_kit_jsonrpc::check_id(id)?;
+    Ok(id)
+}
+
+impl Server {
+    /// Detects the revision of a request, and reads requests of older revisions.
+    fn read(&self, parts: &Parts, body: &Bytes) -> Read {
+        // Nearly all requests with version 1.0 are current ones, and are read only once.
+        let opened = requested_version(parts)
+            .is_some_and(|version| version.trim() == ProtocolVersion::V1_0.as_str())
+            .then(|| self.current.open(body));
+        if let Some((_, params)) = opened.as_ref().and_then(Opened::operation)
+            && detect::is_current(&Params::new(params), &self.options.revisions)
+            && let Some(opened) = opened
+        {
+            return Read::Current(opened);
+        }
+        let Ok(mut peek) = serde_json::from_slice::<Peek<'_>>(body) else {
+            return Read::Current(self.current.open(body));
+        };
+        let bounded = check_json(body, self.options.binding.limits.max_json_values);
+        if bounded.is_err() {
+            // Too large to inspect: the revision of the error is detected without the parameters.
+            peek.params = None;
+        }
+        let rejected =
+            |revision, id: &str, error| Read::Rejected { revision, id: id.to_owned(), error };
+        let revision = match self.decide(parts, &peek) {
+            Decision::Current => return Read::Current(self.current.open(body)),
+            Decision::Older(revision) => revision,
+            Decision::Rejected { error, revision } => {
+                return rejected(Some(revision), id_of(&peek).unwrap_or("null"), error);
+            }
+        };
+        let Some(dialect) = dialect(revision) else {
+            let error = Error::internal("no dialect for the current revision");
+            return rejected(None, "null", error);
+        };
+        let id = match id_of(&peek) {
+            Ok(id) => id,
+            Err(error) => return rejected(Some(revision), "null", error),
+        };
+        if peek.jsonrpc.as_deref() != Some("2.0") {
+            let error = Error::new(ErrorKind::InvalidRequest, "jsonrpc must be \"2.0\"");
+            return rejected(Some(revision), id, error);
+        }
+        let request =
+            bounded.and_then(|()| dialect.read_request(&peek.method, peek.params().into_value()));
+        Read::Older(Box::new(OlderRequest {
+            dialect,
+            id: id.to_owned(),
+            streams: matches!(&*peek.method, "message/stream" | "tasks/resubscribe"),
+            request,
+        }))
+    }
+
+    fn decide(&self, parts: &Parts, peek: &Peek<'_>) -> Decision {
+        let params = peek.params();
+        let version = requested_version(parts);
+        // Irrelevant for a method of 1.0 with a version.
+        let origin = if peek.method.contains('/') || version.is_none() {
+            self.origin(parts, params.value())
+        } else {
+            None
+        };
+        let request = JsonRpcRequest { method: &peek.method, version, params: &params, origin };
+        let lenient = self.options.binding.version_policy == VersionPolicy::Lenient;
+        detect::jsonrpc(&request, &self.options.revisions, lenient)
+    }
+
+    /// The revision in which the task of a request was created.
+    fn origin(&self, parts: &Parts, params: &Value) -> Option<ProtocolVersion> {
+        let scope = Scope::new("", &service_parameters::caller(&parts.extensions));
+        let id = ["id", "taskId", "name"].iter().find_map(|name| params.get(name)?.as_str())?;
+        let id = id.strip_prefix("tasks/").unwrap_or(id);
+        self.options.task_origins.revision(&scope, id)
+    }
+
+    async fn respond(self, parts: &Parts, request: OlderRequest) -> Response<Body> {
+        let OlderRequest { dialect, id, streams, request } = request;
+        let revision = dialect.revision();
+        match self.call(parts, revision, request).await {
+            Ok((operation, reply)) => {
+                let request_id = id.clone();
+                let mut response = match reply.response {
+                    AnyOutput::Unary(response) => {
+                        result(&id, &dialect.write_response(operation, response))
+                    }
+                    AnyOutput::Stream(events) => self.events(&dialect, parts, id, events),
+                };
+                write_activated(revision, &reply.activated, response.headers_mut());
+                Instead::of(&mut response, move |error| {
+                    reject(Some(&*dialect), &request_id, error)
+                });
+                response
+            }
+            // Clients of 0.3 only accept an event stream here.
+            Err(error) if streams && error.kind().codes().jsonrpc_http == 200 => {
+                let events = EventStream::new(stream::iter([Err(error)]));
+                self.events(&dialect, parts, id, events)
+            }
+            Err(error) => reject(Some(&*dialect), &id, error),
+        }
+    }
+
+    fn events(
+        &self,
+        dialect: &Arc<dyn Dialect>,
+        parts: &Parts,
+        id: String,
+        events: EventStream,
+    ) -> Response<Body> {
+        let dialect = Arc::clone(dialect);
+        let frame = move |item: &Result<Event>, out: &mut sse::Buffer| match item {
+            Ok(event) => {
+                let last = is_last(dialect.revision(), event);
+                let event = dialect.write_event(event.response(), last);
+                wire::write_head(out.text(), &id, "result");
+                // Infallible: a JSON value, written to memory.
+                out.push(serde_json::to_vec(&event).unwrap_or_default().into());
+                out.text().put_u8(b'}');
+            }
+            Err(error) => wire::write_error(out.text(), &id, &dialect.write_error(error)),
+        };
+        let drain = Drain::of(&parts.extensions);
+        sse::untyped_response(events, &self.options.binding.limits, &drain, frame)
+    }
+
+    async fn call(
+        &self,
+        parts: &Parts,
+        revision: ProtocolVersion,
+        request: Result<AnyRequest>,
+    ) -> Result<(Operation, Reply<AnyOutput>)> {
+        content_type::require_json(&parts.headers)?;
+        let context = context(parts, revision)?;
+        let request = request?;
+        let operation = request.operation();
+        let reply = dispatch(&*self.agent, card::JSONRPC, &self.options, context, request).await?;
+        Ok((operation, reply))
+    }
+}
+
+fn result(id: &str, value: &Value) -> Response<Body> {
+    let mut body = Vec::with_capacity(1 << 10);
+    wire::write_head(&mut body, id, "result");
+    let head = body.len();
+    // Infallible: a JSON value, written to memory.
+    let _ = serde_json::to_writer(&mut body, value);
+    wire::result(body, head)
+}
+
+/// Responds with an error in the format of the dialect, or of the current revision.
+fn reject(dialect: Option<&dyn Dialect>, id: &str, error: Error) -> Response<Body> {
+    let Some(dialect) = dialect else { return wire::error(id, error) };
+    let error = report(error);
+    wire::error_response(id, &error, &dialect.write_error(&error))
+}

@@ -1,0 +1,39 @@
+//! A gateway for A2A agents.
+//!
+//! A gateway serves an upstream agent over another binding or protocol version, adds credentials
+//! that callers don't have, or records traffic. [`Forward`] forwards every operation and derives
+//! the gateway's agent card, and [`Recorder`] records calls and events.
+//!
+//! ```no_run
+//! use a2a_kit_gateway::Forward;
+//!
+//! # fn example(upstream_card: a2a_core::AgentCard) -> Result<axum::Router, a2a_core::Error> {
+//! let upstream = a2a_kit_jsonrpc::Client::new("https://agent.example")?;
+//! let gateway = Forward::new(upstream);
+//! let card = gateway.front_card(&upstream_card);
+//! let card = card.with_interface(a2a_core::card::GRPC, "localhost:8080");
+//! Ok(a2a_kit_grpc::router(gateway).merge(a2a_kit_http::card::router(card)?))
+//! # }
+//! ```
+//!
+//! # Caller identity
+//!
+//! The upstream agent sees one caller: the gateway, with the credentials of its client. So it can't
+//! isolate the tasks of different callers. If isolation is required, authenticate callers at the
+//! gateway and map each to a separate tenant with [`Forward::with_tenants`], or forward their
+//! credentials to the upstream agent with [`Forward::with_callers_credentials`].
+//!
+//! # Webhooks
+//!
+//! The upstream agent calls webhooks directly, not through the gateway, and in the protocol version
+//! with which the gateway registered them: the gateway's, not the caller's.
+
+mod card;
+mod forward;
+mod loop_detection;
+mod recorder;
+mod redact;
+mod upstream_error;
+
+pub use forward::Forward;
+pub use recorder::{Entry, Recorder, Step};

@@ -1,0 +1,70 @@
+//! Decodes failed calls: errors of the peer and of the transport.
+
+use std::{error::Error as StdError, fmt, time::Duration};
+
+use a2a_core::{Error, ErrorKind};
+use a2a_kit_http::client::TransportError;
+use http::StatusCode;
+use tonic::{ConnectError, Status, TimeoutExpired};
+
+use crate::status;
+
+/// Decodes a failed call. A status with a source was created locally by the transport; a received
+/// one has none.
+pub(crate) fn decode(status: Status, target: &str) -> Error {
+    if status.source().is_none() {
+        return status::decode(status);
+    }
+    if let Some(response) = cause::<NotGrpc>(&status) {
+        return response.error(target).with_source(status);
+    }
+    let sent = cause::<ConnectError>(&status).is_none();
+    let timed_out = cause::<TimeoutExpired>(&status).is_some();
+    TransportError::new(sent, timed_out, status).into_error(target)
+}
+
+fn cause<E: StdError + 'static>(status: &Status) -> Option<&E> {
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// An HTTP response that is not gRPC: of a proxy, or a server that does not support gRPC.
+#[derive(Debug)]
+pub(super) struct NotGrpc {
+    pub(super) status: StatusCode,
+    pub(super) challenge: Option<String>,
+    pub(super) retry_after: Option<String>,
+}
+
+impl NotGrpc {
+    fn error(&self, target: &str) -> Error {
+        let kind = if self.status.is_success() {
+            ErrorKind::InvalidAgentResponse
+        } else {
+            ErrorKind::from_http(self.status.as_u16())
+        };
+        let mut error = Error::new(kind, format!("{target}: {self}"));
+        if let Some(challenge) = &self.challenge {
+            error = error.with_challenge(challenge.as_str());
+        }
+        let seconds = self.retry_after.as_deref().and_then(|text| text.trim().parse().ok());
+        if let Some(seconds) = seconds {
+            error = error.with_retry_after(Duration::from_secs(seconds));
+        }
+        error
+    }
+}
+
+impl fmt::Display for NotGrpc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HTTP {} response is not gRPC", self.status)
+    }
+}
+
+impl StdError for NotGrpc {}

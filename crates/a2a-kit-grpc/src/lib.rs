@@ -1,0 +1,30 @@
+//! The gRPC binding of A2A: server and client of `lf.a2a.v1.A2AService`.
+//!
+//! [`serve`] serves an agent on its own port; [`router`] can be mounted in an application.
+//! [`Client`] is a remote [`Agent`](operations::Agent). This crate and `a2a-core` are sufficient
+//! for an agent:
+//!
+//! ```no_run
+//! use a2a_core::AgentCard;
+//! use a2a_kit_grpc::operations::{Engine, agent_fn};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), a2a_kit_grpc::ServeError> {
+//!     let card = AgentCard::new("Echo", "Repeats messages");
+//!     let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
+//!     a2a_kit_grpc::serve(engine, "127.0.0.1:50051").await
+//! }
+//! ```
+
+mod client;
+mod codec;
+mod generated;
+mod metadata;
+mod server;
+mod status;
+pub mod wire;
+
+pub use a2a_kit_http::{ServeError, client::ClientSettings};
+pub use a2a_kit_operations as operations;
+pub use client::{AddressError, Client};
+pub use server::{GrpcOptions, fallback, operations_router, router, router_with, serve};

@@ -1,0 +1,168 @@
+//! Event streams as gRPC response streams.
+
+use std::{
+    fmt,
+    future::{Future, pending},
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+
+use a2a_core::{Error, v1::StreamResponse};
+use a2a_kit_http::Drain;
+use a2a_kit_operations::{Event, EventId, EventStream};
+use futures_core::Stream;
+use futures_util::{
+    StreamExt as _,
+    future::{Either, select},
+};
+use tokio::time::{Instant, sleep_until};
+use tonic::Status;
+
+use super::deadline;
+use crate::{codec::Shared, status};
+
+/// A response stream: each event as bytes shared by all readers.
+///
+/// The call ends with status OK after the last event, or with the status of the interruption: an
+/// error of the agent, the caller's deadline, a draining server, or a gap in event ids.
+pub(crate) struct Events {
+    first: Option<Event>,
+    events: EventStream,
+    /// The id that the client assigns to the next event, by counting.
+    expected: Option<EventId>,
+    interruption: Pin<Box<dyn Future<Output = Error> + Send>>,
+    max_bytes: usize,
+    ended: bool,
+}
+
+impl Events {
+    /// Waits for the first event, so that a stream that fails before it is rejected with a plain
+    /// status, and the id of the first event can be sent in the metadata.
+    ///
+    /// A resumed stream is opened immediately: its position is known, and the next event may take
+    /// long.
+    pub(crate) async fn open(
+        mut events: EventStream,
+        resumed_after: Option<EventId>,
+        deadline: Option<Instant>,
+        drain: Drain,
+    ) -> Result<Self, Error> {
+        let mut interruption: Pin<Box<dyn Future<Output = Error> + Send>> =
+            Box::pin(interruption(deadline, drain));
+        let first = match resumed_after {
+            Some(_) => futures_util::FutureExt::now_or_never(events.next()),
+            None => match select(events.next(), &mut interruption).await {
+                Either::Left((item, _)) => Some(item),
+                Either::Right((error, _)) => return Err(error),
+            },
+        };
+        let first = first.flatten().transpose()?;
+        let expected = match &first {
+            Some(event) => event.id(),
+            None => resumed_after.map(EventId::next),
+        };
+        Ok(Self { first, events, expected, interruption, max_bytes: usize::MAX, ended: false })
+    }
+
+    /// Sets the largest message, in bytes.
+    pub(crate) fn limited_to(mut self, max_bytes: usize) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// The id of the first event, if events have ids.
+    pub(crate) fn position(&self) -> Option<EventId> {
+        self.expected
+    }
+
+    fn next_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Event, Error>>> {
+        if let Some(event) = self.first.take() {
+            return Poll::Ready(Some(Ok(event)));
+        }
+        match self.events.poll_next_unpin(cx) {
+            Poll::Pending => self.interruption.as_mut().poll(cx).map(|error| Some(Err(error))),
+            ready => ready,
+        }
+    }
+
+    /// Checks that the event has the id that the client assigns.
+    fn advance(&mut self, event: &Event) -> Result<(), Error> {
+        let Some(expected) = self.expected else {
+            return Ok(());
+        };
+        if event.id() != Some(expected) {
+            // For example, the log was trimmed. The client resumes with a snapshot.
+            return Err(Error::unavailable("event stream has a gap: subscribe again"));
+        }
+        self.expected = Some(expected.next());
+        Ok(())
+    }
+}
+
+impl Stream for Events {
+    type Item = Result<Shared<StreamResponse>, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let item = match std::task::ready!(self.next_event(cx)) {
+            Some(Ok(event)) => {
+                let advanced = self.advance(&event);
+                advanced.and_then(|()| Shared::Encoded(event.protobuf()).within(self.max_bytes))
+            }
+            Some(Err(error)) => Err(error),
+            None => {
+                self.ended = true;
+                return Poll::Ready(None);
+            }
+        };
+        self.ended = item.is_err();
+        Poll::Ready(Some(item.map_err(status::encode)))
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events")
+            .field("expected", &self.expected)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Completes when a stream has to be interrupted.
+pub(crate) async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
+    let expiry = pin!(async {
+        match deadline {
+            Some(deadline) => sleep_until(deadline).await,
+            None => pending().await,
+        }
+    });
+    match select(expiry, pin!(drain.started())).await {
+        Either::Left(_) => deadline::exceeded(),
+        Either::Right(_) => Error::unavailable("the server is shutting down: subscribe again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::{Message, v1::stream_response::Payload};
+    use futures_util::{FutureExt as _, stream};
+
+    use super::*;
+
+    #[test]
+    fn readers_of_an_event_share_its_bytes() {
+        let payload = Some(Payload::Message(Message::agent("hi")));
+        let event = Event::new(None, StreamResponse { payload });
+        for _reader in 0..2 {
+            let events = EventStream::new(stream::iter([Ok(event.clone())]));
+            let opened = Events::open(events, None, None, Drain::new()).now_or_never();
+            let mut events = opened.unwrap().unwrap();
+            let item = events.next().now_or_never().flatten().unwrap().unwrap();
+            let Shared::Encoded(bytes) = item else { panic!("{item:?}") };
+            assert_eq!(bytes.as_ptr(), event.protobuf().as_ptr());
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The service as a router.
+
+use std::sync::Arc;
+
+use a2a_core::{DESCRIPTOR, Error, ErrorKind, SERVICE};
+use a2a_kit_http::{Limits, VersionPolicy};
+use a2a_kit_operations::Agent;
+use axum::{Router, extract::Request, response::Response};
+use derive_setters::Setters;
+use futures_util::FutureExt as _;
+use http::StatusCode;
+use tonic::{body::Body, service::Routes};
+use tonic_health::ServingStatus;
+use tonic_reflection::server::{Builder, Error as ReflectionError};
+
+use super::{guard::FrameGuard, service::AgentService, watch_limit::WatchLimit};
+use crate::{generated::a2_a_service_server::A2AServiceServer, metadata::is_grpc, status};
+
+/// GrpcOptions of the service.
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
+pub struct GrpcOptions {
+    /// Limits of requests; the limit of a message is that of a body.
+    pub limits: Limits,
+    /// The meaning of a call without `a2a-version`. Default: revision 0.3, which is rejected.
+    pub version_policy: VersionPolicy,
+    /// Largest response message, in bytes; larger ones fail the call. Default: only gRPC's limit of
+    /// 4 GiB.
+    pub max_response_bytes: usize,
+    /// Whether reflection (`grpc.reflection.v1` and `v1alpha`) is served. Default: yes.
+    pub reflection: bool,
+    /// Whether `grpc.health.v1` is served. Default: yes.
+    pub health: bool,
+    /// Names and encoded descriptors of further services, for health and reflection. Default: none.
+    #[setters(skip)]
+    pub services: Vec<(&'static str, &'static [u8])>,
+}
+
+impl Default for GrpcOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            version_policy: VersionPolicy::default(),
+            max_response_bytes: usize::MAX,
+            reflection: true,
+            health: true,
+            services: Vec::new(),
+        }
+    }
+}
+
+impl GrpcOptions {
+    /// Adds a service that is mounted next to this one, such as `a2a.v1.A2AService`, with its
+    /// encoded descriptor.
+    #[must_use]
+    pub fn with_service(mut self, name: &'static str, descriptor: &'static [u8]) -> Self {
+        self.services.push((name, descriptor));
+        self
+    }
+}
+
+/// Serves `agent` over gRPC (spec §10), with health and reflection.
+///
+/// The router has no fallback, so that it can be merged with others. Use [`fallback`] for the
+/// merged router, or call it from another fallback.
+pub fn router(agent: impl Agent) -> Router {
+    router_with(agent, GrpcOptions::default())
+}
+
+/// Serves `agent` over gRPC like [`router`], with `options`.
+pub fn router_with(agent: impl Agent, options: GrpcOptions) -> Router {
+    routes(Arc::new(agent), &options)
+}
+
+fn routes(agent: Arc<dyn Agent>, options: &GrpcOptions) -> Router {
+    let service = AgentService::new(
+        agent,
+        options.version_policy,
+        options.max_response_bytes,
+        options.limits.max_json_values,
+    );
+    let service =
+        A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);
+    let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());
+    with_operations(Routes::new(FrameGuard(service)), options, services.collect())
+}
+
+/// Serves health and reflection of the services in `options`, without the current one, for servers
+/// that only mount services of older revisions.
+pub fn operations_router(options: &GrpcOptions) -> Router {
+    with_operations(Routes::default(), options, options.services.clone())
+}
+
+/// Adds health and reflection to services.
+fn with_operations(
+    mut routes: Routes,
+    options: &GrpcOptions,
+    services: Vec<(&'static str, &'static [u8])>,
+) -> Router {
+    if options.health {
+        let (reporter, health) = tonic_health::server::health_reporter();
+        for (name, _) in &services {
+            // Completes immediately: the lock of the reporter is not shared yet.
+            let _ = reporter.set_service_status(name, ServingStatus::Serving).now_or_never();
+        }
+        routes = routes.add_service(WatchLimit::new(health, &options.limits));
+    }
+    if options.reflection {
+        let descriptors: Vec<_> = services.into_iter().map(|(_, descriptor)| descriptor).collect();
+        routes = match reflected(routes.clone(), options, &descriptors) {
+            Ok(reflected) => reflected,
+            Err(error) => {
+                tracing::error!("failed to set up reflection: {error}");
+                routes
+            }
+        };
+    }
+    // Routers with fallbacks can't be merged.
+    routes.into_axum_router().reset_fallback()
+}
+
+fn reflected(
+    routes: Routes,
+    options: &GrpcOptions,
+    descriptors: &[&'static [u8]],
+) -> Result<Routes, ReflectionError> {
+    let builder = || {
+        let mut builder = Builder::configure();
+        for descriptor in descriptors {
+            builder = builder.register_encoded_file_descriptor_set(descriptor);
+        }
+        if options.health {
+            builder.register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        } else {
+            builder
+        }
+    };
+    Ok(routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?))
+}
+
+/// Handles unknown paths: UNIMPLEMENTED for gRPC calls, 404 for anything else.
+pub async fn fallback(request: Request) -> Response {
+    let response = if is_grpc(request.headers()) {
+        let message = format!("unknown method {}", request.uri().path());
+        status::encode(Error::new(ErrorKind::MethodNotFound, message)).into_http::<Body>()
+    } else {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response
+    };
+    response.map(axum::body::Body::new)
+}

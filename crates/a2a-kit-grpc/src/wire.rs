@@ -1,0 +1,86 @@
+//! Error, deadline and connection handling for other gRPC services, independent of the messages.
+//!
+//! Used by the service of older protocol revisions; not needed by agents and their callers.
+
+use std::future::Future;
+
+use a2a_core::{Error, Result};
+use a2a_kit_http::{Drain, client::ClientSettings};
+use http::{HeaderMap, Request, Response};
+use tokio::time::Instant;
+use tonic::{Code, Status, body::Body};
+use tower::Service;
+
+use crate::{
+    AddressError,
+    client::{self, failure},
+    server::{deadline, events, service},
+    status,
+};
+
+pub use crate::{
+    client::Channel,
+    codec::{MessageEncoder, OwnedCodec, Undecoded, Undecoder},
+    metadata::{read_position, write_position},
+    server::FrameGuard,
+};
+
+/// Encodes an error with the status code and the name of another revision, if errors have names
+/// there: a prefix of the message. Its source is logged.
+pub fn encode(error: Error, code: Code, name: Option<&str>) -> Status {
+    status::encode_as(error, code, name)
+}
+
+/// Decodes a failed call. `target` names the peer in the message.
+pub fn decode(status: Status, target: &str) -> Error {
+    failure::decode(status, target)
+}
+
+/// Reads the deadline of the caller.
+///
+/// # Errors
+///
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a malformed `grpc-timeout`.
+pub fn deadline(headers: &HeaderMap) -> Result<Option<Instant>> {
+    deadline::read(headers)
+}
+
+/// Limits an operation to the deadline of the caller.
+///
+/// # Errors
+///
+/// Those of the operation, and [`DeadlineExceeded`](a2a_core::ErrorKind::DeadlineExceeded).
+pub async fn within<T>(
+    deadline: Option<Instant>,
+    operation: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    service::within(deadline, operation).await
+}
+
+/// Completes when a stream has to be interrupted: at the caller's deadline, or when the server
+/// drains.
+pub async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
+    events::interruption(deadline, drain).await
+}
+
+/// Wraps a service so that errors of tonic become errors of the protocol.
+pub fn guarded<S>(service: S) -> FrameGuard<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>>,
+{
+    FrameGuard(service)
+}
+
+/// Creates a channel to the server at `address`, like [`Client::connect`](crate::Client::connect).
+/// It connects on first use.
+///
+/// # Errors
+///
+/// If the address is invalid.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime.
+pub fn channel(address: &str, settings: &ClientSettings) -> Result<Channel, AddressError> {
+    Channel::lazy(client::parse(address)?, settings)
+}

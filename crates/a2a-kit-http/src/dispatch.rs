@@ -1,0 +1,167 @@
+//! Dispatches requests to operations, for the JSON bindings.
+
+use std::sync::Arc;
+
+use a2a_core::{
+    Error, Operation, Request, Result, Validate,
+    v1::{
+        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
+        GetTaskPushNotificationConfigRequest, GetTaskRequest,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, SendMessageRequest,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
+    },
+};
+use a2a_kit_operations::{Agent, Call, CallContext, EventStream, Reply, trace::ServerSpan};
+use serde::{Serialize, de::DeserializeOwned};
+use tracing::Instrument as _;
+
+use crate::parse::{MAX_INLINE_BYTES, offload, parse};
+
+/// The encoded request of an operation.
+pub trait Source: Send + 'static {
+    /// Returns the size of the body that contains the request, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// Decodes the request.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`](a2a_core::ErrorKind::ParseError) and
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams), with the messages of the binding.
+    fn read<T: Request + DeserializeOwned>(self) -> Result<T>;
+}
+
+/// The output of an operation.
+#[derive(Debug)]
+pub enum Output {
+    /// A JSON value.
+    Json(Vec<u8>),
+    /// An event stream, which the binding has yet to frame.
+    Events(EventStream),
+}
+
+/// Decodes and validates a request, calls `operation` with it, and appends a unary response to
+/// `out` as JSON. Large requests are processed off the threads that serve connections.
+///
+/// The call runs in a span named after the operation, and is counted: see [`ServerSpan`].
+///
+/// # Errors
+///
+/// Those of the source, [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a request that
+/// violates the proto's rules, and those of the agent.
+pub async fn dispatch(
+    agent: &Arc<dyn Agent>,
+    binding: &'static str,
+    operation: Operation,
+    context: CallContext,
+    source: impl Source,
+    out: Vec<u8>,
+) -> Result<Reply<Output>> {
+    let is_large = source.bytes() > MAX_INLINE_BYTES;
+    let served = serve(Arc::clone(agent), binding, operation, context, source, out);
+    if is_large { offload(served).await? } else { served.await }
+}
+
+async fn serve(
+    agent: Arc<dyn Agent>,
+    binding: &'static str,
+    operation: Operation,
+    mut context: CallContext,
+    source: impl Source,
+    out: Vec<u8>,
+) -> Result<Reply<Output>> {
+    let mut served = ServerSpan::begin(operation, binding, &mut context);
+    let performed = perform(&*agent, &served, operation, context, source, out);
+    let result = performed.instrument(served.span().clone()).await;
+    served.end(&result);
+    let Reply { response, activated } = result?;
+    let response = match response {
+        Output::Events(events) => Output::Events(served.keep_open(events)),
+        json @ Output::Json(_) => json,
+    };
+    Ok(Reply { response, activated })
+}
+
+async fn perform(
+    agent: &dyn Agent,
+    served: &ServerSpan,
+    operation: Operation,
+    context: CallContext,
+    source: impl Source,
+    out: Vec<u8>,
+) -> Result<Reply<Output>> {
+    macro_rules! call {
+        ($method:ident($request:ty)) => {{
+            let request: $request = read(source).await?;
+            served.record_ids(request.task_id(), request.context_id());
+            agent.$method(Call::from_parts(context, request)).await?
+        }};
+    }
+
+    match operation {
+        Operation::SendMessage => {
+            let reply = call!(send_message(SendMessageRequest));
+            if let Some(Payload::Task(task)) = &reply.response.payload {
+                served.record_ids(&task.id, &task.context_id);
+            }
+            json(reply, out)
+        }
+        Operation::SendStreamingMessage => {
+            Ok(call!(send_streaming_message(SendMessageRequest)).map(Output::Events))
+        }
+        Operation::GetTask => task(call!(get_task(GetTaskRequest)), served, out),
+        Operation::ListTasks => json(call!(list_tasks(ListTasksRequest)), out),
+        Operation::CancelTask => task(call!(cancel_task(CancelTaskRequest)), served, out),
+        Operation::SubscribeToTask => {
+            Ok(call!(subscribe_to_task(SubscribeToTaskRequest)).map(Output::Events))
+        }
+        Operation::CreateTaskPushNotificationConfig => {
+            json(call!(create_task_push_notification_config(TaskPushNotificationConfig)), out)
+        }
+        Operation::GetTaskPushNotificationConfig => {
+            type Request = GetTaskPushNotificationConfigRequest;
+            json(call!(get_task_push_notification_config(Request)), out)
+        }
+        Operation::ListTaskPushNotificationConfigs => {
+            type Request = ListTaskPushNotificationConfigsRequest;
+            json(call!(list_task_push_notification_configs(Request)), out)
+        }
+        Operation::DeleteTaskPushNotificationConfig => {
+            type Request = DeleteTaskPushNotificationConfigRequest;
+            // `google.protobuf.Empty` is an empty object in JSON.
+            let reply = call!(delete_task_push_notification_config(Request)).map(|()| Empty {});
+            json(reply, out)
+        }
+        Operation::GetExtendedAgentCard => {
+            json(call!(get_extended_agent_card(GetExtendedAgentCardRequest)), out)
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Empty {}
+
+// Validated before the agent is called: an agent that forwards the request could drop the invalid
+// part, for example an unknown enum value.
+async fn read<T>(source: impl Source) -> Result<T>
+where
+    T: Request + DeserializeOwned + Validate + Send + 'static,
+{
+    parse(source.bytes(), move || {
+        let request: T = source.read()?;
+        request.validate()?;
+        Ok(request)
+    })
+    .await
+}
+
+fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Output>> {
+    a2a_core::json::write(&mut out, &reply.response).map_err(Error::internal)?;
+    Ok(reply.map(|_| Output::Json(out)))
+}
+
+fn task(reply: Reply<Arc<Task>>, served: &ServerSpan, out: Vec<u8>) -> Result<Reply<Output>> {
+    served.record_ids("", &reply.response.context_id);
+    let Reply { response, activated } = reply;
+    json(Reply { response: &*response, activated }, out)
+}

@@ -1,0 +1,257 @@
+//! Accepts connections and serves a router on them until shutdown.
+
+use std::{future::Future, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use a2a_kit_operations::metrics::OpenConnection;
+use axum::Router;
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::Semaphore,
+    task::{JoinError, JoinSet},
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, debug_span};
+
+use super::{
+    Drain, body_budget::BodyBudget, connection, handshake::Handshakes, per_ip::PerIpLimit,
+    response_budget::ResponseBudget, write_timeout::WriteTimeout,
+};
+use crate::{Limits, tls::Tls};
+
+/// Minimum and maximum backoff after a failed accept.
+const ACCEPT_BACKOFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Binding the listener failed.
+    #[error("failed to listen on {address}")]
+    Bind {
+        /// The address, as given.
+        address: String,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Length of the accept queue, capped by the system (`net.core.somaxconn`). After a restart all
+/// subscribers reconnect at once; one that finds the queue full retries a second later.
+const BACKLOG: u32 = 4096;
+
+/// Listens on an address, for example `127.0.0.1:8080`, `[::]:8080` or `localhost:0`.
+///
+/// # Errors
+///
+/// [`ServeError::Bind`].
+pub async fn bind(address: &str) -> Result<TcpListener, ServeError> {
+    listen(address).await.map_err(|source| ServeError::Bind { address: address.to_owned(), source })
+}
+
+/// Listens on the first address of a host that can be bound.
+async fn listen(address: &str) -> io::Result<TcpListener> {
+    let mut failure = io::Error::new(io::ErrorKind::AddrNotAvailable, "host has no addresses");
+    for address in tokio::net::lookup_host(address).await? {
+        match listen_on(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Allows an immediate restart. On Windows it would let other processes share the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Serves a router over HTTP/1.1 and HTTP/2 on one port, in plaintext or
+/// [over TLS](Self::with_tls).
+///
+/// The extensions of each request contain the peer address
+/// (`axum::extract::ConnectInfo<SocketAddr>`), the [`Drain`] signal, and the
+/// [`PeerCertificates`](crate::PeerCertificates), if any.
+#[derive(Clone, Debug)]
+pub struct Server {
+    router: Router,
+    limits: Limits,
+    drain: Drain,
+    tls: Option<Tls>,
+}
+
+impl Server {
+    /// Creates a server with the default limits.
+    pub fn new(router: Router) -> Self {
+        // Binds the state once instead of for each request.
+        let router = router.with_state(());
+        Self { router, limits: Limits::default(), drain: Drain::new(), tls: None }
+    }
+
+    /// Sets the connection limits. The limits of bindings are in their options.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the drain signal that ends event streams on shutdown, so that other components can
+    /// watch or start it.
+    #[must_use]
+    pub fn with_drain(mut self, drain: Drain) -> Self {
+        self.drain = drain;
+        self
+    }
+
+    /// Requires TLS, with the current certificate of `tls`, and offers HTTP/2 and HTTP/1.1 (ALPN).
+    /// Plaintext requests get HTTP status 400.
+    #[must_use]
+    pub fn with_tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Returns the drain signal, which this server starts before it stops.
+    pub fn drain(&self) -> &Drain {
+        &self.drain
+    }
+
+    /// Serves until `shutdown` completes, then shuts down gracefully: stops accepting, waits up to
+    /// [`Limits::stream_drain_timeout`] for all requests, ends event streams with an error on which
+    /// clients resume on another node, waits up to [`Limits::drain_timeout`] for the other
+    /// requests, and closes the remaining connections.
+    ///
+    /// Accept errors are logged and retried.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+        let mut shutdown = pin!(shutdown);
+        let stop = CancellationToken::new();
+        let limits = Arc::new(self.limits.clone());
+        let builder = Arc::new(connection::builder(&limits));
+        let per_ip = PerIpLimit::new(limits.max_connections_per_address);
+        let bodies = BodyBudget::for_requests(&limits);
+        let responses = Arc::new(ResponseBudget::new(&limits));
+        let permits = Arc::new(Semaphore::new(self.limits.max_connections.max(1)));
+        let mut connections = JoinSet::new();
+        let handshakes = self.tls.clone().map(Handshakes::new);
+        let mut tls_watch = pin!(async {
+            match self.tls.clone() {
+                Some(tls) => tls.watch().await,
+                None => std::future::pending().await,
+            }
+        });
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                () = self.drain.started() => break,
+                never = &mut tls_watch => match never {},
+                accepted = accept(&listener, &permits) => accepted,
+                // Reaps finished connections, so that the set does not grow.
+                Some(ended) = connections.join_next() => {
+                    log_panic(ended);
+                    continue;
+                }
+            };
+            let (stream, peer, permit) = accepted;
+            let Some(ip_permit) = per_ip.try_acquire(peer.ip()) else {
+                tracing::debug!(%peer, "closing connection: per-address limit reached");
+                continue;
+            };
+            let stream = WriteTimeout::new(stream, limits.write_timeout);
+            let connection = connection::Connection {
+                router: self.router.clone(),
+                peer,
+                drain: self.drain.clone(),
+                limits: Arc::clone(&limits),
+                bodies: bodies.clone(),
+                responses: Arc::clone(&responses),
+                certificates: None,
+                hsts: None,
+            };
+            let stop = stop.clone();
+            let builder = Arc::clone(&builder);
+            let permit = (permit, OpenConnection::count());
+            let span = debug_span!("connection", %peer);
+            // Separate tasks, so that plaintext connections do not pay for the size of TLS state.
+            if let Some(handshakes) = handshakes.clone() {
+                let serve = async move {
+                    handshakes.serve(connection, &builder, stream, stop).await;
+                    drop((ip_permit, permit));
+                };
+                connections.spawn(serve.instrument(span));
+            } else {
+                let serve = async move {
+                    connection.serve(&builder, stream, stop).await;
+                    drop((ip_permit, permit));
+                };
+                connections.spawn(serve.instrument(span));
+            }
+        }
+        drop(listener);
+        stop.cancel();
+        let in_time =
+            timeout(limits.stream_drain_timeout, join_all(&mut connections)).await.is_ok();
+        self.drain.start();
+        if !in_time && timeout(limits.drain_timeout, join_all(&mut connections)).await.is_err() {
+            tracing::info!(connections = connections.len(), "shutdown grace period expired");
+        }
+        connections.shutdown().await;
+    }
+}
+
+/// Waits until all connections have ended.
+async fn join_all(connections: &mut JoinSet<()>) {
+    while let Some(ended) = connections.join_next().await {
+        log_panic(ended);
+    }
+}
+
+fn log_panic(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        tracing::error!(%error, "connection task panicked");
+    }
+}
+
+type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+
+/// Waits for a permit, then for a connection.
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Accepted {
+    let permit = loop {
+        // The semaphore is never closed.
+        if let Ok(permit) = Arc::clone(permits).acquire_owned().await {
+            break permit;
+        }
+    };
+    let mut backoff = ACCEPT_BACKOFF.0;
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                // Sends small writes immediately. A failure only adds latency.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "failed to set TCP_NODELAY");
+                }
+                return (stream, peer, permit);
+            }
+            // The peer disconnected before it was accepted; the listener is fine.
+            Err(error) if is_peer_error(&error) => {}
+            Err(error) => {
+                // Most likely out of file descriptors, until other connections close.
+                tracing::warn!(%error, ?backoff, "accept failed, retrying");
+                sleep(backoff).await;
+                backoff = (backoff * 2).min(ACCEPT_BACKOFF.1);
+            }
+        }
+    }
+}
+
+fn is_peer_error(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}

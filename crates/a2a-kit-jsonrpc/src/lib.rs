@@ -1,0 +1,44 @@
+//! The JSON-RPC binding of A2A (spec §9): a server router and a client.
+//!
+//! [`router`] serves any [`Agent`](operations::Agent), and [`Client`] is a remote one. This crate
+//! and `a2a-core` are sufficient to serve an agent over JSON-RPC only:
+//!
+//! ```no_run
+//! use a2a_core::AgentCard;
+//! use a2a_kit_jsonrpc::operations::{Engine, agent_fn};
+//!
+//! # async fn example() -> Result<(), a2a_kit_jsonrpc::ServeError> {
+//! let card = AgentCard::new("Echo", "Repeats messages");
+//! let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
+//! a2a_kit_jsonrpc::serve(engine, "127.0.0.1:8080").await
+//! # }
+//! ```
+//!
+//! and to call one:
+//!
+//! ```no_run
+//! use a2a_core::{Message, v1::SendMessageRequest};
+//! use a2a_kit_jsonrpc::{Client, operations::{Agent as _, Call}};
+//!
+//! # async fn example() -> a2a_core::Result<()> {
+//! let agent = Client::new("http://127.0.0.1:8080/")?;
+//! let message = Message::user("Hello");
+//! let request = SendMessageRequest { message: Some(message), ..Default::default() };
+//! let reply = agent.send_message(Call::new(request)).await?;
+//! # drop(reply);
+//! # Ok(())
+//! # }
+//! ```
+
+mod client;
+mod server;
+
+pub use a2a_kit_http::{
+    BindingOptions, Limits, ServeError, VersionPolicy,
+    client::{ClientSettings, HttpClient},
+};
+pub use a2a_kit_operations as operations;
+pub use client::Client;
+#[doc(hidden)]
+pub use server::response as wire;
+pub use server::{Endpoint, Opened, check_id, router, router_with, serve};

@@ -1,0 +1,141 @@
+//! The route, and the processing of requests.
+
+use std::{convert::Infallible, fmt, sync::Arc};
+
+use a2a_core::{Error, ErrorKind, Operation, Result, card};
+use a2a_kit_http::{
+    BindingOptions, Drain, body, content_type,
+    dispatch::{Output, dispatch},
+    error_response::Instead,
+    parse::{PendingBody, parse},
+    service_parameters, sse,
+};
+use a2a_kit_operations::{Agent, CallContext};
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    routing::{MethodFilter, MethodRouter},
+};
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
+
+use super::{
+    envelope::{Id, Opened, Params},
+    response,
+};
+
+/// Serves `agent` over JSON-RPC (spec §9) at `POST /`.
+///
+/// The router has one route and no fallback, so it can be merged with others. Under a prefix,
+/// `nest("/rpc", ..)` serves `/rpc`, and `nest_service("/rpc", ..)` also serves `/rpc/`.
+pub fn router(agent: impl Agent) -> Router {
+    router_with(agent, BindingOptions::default())
+}
+
+/// Serves `agent` over JSON-RPC like [`router`], with options.
+pub fn router_with(agent: impl Agent, options: BindingOptions) -> Router {
+    routes(Endpoint::new(agent, options))
+}
+
+/// This binding without a route, for servers that inspect bodies before they select a binding.
+#[derive(Clone)]
+pub struct Endpoint {
+    agent: Arc<dyn Agent>,
+    options: Arc<BindingOptions>,
+}
+
+fn routes(endpoint: Endpoint) -> Router {
+    let methods = MethodRouter::<_, Infallible>::new()
+        .on(MethodFilter::POST, post)
+        .fallback(method_not_allowed);
+    Router::new().route("/", methods).with_state(endpoint)
+}
+
+async fn post(State(endpoint): State<Endpoint>, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    // The body is always read, so that the connection remains usable.
+    let body = match body::read(body, &endpoint.options.limits).await {
+        Ok(body) => PendingBody::hold(&parts.extensions, body),
+        Err(error) => return response::error(Id::NULL.as_str(), error),
+    };
+    let reader = endpoint.clone();
+    match parse(body.len(), move || Ok(reader.open(&body))).await {
+        Ok(opened) => endpoint.respond(&parts, opened).await,
+        Err(error) => response::error(Id::NULL.as_str(), error),
+    }
+}
+
+async fn method_not_allowed(State(endpoint): State<Endpoint>, body: Body) -> Response<Body> {
+    body::discard(body, &endpoint.options.limits).await;
+    let error = Error::new(ErrorKind::MethodNotAllowed, "method not allowed: use POST");
+    let mut response = response::error(Id::NULL.as_str(), error);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// Creates the endpoint for `agent`.
+    pub fn new(agent: impl Agent, options: BindingOptions) -> Self {
+        Self { agent: Arc::new(agent), options: Arc::new(options) }
+    }
+
+    /// Reads the envelope of a body. Errors are kept for the response.
+    pub fn open(&self, body: &Bytes) -> Opened {
+        Opened::read(body, self.options.limits.max_json_values)
+    }
+
+    /// Responds to a `POST` with this envelope.
+    pub async fn respond(&self, parts: &Parts, opened: Opened) -> Response<Body> {
+        if let Err(error) = content_type::require_json(&parts.headers) {
+            return response::error(Id::NULL.as_str(), error);
+        }
+        let Opened { id, request } = opened;
+        let called = async {
+            let (operation, params) = request?;
+            let context = self.context(parts)?;
+            self.call(operation, context, params, &id, parts).await
+        };
+        called.await.unwrap_or_else(|error| response::error(id.as_str(), error))
+    }
+
+    fn context(&self, parts: &Parts) -> Result<CallContext> {
+        let query = parts.uri.query();
+        let mut context =
+            service_parameters::read(&parts.headers, query, self.options.version_policy)?;
+        context.caller = service_parameters::caller(&parts.extensions);
+        Ok(context)
+    }
+
+    async fn call(
+        &self,
+        operation: Operation,
+        context: CallContext,
+        params: Params,
+        id: &Id,
+        parts: &Parts,
+    ) -> Result<Response<Body>> {
+        let head = response::head(id);
+        let begin = head.len();
+        let reply = dispatch(&self.agent, card::JSONRPC, operation, context, params, head).await?;
+        let mut response = match reply.response {
+            Output::Json(body) => response::result(body, begin),
+            Output::Events(events) => sse::response(
+                events,
+                &self.options.limits,
+                &Drain::of(&parts.extensions),
+                response::frame(id.clone()),
+            ),
+        };
+        service_parameters::write_activated(&reply.activated, response.headers_mut());
+        let id = id.clone();
+        Instead::of(&mut response, move |error| response::error(id.as_str(), error));
+        Ok(response)
+    }
+}

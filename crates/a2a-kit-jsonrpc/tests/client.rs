@@ -1,0 +1,292 @@
+//! What the client sends, and how it reads responses of deployed servers.
+
+#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+
+#[path = "../../a2a-kit-http/tests/fake/mod.rs"]
+mod fake;
+
+use std::time::Duration;
+
+use a2a_core::{
+    Error, ErrorKind, Message, Result, TaskState,
+    v1::{
+        DeleteTaskPushNotificationConfigRequest, GetTaskRequest, SendMessageRequest,
+        SubscribeToTaskRequest,
+    },
+};
+use a2a_kit_jsonrpc::{Client, router};
+use a2a_kit_operations::{Agent as _, Call, CallContext, Event, EventId, EventStream};
+use futures_util::StreamExt as _;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    sync::oneshot,
+};
+
+use fake::{Canned, Fake, answer, every_operation_arrives_as_it_was_sent, json, serve, sse};
+
+async fn client(answers: impl IntoIterator<Item = String>) -> (Client, Canned) {
+    let server = Canned::serve(answers).await;
+    (Client::new(&server.url).unwrap(), server)
+}
+
+fn get_task() -> Call<GetTaskRequest> {
+    Call::new(GetTaskRequest { id: "t".into(), ..Default::default() })
+}
+
+fn subscribe() -> Call<SubscribeToTaskRequest> {
+    Call::new(SubscribeToTaskRequest { id: "t".into(), ..Default::default() })
+}
+
+fn send() -> Call<SendMessageRequest> {
+    let message = Message { message_id: "m".into(), ..Message::user("hi") };
+    Call::new(SendMessageRequest { message: Some(message), ..Default::default() })
+}
+
+async fn collect(stream: EventStream) -> Vec<Result<Event>> {
+    stream.collect().await
+}
+
+const WORKING: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_WORKING"}}}}"#;
+const DONE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_COMPLETED"}}}}"#;
+const NOT_FOUND: &str =
+    r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no such task"}}"#;
+
+// covers: R-138, R-139, R-150
+#[tokio::test]
+async fn operations_arrive_unchanged() {
+    let fake = Fake::new();
+    let address = serve(router(fake.clone())).await;
+    let client = Client::new(&format!("http://{address}/")).unwrap();
+    every_operation_arrives_as_it_was_sent(&client, &fake).await;
+}
+
+#[tokio::test]
+async fn error_kinds_round_trip() {
+    for kind in ErrorKind::ALL {
+        let fake = Fake::new().refusing(move || {
+            Error::new(kind, "the reason")
+                .with_metadata("taskId", "t")
+                .with_retry_after(Duration::from_secs(7))
+                .with_challenge("Bearer realm=\"x\"")
+        });
+        let client = Client::new(&format!("http://{}", serve(router(fake)).await)).unwrap();
+        for error in [
+            client.get_task(get_task()).await.unwrap_err(),
+            client.subscribe_to_task(subscribe()).await.unwrap_err(),
+        ] {
+            assert_eq!((error.kind(), error.message()), (kind, "the reason"));
+            assert_eq!(error.metadata()["taskId"], "t", "{kind:?}");
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)), "{kind:?}");
+            assert_eq!(error.challenge(), Some("Bearer realm=\"x\""), "{kind:?}");
+        }
+    }
+}
+
+// covers: R-137, R-139, R-149, R-274, R-275, R-276, R-282
+#[tokio::test]
+async fn a_call_has_these_bytes() {
+    let (client, mut server) =
+        client([json(200, r#"{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"a"}}}"#)])
+            .await;
+    client.send_message(send()).await.unwrap();
+    let (head, body) = server.request().await;
+    assert_eq!(
+        body,
+        r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}}"#
+    );
+    assert!(head.starts_with("POST / HTTP/1.1\r\n"), "{head}");
+    for line in ["a2a-version: 1.0", "content-type: application/json", "accept: application/json"] {
+        assert!(head.lines().any(|found| found == line), "{line} is missing in {head}");
+    }
+}
+
+#[tokio::test]
+async fn interface_url_is_used_unchanged() {
+    for path in ["/", "/rpc", "/rpc/", "/a//b?key=1%202"] {
+        let mut server = Canned::serve([json(200, NOT_FOUND)]).await;
+        let client = Client::new(&format!("{}{path}", server.url)).unwrap();
+        client.get_task(get_task()).await.unwrap_err();
+        let (head, _) = server.request().await;
+        assert!(head.starts_with(&format!("POST {path} HTTP/1.1\r\n")), "{head}");
+    }
+    for url in ["", "localhost:8080", "/rpc", "http://"] {
+        assert_eq!(Client::new(url).unwrap_err().kind(), ErrorKind::InvalidParams, "{url:?}");
+    }
+}
+
+#[tokio::test]
+async fn errors_are_read_with_any_status_and_format() {
+    for (answer, kind) in [
+        (json(200, NOT_FOUND), ErrorKind::TaskNotFound),
+        (json(404, NOT_FOUND), ErrorKind::TaskNotFound),
+        (
+            json(500, r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"x"}}"#),
+            ErrorKind::Internal,
+        ),
+        (
+            json(
+                200,
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x","data":"text"}}"#,
+            ),
+            ErrorKind::ParseError,
+        ),
+        (
+            json(
+                200,
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"x","data":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_CANCELABLE","domain":"a2a-protocol.org"}]}}"#,
+            ),
+            ErrorKind::TaskNotCancelable,
+        ),
+        (json(200, r#"{"jsonrpc":"2.0","id":1,"error":"it broke"}"#), ErrorKind::Internal),
+        (json(401, r#"{"detail":"who are you"}"#), ErrorKind::Unauthenticated),
+        (answer(503, "text/html", "<h1>down</h1>"), ErrorKind::Unavailable),
+        (answer(200, "text/html", "<h1>hello</h1>"), ErrorKind::InvalidAgentResponse),
+        (
+            json(200, r#"{"jsonrpc":"2.0","id":2,"result":{"id":"t"}}"#),
+            ErrorKind::InvalidAgentResponse,
+        ),
+        (json(200, r#"{"jsonrpc":"2.0","id":1}"#), ErrorKind::InvalidAgentResponse),
+        (json(200, r#"{"jsonrpc":"2.0","id":1,"result":7}"#), ErrorKind::InvalidAgentResponse),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_owned(), ErrorKind::Unavailable),
+    ] {
+        let (client, _server) = client([answer.clone()]).await;
+        let error = client.get_task(get_task()).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn empty_response_is_rejected() {
+    for result in ["{}", r#"{"task":null}"#, r#"{"unknown":{}}"#] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let (client, _server) = client([json(200, &body)]).await;
+        let error = client.send_message(send()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{result}");
+    }
+}
+
+#[tokio::test]
+async fn delete_accepts_every_empty_response() {
+    for answered in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+        r#"{"jsonrpc":"2.0","id":1}"#,
+    ] {
+        let (client, _server) = client([json(200, answered)]).await;
+        let request = DeleteTaskPushNotificationConfigRequest::default();
+        client.delete_task_push_notification_config(Call::new(request)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn unknown_response_members_are_ignored() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t","kind":"task","status":{"state":"TASK_STATE_NEW","x":1}},"extra":[]}"#;
+    let (client, _server) = client([json(200, body)]).await;
+    let task = client.get_task(get_task()).await.unwrap().response;
+    assert_eq!((&*task.id, task.state()), ("t", TaskState::Unspecified));
+}
+
+#[tokio::test]
+async fn rejected_stream_is_an_error_of_the_operation() {
+    for answer in [
+        json(200, NOT_FOUND),
+        json(404, NOT_FOUND),
+        sse(&format!("data: {NOT_FOUND}\n\n")),
+        sse(&format!(": ping\n\nevent: error\ndata: {NOT_FOUND}\n\n")),
+        sse(&format!("data:{NOT_FOUND}\r\n\r\n")),
+    ] {
+        let (client, _server) = client([answer.clone()]).await;
+        let error = client.subscribe_to_task(subscribe()).await.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::TaskNotFound, "no such task"),
+            "{answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn events_have_ids() {
+    let body =
+        format!("id: 4\ndata: {WORKING}\n\n: ping\n\nid: b7\nevent: message\ndata: {DONE}\n\n");
+    let (client, mut server) = client([sse(&body)]).await;
+    let mut context = CallContext::default();
+    context.last_event_id = EventId::new(3);
+    let call = Call::from_parts(context, subscribe().request);
+    let events = collect(client.subscribe_to_task(call).await.unwrap().response).await;
+    let seen: Vec<_> =
+        events.iter().map(|event| event.as_ref().unwrap()).map(|e| (e.id(), e.state())).collect();
+    assert_eq!(
+        seen,
+        [(EventId::new(4), Some(TaskState::Working)), (None, Some(TaskState::Completed)),]
+    );
+    let (head, _) = server.request().await;
+    assert!(head.contains("\r\nlast-event-id: 3\r\n"), "{head}");
+    assert!(head.contains("\r\naccept: text/event-stream, application/json\r\n"), "{head}");
+}
+
+#[tokio::test]
+async fn json_response_is_read_as_a_stream_of_one_event() {
+    let (client, _server) = client([json(200, DONE)]).await;
+    let events = collect(client.subscribe_to_task(subscribe()).await.unwrap().response).await;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].as_ref().unwrap().state(), Some(TaskState::Completed));
+}
+
+#[tokio::test]
+async fn interrupted_stream_ends_with_an_error() {
+    for (rest, kind) in [
+        // Interrupted before the task settled: between events and within one.
+        (String::new(), ErrorKind::Unavailable),
+        ("data: {\"jsonrpc\"".to_owned(), ErrorKind::Unavailable),
+        (format!("event: error\ndata: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
+        (format!("data: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
+        ("event: error\ndata: out of coffee\n\n".to_owned(), ErrorKind::Internal),
+        ("data: {\"error\":\"out of coffee\"}\n\n".to_owned(), ErrorKind::Internal),
+        ("data: what\n\n".to_owned(), ErrorKind::InvalidAgentResponse),
+        (
+            format!("data: {}\n\n", DONE.replace("\"id\":1", "\"id\":2")),
+            ErrorKind::InvalidAgentResponse,
+        ),
+        (
+            "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n".to_owned(),
+            ErrorKind::InvalidAgentResponse,
+        ),
+    ] {
+        let (client, _server) = client([sse(&format!("data: {WORKING}\n\n{rest}"))]).await;
+        let stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
+        let events = collect(stream).await;
+        assert_eq!(events.len(), 2, "{rest}");
+        assert!(events[0].is_ok(), "{rest}");
+        assert_eq!(events[1].as_ref().unwrap_err().kind(), kind, "{rest}");
+    }
+}
+
+#[tokio::test]
+async fn activated_extensions_are_returned() {
+    let answer = json(200, r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t"}}"#)
+        .replace("\r\nconnection", "\r\nA2A-Extensions: urn:a, urn:b\r\nconnection");
+    let (client, _server) = client([answer]).await;
+    let reply = client.get_task(get_task()).await.unwrap();
+    assert_eq!(reply.activated.to_string(), "urn:a,urn:b");
+}
+
+#[tokio::test]
+async fn stream_with_a_late_first_event_is_opened() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = Client::new(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    let (opened, is_open) = oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+        stream.write_all(sse("").as_bytes()).await.unwrap();
+        is_open.await.unwrap();
+        stream.write_all(format!("data: {DONE}\n\n").as_bytes()).await.unwrap();
+    });
+    let stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
+    opened.send(()).unwrap();
+    let events = collect(stream).await;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].as_ref().unwrap().state(), Some(TaskState::Completed));
+}

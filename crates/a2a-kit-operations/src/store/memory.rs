@@ -1,0 +1,300 @@
+//! A store in memory.
+
+mod command;
+mod context;
+mod data;
+mod entry;
+mod idempotency_key;
+mod lease;
+mod limits;
+mod log;
+mod lossless;
+mod node_mailbox;
+mod outbox;
+mod packed_task;
+mod push;
+mod retention;
+mod scope;
+mod status_index;
+mod timer_queue;
+mod usage;
+
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+};
+
+use a2a_core::fresh_id;
+use async_trait::async_trait;
+use bytes::Bytes;
+
+pub use self::limits::MemoryLimits;
+use self::{data::Data, node_mailbox::Mailbox};
+use crate::{
+    EventId, Scope, Webhook,
+    store::{
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
+    },
+};
+
+/// Stores tasks in memory, for tests and for agents whose tasks may be lost on a restart.
+///
+/// Bounded by [`MemoryLimits`]. No method waits: locks are held only for the work on one task or
+/// one page, and the tables grow incrementally. Ended tasks are packed to their encoding.
+///
+/// ```
+/// use a2a_kit_operations::store::{MemoryLimits, MemoryStore};
+///
+/// let store = MemoryStore::with_limits(MemoryLimits::default().with_max_tasks(10_000));
+/// ```
+///
+/// # Nodes
+///
+/// A store is one node. [`join`](Self::join) adds a node that shares its data: leases then expire
+/// by tokio's clock, and nodes receive signals of each other. Join all nodes before giving the
+/// first one to an engine, which asks for signals only once.
+///
+/// ```
+/// use a2a_kit_operations::store::{LeaseStore as _, MemoryStore};
+///
+/// let one = MemoryStore::new();
+/// assert!(one.signals().is_none());
+/// let two = one.join("two");
+/// assert!(one.signals().is_some());
+/// ```
+pub struct MemoryStore {
+    data: Arc<Data>,
+    node: Arc<str>,
+    mailbox: Arc<Mailbox>,
+}
+
+impl MemoryStore {
+    /// Creates an empty store with the default limits.
+    pub fn new() -> Self {
+        Self::with_limits(MemoryLimits::default())
+    }
+
+    /// Creates an empty store.
+    pub fn with_limits(limits: MemoryLimits) -> Self {
+        Self::node_of(Arc::new(Data::new(limits)), fresh_id().into())
+    }
+
+    /// Adds a node that shares the data of this one. Node names must be unique.
+    #[must_use]
+    pub fn join(&self, node: &str) -> Self {
+        Self::node_of(Arc::clone(&self.data), node.into())
+    }
+
+    fn node_of(data: Arc<Data>, node: Arc<str>) -> Self {
+        let mailbox = data.mailboxes.join(Arc::clone(&node));
+        Self { data, node, mailbox }
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.data.mailboxes.leave(&self.mailbox);
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore")
+            .field("node", &self.node)
+            .field("tasks", &self.data.count.load(Ordering::Relaxed))
+            .field("limits", &self.data.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TaskStore for MemoryStore {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+        self.data.insert(&self.node, scope, new)
+    }
+
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+        self.data.commit(&self.node, scope, transition)
+    }
+
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+        self.data.read(scope, task_id)
+    }
+
+    async fn load(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+        self.data.load(scope, task_id, after)
+    }
+
+    async fn replay(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<Replay>, StoreError> {
+        Ok(self.data.find(scope, task_id).and_then(|entry| entry.lock().replay(after)))
+    }
+
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+        self.data.page(scope, query)
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        Ok(self.data.scopes.usage(owner))
+    }
+
+    async fn claim_key(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        Ok(self.data.idempotency_keys.claim(scope, key, fingerprint, task_id))
+    }
+
+    async fn take_over_key(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        Ok(self.data.take_over_key(scope, key, fingerprint, gone, task_id))
+    }
+
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.data.idempotency_keys.release_key(scope, key, task_id);
+        Ok(())
+    }
+
+    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+        Ok(self.data.sweep(sweep))
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl LeaseStore for MemoryStore {
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
+        self.data.acquire(&self.node, scope, task_id)
+    }
+
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
+        Ok(self.data.renew(held))
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+        Ok(self.data.release(&self.node, task_id, epoch))
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+        self.data.abandon(&self.node, task_id, epoch);
+        Ok(())
+    }
+
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.data.take_over(&self.node, limit)
+    }
+
+    async fn post_command(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        command: Command,
+    ) -> Result<bool, StoreError> {
+        self.data.post_command(&self.node, scope, task_id, command)
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+        Ok(self.data.commands(task_id))
+    }
+
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.data.answer_command(command_id, answer);
+        Ok(())
+    }
+
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.data.commands.read(command_id))
+    }
+
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.data.commands.delete_answer(command_id);
+        Ok(())
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        self.data.mailboxes.is_shared().then(|| -> Signals { Box::pin(self.mailbox.open()) })
+    }
+}
+
+#[async_trait]
+impl PushStore for MemoryStore {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+        self.data.put_config(scope, webhook)
+    }
+
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+        Ok(self.data.configs(scope, task_id))
+    }
+
+    async fn delete_config(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        self.data.delete_config(scope, task_id, id);
+        Ok(())
+    }
+
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.data.claim_deliveries(limit)
+    }
+
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        Ok(self.data.record_delivery(key, outcome))
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        Ok(self.data.dispatch.backlog(tokio::time::Instant::now()))
+    }
+
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        Ok(self.data.dispatch.dead_letters(query))
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        Ok(self.data.redeliver(query))
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        Ok(self.data.dispatch.purge(query))
+    }
+}

@@ -1,0 +1,333 @@
+//! Updates of a task by its executor.
+
+use a2a_core::v1::{
+    Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    TaskStatusUpdateEvent,
+};
+
+use crate::{engine::Handle, extension::Active, update_error::UpdateError};
+
+/// Updates the task of an executor.
+///
+/// Each method returns when the update is accepted; a status update, when it is stored. Readers see
+/// updates in order. Clones update the same task.
+#[derive(Clone, Debug)]
+pub struct TaskUpdater {
+    handle: Handle,
+    /// The generation of the run; updates of an earlier one are rejected.
+    run: u64,
+    /// The extensions requested by the message.
+    extensions: Option<Active>,
+}
+
+/// The message of a status: none, a text, parts, or a whole message.
+#[derive(Clone, Debug, Default)]
+pub struct StatusMessage(pub(crate) Option<Message>);
+
+impl From<()> for StatusMessage {
+    fn from((): ()) -> Self {
+        Self(None)
+    }
+}
+
+impl From<&str> for StatusMessage {
+    fn from(text: &str) -> Self {
+        Self(Some(Message::agent(text)))
+    }
+}
+
+impl From<String> for StatusMessage {
+    fn from(text: String) -> Self {
+        Self(Some(Message::agent(text)))
+    }
+}
+
+impl From<Vec<Part>> for StatusMessage {
+    fn from(parts: Vec<Part>) -> Self {
+        Self(Some(Message::new(Role::Agent, parts)))
+    }
+}
+
+impl From<Message> for StatusMessage {
+    fn from(message: Message) -> Self {
+        Self(Some(message))
+    }
+}
+
+impl From<Option<Message>> for StatusMessage {
+    fn from(message: Option<Message>) -> Self {
+        Self(message)
+    }
+}
+
+impl TaskUpdater {
+    pub(crate) fn new(handle: Handle, run: u64, extensions: Option<Active>) -> Self {
+        Self { handle, run, extensions }
+    }
+
+    /// The id of the task.
+    pub fn task_id(&self) -> &str {
+        self.handle.task_id()
+    }
+
+    /// The id of the context.
+    pub fn context_id(&self) -> &str {
+        self.handle.context_id()
+    }
+
+    /// Sets WORKING.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`], as with every method here.
+    pub async fn start(&self) -> Result<(), UpdateError> {
+        self.status(TaskState::Working, ()).await
+    }
+
+    /// Sets a status.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn status(
+        &self,
+        state: TaskState,
+        message: impl Into<StatusMessage>,
+    ) -> Result<(), UpdateError> {
+        let message = message.into().0;
+        let Some(extensions) = &self.extensions else {
+            return self.handle.set_status(self.run, state, message).await;
+        };
+        let mut update = update(state, message);
+        extensions.status(&mut update);
+        self.handle.push_status(self.run, update).await
+    }
+
+    /// Completes the task: COMPLETED.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn complete(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::Completed, message).await
+    }
+
+    /// Fails the task: FAILED.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn fail(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::Failed, message).await
+    }
+
+    /// Rejects the task: REJECTED.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn reject(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::Rejected, message).await
+    }
+
+    /// Requests input: INPUT_REQUIRED. The next message reruns the executor; to continue in place,
+    /// see [`ask`](Self::ask).
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn require_input(
+        &self,
+        message: impl Into<StatusMessage>,
+    ) -> Result<(), UpdateError> {
+        self.status(TaskState::InputRequired, message).await
+    }
+
+    /// Requests authorization (spec §7.6): AUTH_REQUIRED. The message states what is needed, why,
+    /// and where to provide it.
+    ///
+    /// Credentials are provided out of band over HTTPS, not in a message; for example, the user
+    /// signs in on a page of the agent. The executor waits for that and then calls
+    /// [`start`](Self::start) or another update; streams stay open. If client and agent have agreed
+    /// on a message as the answer, wait for it with [`ask_auth`](Self::ask_auth), or return and let
+    /// it rerun the executor.
+    ///
+    /// # Responsibilities of the agent
+    ///
+    /// - Neither the state change nor a message is a permission by itself: only the agreed channel
+    ///   counts (spec §7.6.4).
+    /// - The agent defines and enforces the scope, duration and subject of the authorization. It
+    ///   covers what was asked for, and no later message, context or task unless that was agreed.
+    /// - Credentials inside a message must be bound to the requesting agent and encrypted for it:
+    ///   intermediate agents see the message too (spec §7.6.3).
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn require_auth(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::AuthRequired, message).await
+    }
+
+    /// Sends a whole artifact. One with the same id is replaced.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn artifact(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, false, true).await
+    }
+
+    /// Sends the first chunk of an artifact.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn begin(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, false, false).await
+    }
+
+    /// Sends a further chunk of the artifact with the same id.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn append(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, true, false).await
+    }
+
+    /// Sends the last chunk of the artifact with the same id.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn append_last(&self, artifact: Artifact) -> Result<(), UpdateError> {
+        self.chunk(artifact, true, true).await
+    }
+
+    async fn chunk(
+        &self,
+        artifact: Artifact,
+        append: bool,
+        last_chunk: bool,
+    ) -> Result<(), UpdateError> {
+        let update = TaskArtifactUpdateEvent {
+            artifact: Some(artifact),
+            append,
+            last_chunk,
+            ..TaskArtifactUpdateEvent::default()
+        };
+        self.artifact_update(update).await
+    }
+
+    /// Forwards an artifact update, for example of another agent. The engine sets the ids of the
+    /// task.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn artifact_update(
+        &self,
+        mut update: TaskArtifactUpdateEvent,
+    ) -> Result<(), UpdateError> {
+        if let Some(extensions) = &self.extensions {
+            extensions.artifact(&mut update);
+        }
+        self.handle.push_artifact(self.run, update).await
+    }
+
+    /// Forwards a status update, for example of another agent. The engine sets the ids of the task,
+    /// and the time if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn status_update(
+        &self,
+        mut update: TaskStatusUpdateEvent,
+    ) -> Result<(), UpdateError> {
+        if let Some(extensions) = &self.extensions {
+            extensions.status(&mut update);
+        }
+        self.handle.push_status(self.run, update).await
+    }
+
+    /// Responds with a message in place of a task. If the task is already visible, it is completed
+    /// with that message.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn reply(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        let message = message.into().0;
+        let mut message = message.unwrap_or_else(|| Message::new(Role::Agent, Vec::new()));
+        if let Some(extensions) = &self.extensions {
+            extensions.reply(&mut message);
+        }
+        self.handle.reply(self.run, message).await
+    }
+
+    /// Requests input, INPUT_REQUIRED, and returns the next message: a conversation as
+    /// straight-line code.
+    ///
+    /// The wait is in memory only. After [`ask_timeout`](crate::EngineConfig::ask_timeout), or a
+    /// restart, the executor is dropped here; the task stays INPUT_REQUIRED, and the next message
+    /// reruns the executor from the start, with the conversation so far in
+    /// [`RequestContext::task`](crate::RequestContext::task).
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn ask(&self, question: impl Into<StatusMessage>) -> Result<Message, UpdateError> {
+        self.ask_in(TaskState::InputRequired, question.into().0).await
+    }
+
+    /// Requests authorization like [`require_auth`](Self::require_auth), and returns the next
+    /// message. Dropping the future, when the authorization arrives out of band, has no effect:
+    ///
+    /// ```
+    /// # use a2a_kit_operations::{TaskUpdater, UpdateError};
+    /// # async fn example(updates: TaskUpdater, approved: impl Future<Output = ()>) -> Result<(), UpdateError> {
+    /// tokio::select! {
+    ///     () = approved => {}
+    ///     message = updates.ask_auth("Approve it at https://agent.example/approve") => {
+    ///         if message?.text() == "never mind" {
+    ///             return updates.reject("As you wish.").await;
+    ///         }
+    ///     }
+    /// }
+    /// updates.start().await
+    /// # }
+    /// ```
+    ///
+    /// The wait is in memory only, as in [`ask`](Self::ask). After a restart the run counts as
+    /// interrupted: it is rerun from the start, or failed, depending on the executor's
+    /// [`recovery`](crate::AgentExecutor::recovery).
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn ask_auth(
+        &self,
+        question: impl Into<StatusMessage>,
+    ) -> Result<Message, UpdateError> {
+        self.ask_in(TaskState::AuthRequired, question.into().0).await
+    }
+
+    async fn ask_in(
+        &self,
+        state: TaskState,
+        question: Option<Message>,
+    ) -> Result<Message, UpdateError> {
+        let mut question = update(state, question);
+        if let Some(extensions) = &self.extensions {
+            extensions.status(&mut question);
+        }
+        self.handle.ask(self.run, question).await
+    }
+}
+
+/// A status update with the current time, without ids.
+fn update(state: TaskState, message: Option<Message>) -> TaskStatusUpdateEvent {
+    let status = Some(TaskStatus::now(state, message));
+    TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() }
+}

@@ -1,0 +1,133 @@
+//! Changes between two yields of an executor are written together.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expects, and panics where it does not get it"
+)]
+
+use std::sync::{Arc, OnceLock};
+
+use a2a_core::{
+    Artifact, Message, Part, Task, TaskState,
+    v1::{AgentCard, SendMessageRequest, send_message_response, stream_response::Payload},
+};
+use a2a_kit_operations::{
+    Agent, AgentError, AgentExecutor, Call, Caller, Engine, EventId, MemoryStore, RequestContext,
+    Scope, TaskUpdater, agent_fn,
+    store::{StoredTask, TaskStore as _},
+};
+use futures_util::StreamExt as _;
+use tokio::sync::Notify;
+
+fn card() -> AgentCard {
+    AgentCard::new("Test", "An agent under test")
+}
+
+fn send(text: &str) -> Call<SendMessageRequest> {
+    let message = Some(Message::user(text));
+    Call::new(SendMessageRequest { message, ..SendMessageRequest::default() })
+}
+
+async fn task_of(engine: &Engine, call: Call<SendMessageRequest>) -> Task {
+    match engine.send_message(call).await.expect("an answer").response.payload {
+        Some(send_message_response::Payload::Task(task)) => task,
+        other => panic!("not a task: {other:?}"),
+    }
+}
+
+async fn stored(store: &MemoryStore, id: &str) -> StoredTask {
+    let scope = Scope::new("", &Caller::ANONYMOUS);
+    store.get(&scope, id).await.expect("the store succeeds").expect("the task is stored")
+}
+
+/// Emits many chunks, optionally waiting for a signal after each.
+struct Chunks {
+    number: usize,
+    next: Option<Arc<Notify>>,
+}
+
+impl AgentExecutor for Chunks {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+        for chunk in 0..self.number {
+            let artifact = Artifact::new("chunks", Part::text("x")).with_id("chunks");
+            match chunk {
+                0 => updates.begin(artifact).await?,
+                _ => updates.append(artifact).await?,
+            }
+            if let Some(next) = &self.next {
+                next.notified().await;
+            }
+        }
+        Ok(updates.complete(()).await?)
+    }
+}
+
+#[tokio::test]
+async fn blocking_send_is_one_write_without_events() {
+    let store = Arc::new(MemoryStore::new());
+    let executor = agent_fn(async |text: String| text);
+    let engine = Engine::builder(card(), executor).shared_store(store.clone()).build();
+    let task = task_of(&engine, send("hello")).await;
+    assert_eq!((task.state(), task.text()), (TaskState::Completed, "hello".to_owned()));
+    let stored = stored(&store, &task.id).await;
+    assert_eq!((stored.version, stored.last_event), (1, EventId::FIRST));
+    assert_eq!(*stored.task, task);
+}
+
+#[tokio::test]
+async fn burst_of_chunks_is_one_write_and_streams_completely() {
+    let store = Arc::new(MemoryStore::new());
+    let executor = Chunks { number: 200, next: None };
+    let engine = Engine::builder(card(), executor).shared_store(store.clone()).build();
+    let reply = engine.send_streaming_message(send("go")).await.expect("a stream");
+    let events: Vec<_> = reply.response.map(|event| event.expect("an event")).collect().await;
+    assert_eq!(events.len(), 1 + 200 + 1);
+    let id = &events[0].task().expect("the task comes first").id;
+    let stored = stored(&store, id).await;
+    assert_eq!((stored.version, stored.last_event.get()), (1, 202));
+}
+
+#[tokio::test]
+async fn burst_beyond_the_pending_limit_is_several_writes() {
+    let store = Arc::new(MemoryStore::new());
+    let executor = Chunks { number: 1_000, next: None };
+    let engine = Engine::builder(card(), executor).shared_store(store.clone()).build();
+    let task = task_of(&engine, send("go")).await;
+    assert_eq!(task.artifacts[0].parts.len(), 1_000);
+    let stored = stored(&store, &task.id).await;
+    assert_eq!(stored.last_event.get(), 1_002);
+    assert!((4..=5).contains(&stored.version), "{} writes", stored.version);
+}
+
+#[tokio::test]
+async fn chunk_is_delivered_before_the_next_is_produced() {
+    let next = Arc::new(Notify::new());
+    let executor = Chunks { number: 3, next: Some(Arc::clone(&next)) };
+    let engine = Engine::new(card(), executor);
+    let mut stream = engine.send_streaming_message(send("go")).await.expect("a stream").response;
+    let first = stream.next().await.expect("the task").expect("no error");
+    assert!(first.task().is_some());
+    for _ in 0..3 {
+        let chunk = stream.next().await.expect("a chunk").expect("no error");
+        assert!(matches!(chunk.payload(), Some(Payload::ArtifactUpdate(_))));
+        next.notify_one();
+    }
+    let last = stream.next().await.expect("the end").expect("no error");
+    assert_eq!(last.state(), Some(TaskState::Completed));
+}
+
+#[tokio::test]
+async fn mutually_calling_agents_do_not_overflow_the_stack() {
+    static ENGINE: OnceLock<Engine> = OnceLock::new();
+    let executor = agent_fn(async |text: String| -> Result<String, AgentError> {
+        let depth: u32 = text.parse()?;
+        if depth == 0 {
+            return Ok("deep enough".to_owned());
+        }
+        let engine = ENGINE.get().expect("the engine");
+        Ok(task_of(engine, send(&(depth - 1).to_string())).await.text())
+    });
+    ENGINE.set(Engine::new(card(), executor)).expect("set once");
+    let task = task_of(ENGINE.get().expect("the engine"), send("800")).await;
+    assert_eq!(task.text(), "deep enough");
+}

@@ -1,0 +1,102 @@
+//! Reads responses and stream events.
+
+use std::borrow::Cow;
+
+use a2a_core::{
+    Error, ErrorKind, Result, json,
+    v1::{SendMessageResponse, StreamResponse},
+};
+use a2a_kit_http::error_body;
+use http::{HeaderMap, StatusCode};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+/// Reads a response.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidAgentResponse`] if it is malformed.
+pub(super) fn read<R: DeserializeOwned>(body: &[u8]) -> Result<R> {
+    json::from_slice(body).map_err(|error| {
+        invalid(format!("failed to read the response: {}", error.message())).with_source(error)
+    })
+}
+
+/// Reads the response of a send.
+///
+/// # Errors
+///
+/// As [`read`], and if the response has no content.
+pub(super) fn read_send(body: &[u8]) -> Result<SendMessageResponse> {
+    let response: SendMessageResponse = read(body)?;
+    if response.payload.is_none() {
+        return Err(no_content(body));
+    }
+    Ok(response)
+}
+
+/// Reads an event of a stream.
+///
+/// # Errors
+///
+/// As [`read`], if the event has no content, and the error that it contains instead.
+pub(super) fn read_event(data: &[u8]) -> Result<StreamResponse> {
+    let event: StreamResponse = read(data)?;
+    if event.payload.is_none() {
+        return Err(no_content(data));
+    }
+    Ok(event)
+}
+
+/// Reads an empty response in any format.
+pub(super) fn read_empty(_body: &[u8]) -> Result<()> {
+    Ok(())
+}
+
+// Some servers send an error with status 200, or as an event without a type.
+#[cold]
+fn no_content(body: &[u8]) -> Error {
+    #[derive(Deserialize)]
+    struct Failed {
+        #[serde(rename = "error")]
+        _error: IgnoredAny,
+    }
+    match serde_json::from_slice::<Failed>(body) {
+        Ok(_) => error_body::read(StatusCode::OK, &HeaderMap::new(), body),
+        Err(_) => invalid("the response has no content"),
+    }
+}
+
+fn invalid(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::InvalidAgentResponse, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn event_without_content_is_an_error() {
+        assert!(read_event(br#"{"message":{"messageId":"m"}}"#).is_ok());
+        use ErrorKind::{Internal, InvalidAgentResponse, TaskNotFound};
+        for (data, kind) in [
+            ("{}", InvalidAgentResponse),
+            ("[]", InvalidAgentResponse),
+            ("", InvalidAgentResponse),
+            (r#"{"task":{"id":[]}}"#, InvalidAgentResponse),
+            (r#"{"task":null}"#, InvalidAgentResponse),
+            (r#"{"error":"it broke"}"#, Internal),
+            (
+                r#"{"error":{"code":404,"status":"NOT_FOUND","message":"no","details":[
+                    {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND",
+                    "domain":"a2a-protocol.org"}]}}"#,
+                TaskNotFound,
+            ),
+        ] {
+            assert_eq!(read_event(data.as_bytes()).unwrap_err().kind(), kind, "{data}");
+            assert_eq!(read_send(data.as_bytes()).unwrap_err().kind(), kind, "{data}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Reads requests from query strings (spec §11.5).
+
+use std::{borrow::Cow, fmt};
+
+use a2a_core::{Error, Result, well_known::Timestamp};
+use a2a_kit_http::service_parameters;
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
+    value::{SeqDeserializer, StrDeserializer},
+};
+use url::form_urlencoded;
+
+use crate::name::camel_case;
+
+/// The members of a query. Their types are determined by the request type.
+#[derive(Debug, Default)]
+pub(super) struct Query<'a>(Vec<Member<'a>>);
+
+#[derive(Debug)]
+struct Member<'a> {
+    /// The name in lowerCamelCase, as in JSON.
+    name: Cow<'a, str>,
+    /// The values of the member, under any of its names.
+    values: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Query<'a> {
+    /// Parses a query string.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for the name of a nested member.
+    pub(super) fn parse(text: &'a str) -> Result<Self> {
+        let mut query = Self::default();
+        for (name, value) in form_urlencoded::parse(text.as_bytes()) {
+            if name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()) {
+                continue;
+            }
+            if name.contains('.') {
+                return Err(Error::invalid_params(
+                    name,
+                    "must be a top-level member of the request",
+                ));
+            }
+            let (name, value) = spell(name, value);
+            match query.0.iter_mut().find(|member| member.name == name) {
+                Some(member) => member.values.push(value),
+                None => query.0.push(Member { name, values: vec![value] }),
+            }
+        }
+        Ok(query)
+    }
+
+    /// Returns an owned copy, which can be read on another thread.
+    pub(super) fn into_owned(self) -> Query<'static> {
+        let owned = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        let members = self.0.into_iter().map(|Member { name, values }| Member {
+            name: owned(name),
+            values: values.into_iter().map(owned).collect(),
+        });
+        Query(members.collect())
+    }
+
+    /// Reads a request. Unknown names are ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the member that is invalid or
+    /// repeated.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T> {
+        T::deserialize(Members { rest: self.0.iter(), next: None }).map_err(QueryError::into_error)
+    }
+
+    /// The tenant, which is allowed in the query of any operation.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if it is repeated.
+    pub(super) fn tenant(&self) -> Result<Option<&str>> {
+        let Some(member) = self.0.iter().find(|member| member.name == "tenant") else {
+            return Ok(None);
+        };
+        Values(&member.values).single().map(Some).map_err(|error| error.at("tenant").into_error())
+    }
+}
+
+/// Converts names to JSON names, and values of the draft to those of the current revision.
+fn spell<'a>(name: Cow<'a, str>, value: Cow<'a, str>) -> (Cow<'a, str>, Cow<'a, str>) {
+    if !matches!(&*name, "lastUpdatedAfter" | "last_updated_after") {
+        return (camel_case(name), value);
+    }
+    // The name of the filter in the draft, whose value may be in milliseconds.
+    let value = match value.parse() {
+        Ok(millis) => Timestamp::from_millis(millis).to_string().into(),
+        Err(_) => value,
+    };
+    ("statusTimestampAfter".into(), value)
+}
+
+/// Why a member is invalid.
+#[derive(Debug)]
+struct QueryError {
+    name: String,
+    description: String,
+}
+
+impl QueryError {
+    fn at(mut self, name: &str) -> Self {
+        self.name = name.to_owned();
+        self
+    }
+
+    fn into_error(self) -> Error {
+        Error::invalid_params(self.name, self.description)
+    }
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.description)
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl de::Error for QueryError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { name: String::new(), description: message.to_string() }
+    }
+}
+
+/// The query as a map for a deserializer.
+struct Members<'q, 'a> {
+    rest: std::slice::Iter<'q, Member<'a>>,
+    next: Option<&'q Member<'a>>,
+}
+
+impl<'de> Deserializer<'de> for Members<'_, '_> {
+    type Error = QueryError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        visitor.visit_map(self)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
+    }
+}
+
+impl<'de> MapAccess<'de> for Members<'_, '_> {
+    type Error = QueryError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, QueryError> {
+        self.next = self.rest.next();
+        let Some(member) = self.next else { return Ok(None) };
+        let name: StrDeserializer<'_, QueryError> = (&*member.name).into_deserializer();
+        seed.deserialize(name).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, QueryError> {
+        let Some(member) = self.next.take() else {
+            return Err(de::Error::custom("has no value"));
+        };
+        seed.deserialize(Values(&member.values)).map_err(|error| error.at(&member.name))
+    }
+}
+
+/// The values of a member. The expected type is determined by the deserializer.
+struct Values<'q, 'a>(&'q [Cow<'a, str>]);
+
+impl<'q> Values<'q, '_> {
+    fn single(&self) -> Result<&'q str, QueryError> {
+        match self.0 {
+            [value] => Ok(value),
+            _ => Err(de::Error::custom("must not be repeated")),
+        }
+    }
+
+    fn number<T: std::str::FromStr>(&self) -> Result<T, QueryError> {
+        let wrong = || de::Error::custom("must be a number");
+        self.single()?.parse().ok().ok_or_else(wrong)
+    }
+}
+
+impl<'de> Deserializer<'de> for Values<'_, '_> {
+    type Error = QueryError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        visitor.visit_str(self.single()?)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        match self.single()? {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => Err(de::Error::custom("must be true or false")),
+        }
+    }
+
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        visitor.visit_i32(self.number()?)
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        visitor.visit_i64(self.number()?)
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        visitor.visit_f64(self.number()?)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, QueryError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    // A repeated member: a repeated name, a comma-separated list, or both.
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        let values = self.0.iter().flat_map(|value| value.split(','));
+        visitor.visit_seq(SeqDeserializer::new(values))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, QueryError> {
+        Err(de::Error::custom("is not allowed in a query"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, QueryError> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! {
+        i8 i16 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit unit_struct tuple
+        tuple_struct enum identifier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::{
+        TaskState, Validate as _,
+        v1::{GetTaskRequest, ListTasksRequest, SendMessageConfiguration},
+    };
+
+    use super::*;
+
+    fn list(query: &str) -> Result<ListTasksRequest> {
+        let request: ListTasksRequest = Query::parse(query)?.read()?;
+        request.validate()?;
+        Ok(request)
+    }
+
+    // covers: R-295, R-299
+    #[test]
+    fn members_of_every_type_are_read() {
+        let after = |text: &str| Some(text.parse::<Timestamp>().unwrap());
+        let request = ListTasksRequest {
+            tenant: "t/1".into(),
+            context_id: "a b+c".into(),
+            status: TaskState::Working.into(),
+            page_size: Some(7),
+            page_token: "x=y&z".into(),
+            history_length: Some(0),
+            status_timestamp_after: after("2026-01-02T03:04:05.678Z"),
+            include_artifacts: Some(false),
+        };
+        for query in [
+            "tenant=t%2F1&contextId=a+b%2Bc&status=TASK_STATE_WORKING&pageSize=7&\
+             pageToken=x%3Dy%26z&historyLength=0&statusTimestampAfter=2026-01-02T03:04:05.678Z&\
+             includeArtifacts=false&A2A-Version=1.0&unknown=1&unknown=2",
+            "tenant=t/1&context_id=a%20b%2Bc&status=TASK_STATE_WORKING&page_size=7&\
+             page_token=x%3Dy%26z&history_length=0&\
+             status_timestamp_after=2026-01-02T04:04:05.678%2B01:00&include_artifacts=false",
+        ] {
+            assert_eq!(list(query).unwrap(), request, "{query}");
+        }
+        assert_eq!(list("").unwrap(), ListTasksRequest::default());
+        for query in [
+            "lastUpdatedAfter=2026-01-02T03:04:05.678Z",
+            "lastUpdatedAfter=1767323045678",
+            "last_updated_after=1767323045678",
+        ] {
+            let request = list(query).unwrap();
+            assert_eq!(
+                request.status_timestamp_after,
+                after("2026-01-02T03:04:05.678Z"),
+                "{query}"
+            );
+        }
+    }
+
+    #[test]
+    fn invalid_values_are_rejected_with_the_member_name() {
+        for (query, field, description) in [
+            ("pageSize=7&pageSize=7", "pageSize", "must not be repeated"),
+            ("contextId=a&context_id=a", "contextId", "must not be repeated"),
+            ("tenant=a&tenant=b", "tenant", "must not be repeated"),
+            ("includeArtifacts=yes", "includeArtifacts", "must be true or false"),
+            ("includeArtifacts=", "includeArtifacts", "must be true or false"),
+            ("status=WORKING", "status", "is not a known value"),
+            ("page_size=ten", "pageSize", "invalid digit found in string"),
+            ("pageSize=1.5", "pageSize", "invalid digit found in string"),
+            ("a.b=1", "a.b", "must be a top-level member of the request"),
+        ] {
+            let error = list(query).unwrap_err();
+            let [violation] = error.violations() else { panic!("{query}: {error:?}") };
+            assert_eq!(
+                (&*violation.field, &*violation.description),
+                (field, description),
+                "{query}"
+            );
+        }
+        let error = list("statusTimestampAfter=yesterday").unwrap_err();
+        assert_eq!(error.violations()[0].field, "statusTimestampAfter");
+        let error = Query::parse("tenant=a&tenant=b").unwrap().tenant().unwrap_err();
+        assert_eq!(error.violations()[0].field, "tenant");
+    }
+
+    // covers: R-298
+    #[test]
+    fn lists_are_repeated_names_or_comma_separated() {
+        let query = Query::parse("acceptedOutputModes=a,b&accepted_output_modes=c").unwrap();
+        let read: SendMessageConfiguration = query.read().unwrap();
+        assert_eq!(read.accepted_output_modes, ["a", "b", "c"]);
+        let query = Query::parse("taskPushNotificationConfig=x").unwrap();
+        let error = query.read::<SendMessageConfiguration>().unwrap_err();
+        assert_eq!(error.violations()[0].field, "taskPushNotificationConfig");
+    }
+
+    #[test]
+    fn path_member_is_allowed_in_the_query() {
+        let request: GetTaskRequest = Query::parse("id=t&historyLength=3").unwrap().read().unwrap();
+        assert_eq!((&*request.id, request.history_length), ("t", Some(3)));
+    }
+}

@@ -1,0 +1,130 @@
+//! The routes, and the processing of requests.
+
+use std::sync::Arc;
+
+use a2a_core::{Error, Operation, Result, card};
+use a2a_kit_http::{
+    BindingOptions, Drain, body, content_type,
+    dispatch::{Output, dispatch},
+    error_response::Instead,
+    parse::PendingBody,
+    service_parameters, sse,
+};
+use a2a_kit_operations::Agent;
+use axum::{Router, body::Body, extract::State, routing::any};
+use http::{
+    HeaderValue, Request, Response,
+    header::{ALLOW, CACHE_CONTROL, VARY},
+    request::Parts,
+};
+
+use super::{
+    query::Query,
+    request::RequestSource,
+    response,
+    route::{self, NoMatch, Target},
+};
+
+/// Serves `agent` over HTTP+JSON (spec §11), at the root and under `/{tenant}`.
+///
+/// Unknown paths get an error of this binding from the router's fallback. To merge it with another
+/// router that has a fallback, remove one with `reset_fallback()`. It can be nested under any
+/// prefix.
+pub fn router(agent: impl Agent) -> Router {
+    router_with(agent, BindingOptions::default())
+}
+
+/// Serves `agent` over HTTP+JSON like [`router`], with options.
+pub fn router_with(agent: impl Agent, options: BindingOptions) -> Router {
+    routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
+}
+
+#[derive(Clone)]
+struct Binding {
+    agent: Arc<dyn Agent>,
+    options: Arc<BindingOptions>,
+}
+
+fn routes(binding: Binding) -> Router {
+    let mut router = Router::new();
+    for pattern in route::patterns() {
+        router = router.route(&pattern, any(serve));
+    }
+    router.fallback(serve).with_state(binding)
+}
+
+async fn serve(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let media_type = content_type::response_type(&parts.headers);
+    match route::resolve(&parts.method, parts.uri.path()) {
+        Ok(target) => binding
+            .respond(target, &parts, body, &media_type)
+            .await
+            .unwrap_or_else(|error| response::error(error, media_type)),
+        Err(no_match) => {
+            body::discard(body, &binding.options.limits).await;
+            reject(no_match, media_type)
+        }
+    }
+}
+
+fn reject(no_match: NoMatch, media_type: HeaderValue) -> Response<Body> {
+    let allowed = match &no_match {
+        NoMatch::WrongMethod(methods) => HeaderValue::try_from(methods.join(", ")).ok(),
+        NoMatch::UnknownPath | NoMatch::Malformed(_) => None,
+    };
+    let mut response = response::error(Error::from(no_match), media_type);
+    if let Some(allowed) = allowed {
+        response.headers_mut().insert(ALLOW, allowed);
+    }
+    response
+}
+
+impl Binding {
+    async fn respond(
+        &self,
+        target: Target,
+        parts: &Parts,
+        body: Body,
+        media_type: &HeaderValue,
+    ) -> Result<Response<Body>> {
+        let Target { operation, has_body, variables } = target;
+        let query = parts.uri.query();
+        // The body is always read, so that the connection remains usable.
+        let limits = &self.options.limits;
+        let body = if has_body {
+            let body = body::read(body, limits).await?;
+            Some(PendingBody::hold(&parts.extensions, body))
+        } else {
+            body::discard(body, limits).await;
+            None
+        };
+        let mut context =
+            service_parameters::read(&parts.headers, query, self.options.version_policy)?;
+        context.caller = service_parameters::caller(&parts.extensions);
+        if body.as_ref().is_some_and(|body| !body.is_empty()) {
+            content_type::require_json(&parts.headers)?;
+        }
+        let query = Query::parse(query.unwrap_or_default())?.into_owned();
+        let max_values = limits.max_json_values;
+        let source = RequestSource { body, max_values, query, variables };
+        let out = Vec::with_capacity(1 << 10);
+        let reply = dispatch(&self.agent, card::HTTP_JSON, operation, context, source, out).await?;
+        let mut response = match reply.response {
+            Output::Json(json) => response::result(json, media_type.clone()),
+            Output::Events(events) => {
+                sse::response(events, limits, &Drain::of(&parts.extensions), response::frame)
+            }
+        };
+        service_parameters::write_activated(&reply.activated, response.headers_mut());
+        if operation == Operation::GetExtendedAgentCard {
+            // The card is specific to the caller: shared caches must not store it (spec §13.3).
+            let headers = response.headers_mut();
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=300"));
+            headers.insert(VARY, HeaderValue::from_static("authorization"));
+        }
+        let media_type = media_type.clone();
+        Instead::of(&mut response, move |error| response::error(error, media_type.clone()));
+        Ok(response)
+    }
+}

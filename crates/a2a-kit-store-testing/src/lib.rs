@@ -1,0 +1,15 @@
+//! The conformance suite for implementations of [`Store`](a2a_kit_operations::Store).
+//!
+//! A suite is a set of async functions, each of which gets an empty store and panics if a law is
+//! violated, and a macro that generates a test for each: [`store_suite!`] for every store,
+//! [`cluster_suite!`] for stores that nodes share.
+
+#![expect(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+pub mod cluster;
+pub mod store;

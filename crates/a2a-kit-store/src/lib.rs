@@ -1,0 +1,27 @@
+//! Durable stores for the tasks of an A2A agent.
+//!
+//! Each is a [`Store`](a2a_kit_operations::Store) for an [`Engine`](a2a_kit_operations::Engine):
+//!
+//! - feature `sqlite` (default): a file for one process;
+//! - feature `postgres`: a database shared by many nodes;
+//! - feature `nats`: signals between nodes through NATS JetStream.
+
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "nats"))]
+#[cfg_attr(
+    not(any(feature = "sqlite", feature = "postgres")),
+    expect(dead_code, reason = "between nodes only events travel")
+)]
+mod codec;
+#[cfg(feature = "nats")]
+pub mod nats;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg_attr(
+    not(any(feature = "sqlite", feature = "postgres", feature = "nats")),
+    expect(dead_code, reason = "without a store nothing is sealed")
+)]
+mod seal;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+
+pub use seal::{SecretKey, SecretKeyError, SecretKeys};

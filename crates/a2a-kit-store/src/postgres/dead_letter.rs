@@ -1,0 +1,118 @@
+//! Dead letters.
+
+use a2a_core::well_known::Timestamp;
+use a2a_kit_operations::store::{DeadLetter, DeadLetterQuery, Redelivery, StoreError};
+use tokio_postgres::{Row, types::ToSql};
+
+use super::{
+    PostgresStore,
+    outbox::scope,
+    row::{get, natural, number, position},
+};
+
+/// The letters matching a query, newest first. `$5` is in milliseconds.
+macro_rules! chosen {
+    ($columns:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM dead_letters \
+            WHERE ($1::text IS NULL OR task_id = $1) AND ($2::text IS NULL OR config_id = $2) \
+            AND ($3::text IS NULL OR tenant = $3) AND ($4::text IS NULL OR owner = $4) \
+            AND ($5::int8 IS NULL OR died < to_timestamp($5 / 1000.0)) \
+            ORDER BY number DESC LIMIT $6"
+        )
+    };
+}
+
+const LIST: &str = chosen!(
+    "tenant, owner, task_id, config_id, url, event, attempts, error, \
+    (extract(epoch FROM died) * 1000)::int8 AS millis"
+);
+
+const PURGE: &str = concat!(
+    "WITH c AS MATERIALIZED (",
+    chosen!("number"),
+    "), d AS (DELETE FROM dead_letters d USING c WHERE d.number = c.number RETURNING 1) \
+    SELECT count(*) AS purged FROM d"
+);
+
+/// Rewinds webhooks to the first of their letters, unless an event was removed.
+const REDELIVER: &str = concat!(
+    "WITH c AS MATERIALIZED (",
+    chosen!("number, task_id, config_id COLLATE \"C\" AS config_id, event"),
+    "), o AS MATERIALIZED (\
+        SELECT c.task_id, c.config_id, min(c.event) AS first FROM c \
+        JOIN tasks t ON t.id = c.task_id \
+        GROUP BY c.task_id, c.config_id, t.key HAVING bool_and(EXISTS (\
+            SELECT FROM events e WHERE e.task = t.key AND e.pushed \
+            AND e.first <= c.event AND e.last >= c.event))), \
+    w AS (\
+        UPDATE webhooks w SET place = least(w.place, o.first - 1), attempts = 0, due = now(), \
+            claim = w.claim + 1 \
+        FROM o WHERE w.task_id = o.task_id AND w.config_id = o.config_id \
+        RETURNING w.task_id, w.config_id, o.first), \
+    d AS (\
+        DELETE FROM dead_letters d USING w WHERE d.task_id = w.task_id \
+        AND d.config_id COLLATE \"C\" = w.config_id AND d.event >= w.first) \
+    SELECT count(*) AS chosen, count(*) FILTER (WHERE EXISTS (\
+        SELECT FROM w WHERE w.task_id = c.task_id AND w.config_id = c.config_id)) AS queued FROM c"
+);
+
+impl PostgresStore {
+    pub(super) async fn letters(
+        &self,
+        query: &DeadLetterQuery,
+    ) -> Result<Vec<DeadLetter>, StoreError> {
+        let rows = self.pool.read(LIST, &Params::new(query).all()).await?;
+        rows.iter().map(letter).collect()
+    }
+
+    pub(super) async fn purge_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        let rows = self.pool.write(PURGE, &Params::new(query).all()).await?;
+        rows.first().map_or(Ok(0), |row| get(row, "purged").map(natural))
+    }
+
+    pub(super) async fn redeliver_letters(
+        &self,
+        query: &DeadLetterQuery,
+    ) -> Result<Redelivery, StoreError> {
+        let rows = self.pool.write(REDELIVER, &Params::new(query).all()).await?;
+        let Some(row) = rows.first() else { return Ok(Redelivery::default()) };
+        let (chosen, queued) = (natural(get(row, "chosen")?), natural(get(row, "queued")?));
+        Ok(Redelivery::new(queued, chosen.saturating_sub(queued)))
+    }
+}
+
+/// The parameters of [`chosen!`].
+struct Params<'a> {
+    query: &'a DeadLetterQuery,
+    before: Option<i64>,
+    limit: i64,
+}
+
+impl<'a> Params<'a> {
+    fn new(query: &'a DeadLetterQuery) -> Self {
+        let before = query.before.map(|before| before.as_millis());
+        Self { query, before, limit: number(u64::try_from(query.limit).unwrap_or(u64::MAX)) }
+    }
+
+    fn all(&self) -> [&(dyn ToSql + Sync); 6] {
+        let DeadLetterQuery { task_id, config_id, tenant, owner, .. } = self.query;
+        [task_id, config_id, tenant, owner, &self.before, &self.limit]
+    }
+}
+
+fn letter(row: &Row) -> Result<DeadLetter, StoreError> {
+    let attempts: i32 = get(row, "attempts")?;
+    Ok(DeadLetter {
+        scope: scope(row)?,
+        task_id: get(row, "task_id")?,
+        config_id: get(row, "config_id")?,
+        url: get(row, "url")?,
+        event: position(get(row, "event")?),
+        attempts: u32::try_from(attempts).unwrap_or_default(),
+        error: get(row, "error")?,
+        time: Timestamp::from_millis(get(row, "millis")?),
+    })
+}

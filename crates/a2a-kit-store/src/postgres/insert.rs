@@ -1,0 +1,159 @@
+//! Inserts of many tasks in one statement.
+
+use std::collections::{BTreeMap, HashMap};
+
+use a2a_kit_operations::{
+    EventId, Scope,
+    store::{NewTask, PageKey, StoreError},
+};
+use bytes::Bytes;
+use tokio_postgres::Row;
+
+use crate::{SecretKeys, codec::encode_task};
+
+use super::{
+    link::{Link, LinkError},
+    row::{is_possible, key, number, pack},
+    session::{Done, Session, Written},
+    signal::Chunks,
+    webhook_row::HookRow,
+};
+
+pub(super) const SQL: &str = include_str!("insert.sql");
+
+/// An encoded new task.
+pub(super) struct InsertRow {
+    pub(super) id: String,
+    tenant: String,
+    owner: String,
+    context_id: String,
+    claim: Option<String>,
+    state: i16,
+    millis: i64,
+    ended: bool,
+    last: i64,
+    snapshot: Vec<u8>,
+    checkpoint: Option<Bytes>,
+    body: Option<Vec<u8>>,
+    pushed: Option<i64>,
+    /// Ordered by key: of two with the same id, the last is stored.
+    hooks: BTreeMap<String, HookRow>,
+}
+
+impl InsertRow {
+    pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
+        let NewTask { task, key: claim, events, pushes, webhooks, checkpoint } = new;
+        if !is_possible(scope, &task.id) {
+            return Err(StoreError::failed("the tenant, owner or task id is too long"));
+        }
+        let state = task.state();
+        let last = events.last().and_then(|event| event.id()).unwrap_or(EventId::FIRST);
+        let hook = |webhook| {
+            let row = HookRow::new(webhook, keys)?;
+            Ok((row.config_id.clone(), row))
+        };
+        Ok(Self {
+            id: task.id.clone(),
+            tenant: scope.tenant.to_string(),
+            owner: scope.owner.to_string(),
+            context_id: key(&task.context_id).into_owned(),
+            claim: claim.map(|name| key(&name).into_owned()),
+            state: i16::try_from(i32::from(state)).unwrap_or_default(),
+            millis: PageKey::millis_of(&task),
+            ended: state.is_terminal(),
+            last: number(last.get()),
+            snapshot: encode_task(&task).map_err(StoreError::failed)?,
+            checkpoint,
+            body: pack(&events, &pushes)?,
+            pushed: pushes.iter().max().map(|event| number(event.get())),
+            hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
+        })
+    }
+
+    /// The bytes that the row adds to the store.
+    pub(super) fn stored_bytes(&self) -> usize {
+        self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len)
+    }
+
+    /// The approximate size of the row in the statement, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len) + 500
+    }
+}
+
+/// Inserts tasks, and returns the result for each whose id was free.
+pub(super) async fn write(
+    link: &Link,
+    session: &Session,
+    rows: &[&InsertRow],
+) -> Result<Written, LinkError> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let texts = |of: fn(&InsertRow) -> &str| rows.iter().map(|row| of(row)).collect::<Vec<_>>();
+    let ids = texts(|row| &row.id);
+    let tenants = texts(|row| &row.tenant);
+    let owners = texts(|row| &row.owner);
+    let contexts = texts(|row| &row.context_id);
+    let claims: Vec<_> = rows.iter().map(|row| row.claim.as_deref()).collect();
+    let states: Vec<_> = rows.iter().map(|row| row.state).collect();
+    let millis: Vec<_> = rows.iter().map(|row| row.millis).collect();
+    let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
+    let last: Vec<_> = rows.iter().map(|row| row.last).collect();
+    let snapshots: Vec<_> = rows.iter().map(|row| row.snapshot.as_slice()).collect();
+    let checkpoints: Vec<_> = rows.iter().map(|row| row.checkpoint.as_deref()).collect();
+    let bodies: Vec<_> = rows.iter().map(|row| row.body.as_deref()).collect();
+    let pushed: Vec<_> = rows.iter().map(|row| row.pushed).collect();
+    let mut chunks = Chunks::new(&session.node);
+    let chunk: Vec<_> = rows.iter().map(|row| chunks.add(row.id.len())).collect();
+    let (mut numbers, mut config_ids) = (Vec::new(), Vec::new());
+    let (mut names, mut urls, mut configs) = (Vec::new(), Vec::new(), Vec::new());
+    for (n, row) in (1_i64..).zip(rows) {
+        for hook in row.hooks.values() {
+            numbers.push(n);
+            config_ids.push(hook.config_id.as_str());
+            names.push(hook.name.as_bytes());
+            urls.push(hook.url.as_str());
+            configs.push(hook.body.as_slice());
+        }
+    }
+    let node = &*session.node;
+    let found = link
+        .execute(
+            &session.insert,
+            &[
+                &ids,
+                &tenants,
+                &owners,
+                &contexts,
+                &states,
+                &millis,
+                &ended,
+                &last,
+                &snapshots,
+                &checkpoints,
+                &bodies,
+                &pushed,
+                &chunk,
+                &node,
+                &session.lease_millis,
+                &session.slot,
+                &session.channel,
+                &numbers,
+                &config_ids,
+                &names,
+                &urls,
+                &configs,
+                &claims,
+            ],
+        )
+        .await?;
+    let row = |row: &Row| {
+        let done = match row.try_get("tied")? {
+            None => Done::Written { has_pushes: row.try_get("has_pushes")? },
+            Some(task_id) => Done::Claimed { task_id },
+        };
+        Ok((row.try_get("n")?, done))
+    };
+    found.iter().map(row).collect()
+}

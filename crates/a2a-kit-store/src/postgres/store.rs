@@ -1,0 +1,304 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use a2a_kit_operations::{
+    EventId, Scope, Webhook,
+    store::{
+        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
+        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
+        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
+        Transition, Usage,
+    },
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use uuid::Uuid;
+
+use super::{
+    PostgresConfig, PostgresError,
+    address::Address,
+    commit::CommitRow,
+    insert::InsertRow,
+    link::Connector,
+    migration,
+    pool::Pool,
+    signal::{Listener, channel},
+    usage_cache::Usages,
+    writer::{Setup, Write, Writers},
+};
+use crate::SecretKeys;
+
+/// Stores tasks in a PostgreSQL database (version 12 or newer), shared by many nodes.
+///
+/// Reconnects by itself. Calls fail while there is no connection.
+pub struct PostgresStore {
+    pub(super) node: Arc<str>,
+    pub(super) lease: Duration,
+    pub(super) push_claim: Duration,
+    pub(super) keys: SecretKeys,
+    /// The notification channel, if notifications are enabled.
+    pub(super) channel: Option<String>,
+    pub(super) pool: Pool,
+    pub(super) usages: Usages,
+    writers: Writers,
+    listener: Option<Listener>,
+}
+
+impl PostgresStore {
+    /// Opens a database as a new node, and creates or migrates its schema.
+    ///
+    /// # Errors
+    ///
+    /// See [`PostgresError`]. Errors never contain the password.
+    pub async fn connect(url: &str) -> Result<Self, PostgresError> {
+        Self::connect_with(url, PostgresConfig::default()).await
+    }
+
+    /// Opens a database.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub async fn connect_with(url: &str, config: PostgresConfig) -> Result<Self, PostgresError> {
+        let address = Address::parse(url)?;
+        let connector = Arc::new(Connector::new(address, config.schema)?);
+        migration::migrate(&connector).await?;
+        let node: Arc<str> = match config.node {
+            Some(node) => named(&node).into(),
+            None => Uuid::now_v7().to_string().into(),
+        };
+        let channel = config.notify.then(|| channel(connector.schema()));
+        let listener = match &channel {
+            None => None,
+            Some(channel) => {
+                let (connector, node) = (Arc::clone(&connector), Arc::clone(&node));
+                let (host, database) = connector.place();
+                let listener = Listener::start(connector, channel.clone(), node).await;
+                Some(listener.map_err(|error| PostgresError::Connect {
+                    host,
+                    database,
+                    source: error.into(),
+                })?)
+            }
+        };
+        let setup = Setup {
+            connector: Arc::clone(&connector),
+            node: Arc::clone(&node),
+            lease: config.lease,
+            channel: channel.clone(),
+        };
+        Ok(Self {
+            node,
+            lease: config.lease,
+            push_claim: config.push_claim,
+            keys: config.secret_keys,
+            channel,
+            pool: Pool::new(connector, config.readers, config.acquire_timeout),
+            usages: Usages::default(),
+            writers: Writers::spawn(&setup, config.writers),
+            listener,
+        })
+    }
+}
+
+/// A node name that is safe in a line of a notification.
+fn named(name: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.:".contains(letter);
+    name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect()
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("node", &self.node)
+            .field("pool", &self.pool)
+            .field("writers", &self.writers)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl TaskStore for PostgresStore {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+        let row = InsertRow::new(scope, new, &self.keys)?;
+        let bytes = row.stored_bytes();
+        let written = self.writers.write(Write::Insert(row)).await?;
+        self.usages.add(&scope.owner, 1, bytes);
+        Ok(written)
+    }
+
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+        let row = CommitRow::new(scope, transition)?;
+        let bytes = row.added_bytes();
+        let written = self.writers.write(Write::Commit(row)).await?;
+        self.usages.add(&scope.owner, 0, bytes);
+        Ok(written)
+    }
+
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+        self.read(scope, task_id).await
+    }
+
+    async fn load(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+        self.read_with_log(scope, task_id, after).await
+    }
+
+    async fn replay(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<Replay>, StoreError> {
+        self.read_log(scope, task_id, after).await
+    }
+
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+        self.page(scope, query).await
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        self.measured(owner).await
+    }
+
+    async fn claim_key(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        self.try_claim_key(scope, key, fingerprint, task_id).await
+    }
+
+    async fn take_over_key(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        self.replace_key(scope, key, fingerprint, gone, task_id).await
+    }
+
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.delete_key(scope, key, task_id).await
+    }
+
+    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+        self.forget(sweep).await
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.pool.read("SELECT 1", &[]).await?;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl LeaseStore for PostgresStore {
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
+        self.acquire_lease(scope, task_id).await
+    }
+
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
+        self.renew_leases(held).await
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+        self.release_lease(task_id, epoch).await
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+        self.expire_lease(task_id, epoch).await
+    }
+
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        self.take_over_expired(limit).await
+    }
+
+    async fn post_command(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        command: Command,
+    ) -> Result<bool, StoreError> {
+        self.insert_command(scope, task_id, &command).await
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+        self.pending_commands(task_id).await
+    }
+
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        self.store_answer(command_id, &answer).await
+    }
+
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        self.load_answer(command_id).await
+    }
+
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.remove_answer(command_id).await
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        self.listener.as_ref()?.signals()
+    }
+}
+
+#[async_trait]
+impl PushStore for PostgresStore {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+        self.put_webhook(scope, &webhook).await
+    }
+
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+        self.webhooks(scope, task_id).await
+    }
+
+    async fn delete_config(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        self.delete_webhook(scope, task_id, id).await
+    }
+
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        self.claim_due(limit).await
+    }
+
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        self.record_outcome(key, outcome).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.push_backlog().await
+    }
+
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        self.letters(query).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        self.redeliver_letters(query).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        self.purge_letters(query).await
+    }
+}

@@ -1,0 +1,341 @@
+//! Write connections, with group commit.
+//!
+//! All writes that are waiting for a writer go into one statement in its own transaction: one disk
+//! sync, one notification, and no locks held while the database waits for this node. Tasks are
+//! assigned to writers by id, so that the writes of a task stay in order.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    fmt,
+    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
+    sync::Arc,
+    time::Duration,
+};
+
+use a2a_kit_operations::store::{Committed, StoreError};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep_until},
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    commit::{self, CommitRow},
+    insert::{self, InsertRow},
+    link::{Connector, Link, LinkError},
+    session::{Done, Session, Written},
+};
+
+/// Maximum number of writes of one kind in a statement.
+const GROUP: usize = 64;
+
+/// Maximum bytes of a statement, unless a single write is larger.
+const GROUP_BYTES: usize = 4 << 20;
+
+/// Maximum number of queued writes per writer, beyond which callers wait.
+const QUEUE: usize = 1024;
+
+/// Planning takes several times as long as writing a single task, so it is done once. The right
+/// plan is clear: an index lookup per task of a group.
+const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
+    SET enable_hashjoin = off; SET enable_mergejoin = off";
+
+const MIN_BACKOFF: Duration = Duration::from_millis(20);
+const MAX_BACKOFF: Duration = Duration::from_secs(1);
+
+/// A write.
+pub(super) enum Write {
+    Insert(InsertRow),
+    Commit(CommitRow),
+}
+
+impl Write {
+    fn task_id(&self) -> &str {
+        match self {
+            Self::Insert(row) => &row.id,
+            Self::Commit(row) => &row.id,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match self {
+            Self::Insert(row) => row.weight(),
+            Self::Commit(row) => row.weight(),
+        }
+    }
+}
+
+struct Job {
+    write: Write,
+    answer: oneshot::Sender<Result<Committed, StoreError>>,
+    /// Whether it was attempted once and matched no row.
+    was_refused: bool,
+}
+
+impl Job {
+    fn finish(self, result: Result<Committed, StoreError>) {
+        // The caller may be gone.
+        let _ = self.answer.send(result);
+    }
+
+    fn conflict(self) {
+        let task_id = self.write.task_id().to_owned();
+        self.finish(Err(StoreError::Conflict { task_id }));
+    }
+}
+
+/// The configuration common to all writers.
+#[derive(Clone)]
+pub(super) struct Setup {
+    pub(super) connector: Arc<Connector>,
+    pub(super) node: Arc<str>,
+    pub(super) lease: Duration,
+    pub(super) channel: Option<String>,
+}
+
+/// The writers of a store.
+pub(super) struct Writers {
+    queues: Vec<mpsc::Sender<Job>>,
+    _tasks: Vec<AbortOnDropHandle<()>>,
+}
+
+impl Writers {
+    pub(super) fn spawn(setup: &Setup, count: usize) -> Self {
+        let start = |_| {
+            // A full queue applies backpressure to callers, and with them to executors.
+            let (sender, receiver) = mpsc::channel(QUEUE);
+            let writer = Writer::new(setup.clone(), receiver);
+            (sender, AbortOnDropHandle::new(tokio::spawn(writer.run())))
+        };
+        let (queues, tasks) = (0..count.max(1)).map(start).unzip();
+        Self { queues, _tasks: tasks }
+    }
+
+    pub(super) async fn write(&self, write: Write) -> Result<Committed, StoreError> {
+        let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(write.task_id());
+        let count = u64::try_from(self.queues.len()).unwrap_or(1);
+        let index = usize::try_from(hash % count).unwrap_or_default();
+        let (answer, answered) = oneshot::channel();
+        let job = Job { write, answer, was_refused: false };
+        let gone = || StoreError::failed("the store is closed");
+        let queue = self.queues.get(index).ok_or_else(gone)?;
+        queue.send(job).await.map_err(|_closed| gone())?;
+        answered.await.map_err(StoreError::failed)?
+    }
+}
+
+impl fmt::Debug for Writers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writers").field("count", &self.queues.len()).finish_non_exhaustive()
+    }
+}
+
+struct Writer {
+    setup: Setup,
+    queue: mpsc::Receiver<Job>,
+    waiting: VecDeque<Job>,
+    link: Option<(Link, Session)>,
+    slot: Option<i64>,
+    backoff: Duration,
+    not_before: Option<Instant>,
+}
+
+impl Writer {
+    fn new(setup: Setup, queue: mpsc::Receiver<Job>) -> Self {
+        Self {
+            setup,
+            queue,
+            waiting: VecDeque::new(),
+            link: None,
+            slot: None,
+            backoff: MIN_BACKOFF,
+            not_before: None,
+        }
+    }
+
+    async fn run(mut self) {
+        while self.wait().await {
+            let group = self.take_group();
+            self.write(group).await;
+        }
+    }
+
+    /// Waits for writes; `false` at the end.
+    async fn wait(&mut self) -> bool {
+        let mut jobs = Vec::new();
+        if self.waiting.is_empty() && self.queue.recv_many(&mut jobs, 2 * GROUP).await == 0 {
+            return false;
+        }
+        self.waiting.extend(jobs);
+        while self.waiting.len() < 2 * GROUP
+            && let Ok(job) = self.queue.try_recv()
+        {
+            self.waiting.push_back(job);
+        }
+        true
+    }
+
+    /// Takes the writes for the next statements: one per task.
+    fn take_group(&mut self) -> Vec<Job> {
+        let mut tasks = HashSet::new();
+        let (mut group, mut rest) = (Vec::new(), VecDeque::new());
+        let (mut inserts, mut commits, mut bytes) = (0, 0, 0);
+        for job in self.waiting.drain(..) {
+            let count = match job.write {
+                Write::Insert(_) => &mut inserts,
+                Write::Commit(_) => &mut commits,
+            };
+            let is_new = tasks.insert(job.write.task_id().to_owned());
+            let weight = job.write.weight();
+            let fits = group.is_empty() || (*count < GROUP && bytes + weight <= GROUP_BYTES);
+            if is_new && fits {
+                *count += 1;
+                bytes += weight;
+                group.push(job);
+            } else {
+                rest.push_back(job);
+            }
+        }
+        self.waiting = rest;
+        // A fixed order, so that two nodes writing to the same tasks cannot deadlock.
+        group.sort_by(|a, b| a.write.task_id().cmp(b.write.task_id()));
+        group
+    }
+
+    /// Writes a group. If the database rejects it, each write is repeated alone, so that an invalid
+    /// one does not fail the others.
+    async fn write(&mut self, group: Vec<Job>) {
+        let refused = self.write_once(group, true).await;
+        for job in refused {
+            self.write_once(vec![job], false).await;
+        }
+    }
+
+    /// Writes a group with one pipelined statement per kind. Returns the writes to repeat alone.
+    async fn write_once(&mut self, group: Vec<Job>, is_first: bool) -> Vec<Job> {
+        let (link, session) = match self.link().await {
+            Ok(link) => link,
+            Err(error) => {
+                fail(group, error);
+                return Vec::new();
+            }
+        };
+        let (mut new, mut known) = (Vec::new(), Vec::new());
+        for job in &group {
+            match &job.write {
+                Write::Insert(row) => new.push(row),
+                Write::Commit(row) => known.push(row),
+            }
+        }
+        let (inserted, committed) =
+            tokio::join!(insert::write(link, session, &new), commit::write(link, session, &known));
+        let (inserts, commits): (Vec<_>, Vec<_>) =
+            group.into_iter().partition(|job| matches!(job.write, Write::Insert(_)));
+        let mut refused = Vec::new();
+        for (jobs, result) in [(inserts, inserted), (commits, committed)] {
+            match result {
+                Ok(written) => self.finish(jobs, &written),
+                Err(error) if error.is_refusal() => {
+                    if is_first && jobs.len() > 1 {
+                        tracing::debug!(%error, "write group rejected");
+                        refused.extend(jobs);
+                    } else {
+                        fail(jobs, error);
+                    }
+                }
+                Err(error) => {
+                    self.link = None;
+                    fail(jobs, error);
+                }
+            }
+        }
+        refused
+    }
+
+    /// Completes the writes of a statement.
+    fn finish(&mut self, jobs: Vec<Job>, written: &Written) {
+        for (n, mut job) in (1_i64..).zip(jobs) {
+            match written.get(&n) {
+                Some(Done::Written { has_pushes }) => job.finish(Ok(Committed::new(*has_pushes))),
+                Some(Done::Claimed { task_id }) => {
+                    job.finish(Err(StoreError::Claimed { task_id: task_id.clone() }));
+                }
+                // A webhook may have been added concurrently; a second attempt tells.
+                None if matches!(job.write, Write::Commit(_)) && !job.was_refused => {
+                    job.was_refused = true;
+                    self.waiting.push_front(job);
+                }
+                None => job.conflict(),
+            }
+        }
+    }
+
+    /// Returns the connection, reconnecting if necessary.
+    async fn link(&mut self) -> Result<(&Link, &Session), LinkError> {
+        if let Some((link, _)) = &mut self.link
+            && (link.is_closed() || link.refresh().await.is_err())
+        {
+            self.link = None;
+        }
+        if self.link.is_none() {
+            if let Some(moment) = self.not_before {
+                sleep_until(moment).await;
+            }
+            match self.connect().await {
+                Ok(link) => {
+                    self.link = Some(link);
+                    self.backoff = MIN_BACKOFF;
+                    self.not_before = None;
+                }
+                Err(error) => {
+                    self.not_before = Some(Instant::now() + self.backoff);
+                    self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
+                    return Err(error);
+                }
+            }
+        }
+        match &self.link {
+            Some((link, session)) => Ok((link, session)),
+            None => Err(LinkError::Timeout),
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(Link, Session), LinkError> {
+        let mut link = self.setup.connector.link().await?;
+        link.client().batch_execute(PLANS).await?;
+        let slot = match self.slot {
+            Some(slot) => slot,
+            None => {
+                let rows = link.query("SELECT nextval('slots')", &[]).await?;
+                let slot = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+                *self.slot.insert(slot)
+            }
+        };
+        let session = Session {
+            insert: link.prepare(insert::SQL).await?,
+            commit: link.prepare(commit::SQL).await?,
+            node: Arc::clone(&self.setup.node),
+            lease_millis: millis(self.setup.lease),
+            channel: self.setup.channel.clone(),
+            slot,
+        };
+        Ok((link, session))
+    }
+}
+
+/// A duration for a statement.
+pub(super) fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 1_000_000)
+}
+
+fn fail(jobs: Vec<Job>, error: LinkError) {
+    let error = Arc::new(error);
+    for job in jobs {
+        job.finish(Err(StoreError::failed(Shared(Arc::clone(&error)))));
+    }
+}
+
+/// An error shared by all writes of a group.
+#[derive(Debug, thiserror::Error)]
+#[error("a group of writes failed")]
+struct Shared(#[source] Arc<LinkError>);

@@ -1,0 +1,201 @@
+use std::sync::Arc;
+
+use a2a_core::well_known::Timestamp;
+use a2a_kit_operations::{
+    Scope,
+    store::{PageKey, TaskPage, TaskQuery},
+};
+use prost::Message as _;
+use rusqlite::{Connection, OptionalExtension as _, ToSql, named_params};
+
+use super::{failure::Result, read::task, scope::scope_no};
+
+/// Maximum count without a counter.
+const MAX_COUNTED: i64 = 10_000;
+
+/// Returns a page of the tasks of a scope.
+pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
+    let Some(selection) = Selection::new(db, scope, query)? else {
+        return Ok(TaskPage::default());
+    };
+    let mut numbers = selection.numbers(db, query.after.as_ref(), query.limit)?;
+    let mut has_more = numbers.len() > query.limit;
+    numbers.truncate(query.limit);
+    let mut tasks = Vec::new();
+    let mut bytes = 0_usize;
+    for no in numbers {
+        // One at a time, so that excluded parts are freed before the next task is read.
+        let task = query.view.apply(task(db, no)?.task);
+        bytes = bytes.saturating_add(task.encoded_len());
+        if query.max_bytes.is_some_and(|most| bytes > most) && !tasks.is_empty() {
+            has_more = true;
+            break;
+        }
+        tasks.push(Arc::new(task));
+    }
+    let total = match selection.since {
+        Some(_) => selection.count(db)?,
+        None => selection.total(db)?,
+    };
+    Ok(TaskPage { tasks, total, has_more })
+}
+
+/// The tasks that a query selects, and the index to read them from.
+struct Selection {
+    within: Within,
+    state: Option<i32>,
+    since: Option<i64>,
+}
+
+/// What the tasks have in common, with its row number.
+enum Within {
+    Scope(i64),
+    Context(i64),
+}
+
+impl Selection {
+    fn new(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<Option<Self>> {
+        let Some(scope) = scope_no(db, scope)? else { return Ok(None) };
+        let within = match &query.context_id {
+            None => Within::Scope(scope),
+            Some(context_id) => {
+                let mut find =
+                    db.prepare_cached("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
+                let no = find.query_row((scope, context_id), |row| row.get(0)).optional()?;
+                let Some(no) = no else { return Ok(None) };
+                Within::Context(no)
+            }
+        };
+        let since = query.since.map(Timestamp::as_millis);
+        Ok(Some(Self { within, state: query.state.map(Into::into), since }))
+    }
+
+    /// The clause after `FROM tasks`.
+    fn clause(&self) -> String {
+        let mut clause = match (&self.within, self.state) {
+            (Within::Scope(_), None) => "INDEXED BY tasks_of_scope WHERE scope = :within",
+            (Within::Scope(_), Some(_)) => {
+                "INDEXED BY tasks_of_scope_in_state WHERE scope = :within AND state = :state"
+            }
+            (Within::Context(_), None) => "INDEXED BY tasks_of_context WHERE context = :within",
+            (Within::Context(_), Some(_)) => {
+                "INDEXED BY tasks_of_context_in_state WHERE context = :within AND state = :state"
+            }
+        }
+        .to_owned();
+        if self.since.is_some() {
+            clause.push_str(" AND millis >= :since");
+        }
+        clause
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, &dyn ToSql)> {
+        let (Within::Scope(within) | Within::Context(within)) = &self.within;
+        let mut parameters: Vec<(_, &dyn ToSql)> = vec![(":within", within)];
+        parameters.extend(self.state.as_ref().map(|state| (":state", state as &dyn ToSql)));
+        parameters.extend(self.since.as_ref().map(|since| (":since", since as &dyn ToSql)));
+        parameters
+    }
+
+    /// The query for a page.
+    fn numbers_query(&self, has_after: bool) -> String {
+        let after = if has_after { " AND (millis, id) < (:millis, :id)" } else { "" };
+        let clause = self.clause();
+        format!("SELECT no FROM tasks {clause}{after} ORDER BY millis DESC, id DESC LIMIT :limit")
+    }
+
+    fn count_query(&self) -> String {
+        let clause = self.clause();
+        format!("SELECT count(*) FROM (SELECT 1 FROM tasks {clause} LIMIT :limit)")
+    }
+
+    /// Returns the row numbers of the tasks of a page, and of one more.
+    fn numbers(&self, db: &Connection, after: Option<&PageKey>, limit: usize) -> Result<Vec<i64>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let mut parameters = self.parameters();
+        parameters.push((":limit", &limit));
+        if let Some(PageKey { millis, task_id }) = after {
+            parameters.extend([(":millis", millis as &dyn ToSql), (":id", task_id)]);
+        }
+        let mut query = db.prepare_cached(&self.numbers_query(after.is_some()))?;
+        let numbers = query.query_map(&*parameters, |row| row.get(0))?;
+        Ok(numbers.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Counts tasks, up to the maximum.
+    fn count(&self, db: &Connection) -> Result<usize> {
+        let mut parameters = self.parameters();
+        parameters.push((":limit", &MAX_COUNTED));
+        let mut query = db.prepare_cached(&self.count_query())?;
+        Ok(query.query_row(&*parameters, |row| row.get(0))?)
+    }
+
+    /// Looks up the total.
+    fn total(&self, db: &Connection) -> Result<usize> {
+        let (statement, within) = match self.within {
+            Within::Scope(no) => (
+                "SELECT ifnull(sum(tasks), 0) FROM scope_counts
+                 WHERE scope = :within AND state = ifnull(:state, state)",
+                no,
+            ),
+            Within::Context(no) => (
+                "SELECT ifnull(sum(tasks), 0) FROM context_counts
+                 WHERE context = :within AND state = ifnull(:state, state)",
+                no,
+            ),
+        };
+        let mut query = db.prepare_cached(statement)?;
+        let parameters = named_params! { ":within": within, ":state": self.state };
+        Ok(query.query_row(parameters, |row| row.get(0))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::{
+        super::connection::{migrate, open_writer},
+        *,
+    };
+
+    /// Every page and every count is one index scan: nothing is sorted, and no more is read than
+    /// returned.
+    #[test]
+    fn every_list_is_served_by_an_index() {
+        let folder = TempDir::new().unwrap();
+        let mut db = open_writer(&folder.path().join("a2a.db")).unwrap();
+        migrate(&mut db).unwrap();
+        for within in [Within::Scope(1), Within::Context(1)] {
+            let mut selection = Selection { within, state: None, since: None };
+            for state in [None, Some(1)] {
+                for since in [None, Some(5)] {
+                    (selection.state, selection.since) = (state, since);
+                    let statements = [
+                        selection.numbers_query(false),
+                        selection.numbers_query(true),
+                        selection.count_query(),
+                    ];
+                    for statement in statements {
+                        let plan = plan(&db, &statement);
+                        assert!(plan.contains("SEARCH tasks USING"), "{statement}: {plan}");
+                        assert!(!plan.contains("SCAN tasks"), "{statement}: {plan}");
+                        assert!(!plan.contains("TEMP B-TREE"), "{statement}: {plan}");
+                    }
+                    let after = PageKey { millis: 5, task_id: "t".into() };
+                    assert!(selection.numbers(&db, Some(&after), 10).unwrap().is_empty());
+                    assert_eq!(
+                        (selection.count(&db).unwrap(), selection.total(&db).unwrap()),
+                        (0, 0)
+                    );
+                }
+            }
+        }
+    }
+
+    fn plan(db: &Connection, statement: &str) -> String {
+        let mut query = db.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+        let steps = query.raw_query().mapped(|row| row.get::<_, String>(3));
+        steps.map(std::result::Result::unwrap).collect::<Vec<_>>().join("; ")
+    }
+}

@@ -1,0 +1,309 @@
+use std::sync::Arc;
+
+use a2a_core::{v1::Task, well_known::Timestamp};
+use a2a_kit_operations::{
+    Event, EventId, Scope,
+    store::{Committed, LeaseUpdate, NewTask, PageKey, Transition},
+};
+use bytes::Bytes;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{failure::Result, idempotency_key, lease, scope::intern_scope};
+use crate::{
+    codec::{self, CodecError},
+    seal::SecretKeys,
+};
+
+/// An encoded new task.
+pub(super) struct Insert {
+    head: Head,
+    task_id: Arc<str>,
+    key: Option<String>,
+    context_id: String,
+    events: Vec<Row>,
+    webhooks: Vec<(String, Vec<u8>)>,
+    checkpoint: Option<Bytes>,
+}
+
+/// An encoded transition.
+pub(super) struct Change {
+    task_id: Arc<str>,
+    version: u64,
+    epoch: u64,
+    head: Option<Head>,
+    events: Vec<Row>,
+    lease: LeaseUpdate,
+    answers: Vec<(Arc<str>, Bytes)>,
+}
+
+/// The indexed fields and the body of a task.
+struct Head {
+    state: i32,
+    millis: i64,
+    is_ended: bool,
+    is_parked: bool,
+    body: Vec<u8>,
+}
+
+/// An event.
+struct Row {
+    position: u64,
+    is_pushed: bool,
+    body: Vec<u8>,
+}
+
+/// Why a new task was not inserted.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// The id exists.
+    Conflict,
+    /// The idempotency key is bound to another task.
+    Claimed { task_id: String },
+}
+
+/// The task was modified concurrently. Nothing was written.
+#[derive(Debug)]
+pub(super) struct Conflict;
+
+impl Head {
+    fn of(task: &Task) -> std::result::Result<Self, CodecError> {
+        Ok(Self {
+            state: task.state().into(),
+            millis: PageKey::millis_of(task),
+            is_ended: task.state().is_terminal(),
+            is_parked: task.state().is_interrupted(),
+            body: codec::encode_task(task)?,
+        })
+    }
+}
+
+fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, CodecError> {
+    let row = |event: &Event| {
+        let id = event.id().ok_or(CodecError::Form)?;
+        let is_pushed = pushes.binary_search(&id).is_ok();
+        Ok(Row { position: id.get(), is_pushed, body: codec::encode_event(event)? })
+    };
+    events.iter().map(row).collect()
+}
+
+impl Insert {
+    pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> std::result::Result<Self, CodecError> {
+        let NewTask { task, key, events, pushes, webhooks, checkpoint } = new;
+        let webhooks = webhooks.into_iter().map(|webhook| {
+            let body = codec::encode_webhook(&webhook, keys)?;
+            Ok((webhook.config.id, body))
+        });
+        Ok(Self {
+            head: Head::of(&task)?,
+            task_id: task.id.as_str().into(),
+            key,
+            context_id: task.context_id.clone(),
+            events: rows(&events, &pushes)?,
+            webhooks: webhooks.collect::<std::result::Result<_, CodecError>>()?,
+            checkpoint,
+        })
+    }
+
+    pub(super) fn make(
+        &self,
+        db: &Connection,
+        scope: &Scope,
+        node: &str,
+    ) -> Result<std::result::Result<Committed, Refused>> {
+        let Self { head, task_id, key, context_id, events, webhooks, checkpoint } = self;
+        let mut known = db.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
+        if known.exists([&**task_id])? {
+            return Ok(Err(Refused::Conflict));
+        }
+        let scope = intern_scope(db, scope)?;
+        if let Some(key) = key
+            && let Some(other) = idempotency_key::task_of(db, scope, key)?
+            && *other != **task_id
+        {
+            return Ok(Err(Refused::Claimed { task_id: other }));
+        }
+        let context = intern_context(db, scope, context_id)?;
+        let last_event = events.last().map_or(1, |event| event.position);
+        let now = Timestamp::now().as_millis();
+        let mut insert = db.prepare_cached(
+            "INSERT INTO tasks
+             (id, scope, context, state, millis, ended, parked, version, epoch, last_event)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, 1, ?8)",
+        )?;
+        let ended = head.is_ended.then_some(now);
+        let parked = head.is_parked.then_some(now);
+        let (state, millis) = (head.state, head.millis);
+        let row = params![&**task_id, scope, context, state, millis, ended, parked, last_event];
+        let no = insert.insert(row)?;
+        add_bytes(db, no, length(&head.body) + lengths(events))?;
+        let mut insert = db.prepare_cached("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![no, last_event, head.body])?;
+        let mut insert = db.prepare_cached(
+            "INSERT INTO webhooks (task, id, body, place, pending) VALUES (?1, ?2, ?3, 0, 0)",
+        )?;
+        for (id, body) in webhooks {
+            insert.execute(params![no, id, body])?;
+        }
+        let has_pushes = append(db, no, events, now)?;
+        if let Some(checkpoint) = checkpoint {
+            lease::grant(db, no, node)?;
+            lease::set_checkpoint(db, no, 1, checkpoint)?;
+        }
+        Ok(Ok(Committed::new(has_pushes)))
+    }
+}
+
+impl Change {
+    pub(super) fn encode(transition: Transition) -> std::result::Result<Self, CodecError> {
+        let Transition { task_id, version, epoch, events, snapshot, pushes, lease, answers } =
+            transition;
+        Ok(Self {
+            task_id,
+            version,
+            epoch,
+            head: snapshot.map(|task| Head::of(&task)).transpose()?,
+            events: rows(&events, &pushes)?,
+            lease,
+            answers,
+        })
+    }
+
+    pub(super) fn make(
+        &self,
+        db: &Connection,
+        scope: &Scope,
+    ) -> Result<std::result::Result<Committed, Conflict>> {
+        let Self { task_id, version, epoch, head, events, lease, answers } = self;
+        let mut query = db.prepare_cached(
+            "SELECT no, last_event, state, millis, parked IS NOT NULL,
+                 (SELECT length(body) FROM snapshots WHERE task = no)
+             FROM tasks WHERE id = ?1 AND version = ?2 AND epoch = ?3
+             AND scope = (SELECT no FROM scopes WHERE tenant = ?4 AND owner = ?5)",
+        )?;
+        let named = params![&**task_id, version, epoch, &*scope.tenant, &*scope.owner];
+        let Some(known) = query.query_row(named, Known::read).optional()? else {
+            return Ok(Err(Conflict));
+        };
+        let no = known.no;
+        let last_event = events.last().map_or(known.last_event, |event| event.position);
+        let now = Timestamp::now().as_millis();
+        let grown = head.as_ref().map_or(0, |head| length(&head.body) - known.length);
+        let bytes = grown + lengths(events);
+        match head {
+            // Indexed fields are written only if they change: they are in four indexes.
+            Some(head) if known.differs(head) => {
+                let Head { state, millis, is_ended, is_parked, .. } = head;
+                let mut update = db.prepare_cached(
+                    "UPDATE tasks SET version = version + 1, last_event = ?2, bytes = bytes + ?3,
+                         state = ?4, millis = ?5, ended = iif(?6, ifnull(ended, ?8), NULL),
+                         parked = iif(?7, ?8, NULL)
+                     WHERE no = ?1",
+                )?;
+                update.execute(params![
+                    no, last_event, bytes, state, millis, is_ended, is_parked, now
+                ])?;
+            }
+            _ => {
+                let mut update = db.prepare_cached(
+                    "UPDATE tasks SET version = version + 1, last_event = ?2, bytes = bytes + ?3
+                     WHERE no = ?1",
+                )?;
+                update.execute(params![no, last_event, bytes])?;
+            }
+        }
+        if let Some(head) = head {
+            let mut update =
+                db.prepare_cached("UPDATE snapshots SET position = ?2, body = ?3 WHERE task = ?1")?;
+            update.execute(params![no, last_event, head.body])?;
+        }
+        let has_pushes = append(db, no, events, now)?;
+        match lease {
+            LeaseUpdate::Keep => {}
+            LeaseUpdate::Checkpoint(checkpoint) => {
+                lease::set_checkpoint(db, no, *epoch, checkpoint)?;
+            }
+            LeaseUpdate::Release => lease::release_unchecked(db, no)?,
+        }
+        for (command_id, answer) in answers {
+            lease::answer(db, command_id, answer)?;
+        }
+        Ok(Ok(Committed::new(has_pushes)))
+    }
+}
+
+/// The stored state before a transition.
+struct Known {
+    no: i64,
+    last_event: u64,
+    state: i32,
+    millis: i64,
+    is_parked: bool,
+    /// Size of the snapshot, in bytes.
+    length: i64,
+}
+
+impl Known {
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            no: row.get(0)?,
+            last_event: row.get(1)?,
+            state: row.get(2)?,
+            millis: row.get(3)?,
+            is_parked: row.get(4)?,
+            length: row.get(5)?,
+        })
+    }
+
+    /// Whether indexed fields differ, including the time when the task was parked.
+    fn differs(&self, head: &Head) -> bool {
+        (self.state, self.millis) != (head.state, head.millis) || self.is_parked
+    }
+}
+
+fn length(body: &[u8]) -> i64 {
+    i64::try_from(body.len()).unwrap_or(i64::MAX)
+}
+
+fn lengths(events: &[Row]) -> i64 {
+    events.iter().map(|event| length(&event.body)).sum()
+}
+
+/// Adds to the size of a task.
+fn add_bytes(db: &Connection, no: i64, more: i64) -> Result<()> {
+    if more != 0 {
+        let mut update = db.prepare_cached("UPDATE tasks SET bytes = bytes + ?2 WHERE no = ?1")?;
+        update.execute(params![no, more])?;
+    }
+    Ok(())
+}
+
+/// Appends events to a task, and returns whether a webhook has pending events.
+fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
+    let newest = events.iter().rev().find(|event| event.is_pushed);
+    let has_pushes = match newest {
+        None => false,
+        Some(newest) => {
+            let mut update = db.prepare_cached(
+                "UPDATE webhooks SET pending = ?2, due = ifnull(due, ?3) WHERE task = ?1",
+            )?;
+            update.execute(params![no, newest.position, now])? > 0
+        }
+    };
+    let mut insert = db.prepare_cached(
+        "INSERT INTO events (task, position, pushed, body) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for Row { position, is_pushed, body } in events {
+        insert.execute(params![no, position, has_pushes && *is_pushed, body])?;
+    }
+    Ok(has_pushes)
+}
+
+fn intern_context(db: &Connection, scope: i64, context_id: &str) -> Result<i64> {
+    let mut query = db.prepare_cached("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
+    let known = query.query_row(params![scope, context_id], |row| row.get(0)).optional()?;
+    if let Some(no) = known {
+        return Ok(no);
+    }
+    let mut insert = db.prepare_cached("INSERT INTO contexts (scope, id) VALUES (?1, ?2)")?;
+    Ok(insert.insert(params![scope, context_id])?)
+}

@@ -1,0 +1,236 @@
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+};
+
+use a2a_kit_operations::store::StoreError;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    connection::touch,
+    failure::{Failure, IntoStoreError as _, Result},
+    lock::DatabaseLock,
+};
+
+/// Maximum number of queued writes, beyond which callers wait.
+const QUEUE: usize = 1024;
+
+/// The write thread.
+///
+/// Takes the queued writes, runs them in one transaction, and responds when it is on disk. The next
+/// transaction fills up in the meantime.
+#[derive(Debug)]
+pub(super) struct Writer {
+    orders: mpsc::Sender<Request>,
+    transactions: Arc<AtomicU64>,
+    unwritable: Arc<AtomicBool>,
+}
+
+enum Request {
+    Write(Box<dyn Job>),
+    Close(oneshot::Sender<()>),
+}
+
+/// One write of a transaction.
+trait Job: Send {
+    /// Runs the write. May be called again after a rollback.
+    fn run(&mut self, db: &Connection) -> Result<()>;
+
+    /// Responds to the caller.
+    fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>);
+}
+
+struct Write<T, F> {
+    change: F,
+    done: Option<T>,
+    answer: oneshot::Sender<std::result::Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Write<T, F>
+where
+    T: Send,
+    F: FnMut(&Connection) -> Result<T> + Send,
+{
+    fn run(&mut self, db: &Connection) -> Result<()> {
+        self.done = Some((self.change)(db)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>) {
+        let Self { done, answer, .. } = *self;
+        let done = committed.and_then(|()| done.ok_or_else(|| Arc::new(Failure::Closed)));
+        // The caller may be gone.
+        let _ = answer.send(done.map_err(Arc::into_store_error));
+    }
+}
+
+impl Writer {
+    /// Starts the thread. It owns the lock and releases it after the last write.
+    pub(super) fn start(db: Connection, lock: DatabaseLock, group: usize) -> io::Result<Self> {
+        let (orders, received) = mpsc::channel(QUEUE);
+        let transactions = Arc::<AtomicU64>::default();
+        let counter = Arc::clone(&transactions);
+        let unwritable = Arc::<AtomicBool>::default();
+        let thread = Thread {
+            db,
+            received,
+            group: group.max(1),
+            transactions: counter,
+            unwritable: Arc::clone(&unwritable),
+        };
+        thread::Builder::new().name("a2a-sqlite".to_owned()).spawn(move || {
+            let closed = thread.work();
+            drop(lock);
+            if let Some(closed) = closed {
+                let _ = closed.send(());
+            }
+        })?;
+        Ok(Self { orders, transactions, unwritable })
+    }
+
+    /// Queues a write and waits until it is on disk. It may run more than once, after a rollback.
+    ///
+    /// # Cancel safety
+    ///
+    /// A queued write runs even if the future is dropped.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let job = Write { change, done: None, answer };
+        let closed = || StoreError::from(Failure::Closed);
+        self.orders.send(Request::Write(Box::new(job))).await.map_err(|_closed| closed())?;
+        answered.await.map_err(|_closed| closed())?
+    }
+
+    /// Runs the queued writes, and ends. Later ones fail.
+    pub(super) async fn close(&self) {
+        let (closed, when_closed) = oneshot::channel();
+        if self.orders.send(Request::Close(closed)).await.is_ok() {
+            // Without a response, the thread has ended for another reason.
+            let _ = when_closed.await;
+        }
+    }
+
+    /// Tests that writes work: if the last one failed for lack of space, another is made.
+    pub(super) async fn probe(&self) -> std::result::Result<(), StoreError> {
+        if !self.unwritable.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.write(touch).await
+    }
+
+    /// The number of transactions.
+    pub(super) fn transactions(&self) -> u64 {
+        self.transactions.load(Ordering::Relaxed)
+    }
+}
+
+struct Thread {
+    db: Connection,
+    received: mpsc::Receiver<Request>,
+    group: usize,
+    transactions: Arc<AtomicU64>,
+    /// Whether the last write failed because the file is not writable.
+    unwritable: Arc<AtomicBool>,
+}
+
+impl Thread {
+    /// Runs until the store is closed or dropped, and returns the channel of the closer.
+    fn work(mut self) -> Option<oneshot::Sender<()>> {
+        let mut orders = Vec::with_capacity(self.group);
+        let mut closed = None;
+        while closed.is_none() && self.received.blocking_recv_many(&mut orders, self.group) > 0 {
+            let mut jobs = Vec::with_capacity(orders.len());
+            for order in orders.drain(..) {
+                match order {
+                    Request::Write(job) if closed.is_none() => jobs.push(job),
+                    // Dropping it reports to its caller that the store is closed.
+                    Request::Write(_) => {}
+                    Request::Close(answer) => closed = Some(answer),
+                }
+            }
+            self.write(jobs);
+        }
+        let Self { db, received, .. } = self;
+        drop(received);
+        // Only checkpoints the log, which the next start would do as well.
+        let log = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").err();
+        let log = log.or_else(|| db.close().err().map(|(_, error)| error));
+        if let Some(error) = log {
+            tracing::warn!(%error, "failed to close database cleanly");
+        }
+        closed
+    }
+
+    fn write(&self, mut jobs: Vec<Box<dyn Job>>) {
+        if jobs.is_empty() {
+            return;
+        }
+        match self.transaction(&mut jobs) {
+            Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
+            // A write that cannot be made must not fail the others.
+            Err(TransactionError::Change(_)) if jobs.len() > 1 => {
+                for job in jobs {
+                    self.write(vec![job]);
+                }
+            }
+            Err(TransactionError::Change(failure) | TransactionError::Commit(failure)) => {
+                let failure = Arc::new(failure);
+                jobs.into_iter().for_each(|job| job.answer(Err(Arc::clone(&failure))));
+            }
+        }
+    }
+
+    /// Runs writes in one transaction, or none of them.
+    fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> std::result::Result<(), TransactionError> {
+        self.execute("BEGIN IMMEDIATE").map_err(TransactionError::Commit)?;
+        let made =
+            jobs.iter_mut().try_for_each(|job| job.run(&self.db)).map_err(TransactionError::Change);
+        let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
+        self.transactions.fetch_add(1, Ordering::Relaxed);
+        self.note(&made);
+        // Some errors roll back by themselves.
+        if made.is_err() && !self.db.is_autocommit() {
+            self.execute("ROLLBACK").map_err(TransactionError::Commit)?;
+        }
+        made
+    }
+
+    /// Tracks whether the file is writable, and logs changes.
+    fn note(&self, made: &std::result::Result<(), TransactionError>) {
+        let unwritable = match made {
+            Ok(()) => false,
+            Err(TransactionError::Change(failure) | TransactionError::Commit(failure)) => {
+                if !failure.is_unwritable() {
+                    return;
+                }
+                if !self.unwritable.load(Ordering::Relaxed) {
+                    tracing::error!(error = ?failure, "database is not writable");
+                }
+                true
+            }
+        };
+        if self.unwritable.swap(unwritable, Ordering::Relaxed) && !unwritable {
+            tracing::info!("database is writable again");
+        }
+    }
+
+    fn execute(&self, statement: &str) -> Result<()> {
+        self.db.prepare_cached(statement)?.execute([])?;
+        Ok(())
+    }
+}
+
+enum TransactionError {
+    /// One of the writes failed.
+    Change(Failure),
+    /// The transaction could not be started or committed.
+    Commit(Failure),
+}

@@ -1,0 +1,75 @@
+//! An engine on a SQLite store: write volume and restarts.
+
+use std::{fs, path::Path, sync::Arc};
+
+use a2a_core::{
+    Artifact, Message, Part, TaskState,
+    v1::{AgentCard, GetTaskRequest, SendMessageRequest, Task, send_message_response::Payload},
+};
+use a2a_kit_operations::{
+    Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater,
+};
+use a2a_kit_store::sqlite::SqliteStore;
+use tempfile::TempDir;
+
+const CHUNKS: usize = 1_000;
+
+/// Emits a thousand chunks of forty bytes, without a pause.
+struct Talker;
+
+impl AgentExecutor for Talker {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+        updates.start().await?;
+        let chunk = || Artifact::new("text", Part::text("x".repeat(40))).with_id("text");
+        updates.begin(chunk()).await?;
+        for _ in 1..CHUNKS {
+            updates.append(chunk()).await?;
+        }
+        updates.complete("done").await?;
+        Ok(())
+    }
+}
+
+async fn engine(path: &Path) -> (Arc<SqliteStore>, Engine) {
+    let store = Arc::new(SqliteStore::open(path).await.unwrap());
+    let card = AgentCard::new("Talker", "Talks");
+    let engine = Engine::builder(card, Talker).shared_store(Arc::clone(&store) as _).build();
+    (store, engine)
+}
+
+async fn talk(engine: &Engine) -> Task {
+    let message = Some(Message::user("talk"));
+    let request = SendMessageRequest { message, ..SendMessageRequest::default() };
+    let reply = engine.send_message(Call::new(request)).await.unwrap();
+    let Some(Payload::Task(task)) = reply.response.payload else { panic!("a task was expected") };
+    task
+}
+
+/// Counts the bytes of the write-ahead log, which is not checkpointed before the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_small_chunks_write_less_than_a_megabyte() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a2a.db");
+    let (store, engine) = engine(&path).await;
+    let log = || fs::metadata(folder.path().join("a2a.db-wal")).unwrap().len();
+    let (before, transactions) = (log(), store.transactions());
+    let task = talk(&engine).await;
+    let (written, transactions) = (log() - before, store.transactions() - transactions);
+    assert_eq!(task.text().len(), CHUNKS * 40);
+    assert!(written < 1_000_000, "{written} bytes in {transactions} transactions");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn task_survives_a_restart() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a2a.db");
+    let (store, first) = engine(&path).await;
+    let task = talk(&first).await;
+    store.close().await;
+    drop((store, first));
+    let (_store, second) = engine(&path).await;
+    let request = GetTaskRequest { id: task.id.clone(), ..GetTaskRequest::default() };
+    let again = second.get_task(Call::new(request)).await.unwrap().response;
+    assert_eq!(again.state(), TaskState::Completed);
+    assert_eq!(*again, task);
+}

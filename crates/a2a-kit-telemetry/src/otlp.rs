@@ -1,0 +1,233 @@
+//! Export of spans by OTLP over HTTP with protobuf.
+
+use std::{collections::HashMap, fmt, time::Duration};
+
+use a2a_kit_tls::ClientTls;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{
+    ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
+};
+use opentelemetry_sdk::{
+    Resource,
+    trace::{BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanLimits},
+};
+use tracing::{Subscriber, level_filters::LevelFilter};
+use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
+
+use crate::{audit::AUDIT, otlp_client::OtlpClient};
+
+/// Maximum number of pending spans; further spans are dropped.
+const MAX_QUEUED: usize = 4_096;
+const MAX_BATCH: usize = 512;
+const BATCH_DELAY: Duration = Duration::from_secs(1);
+/// Timeout of exporting a batch.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of attributes, and of events, of a span.
+const MAX_ATTRIBUTES: u32 = 64;
+
+/// The default service name.
+const SERVICE: &str = "a2a";
+
+/// The collector of spans. Values that are not set here come from the standard variables:
+/// `OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and
+/// `OTEL_TRACES_SAMPLER`.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Otlp {
+    /// The URL of the collector, for example `http://localhost:4318`. The path `/v1/traces` is
+    /// appended unless present.
+    pub endpoint: Option<String>,
+    /// Additional request headers, which often contain secrets.
+    pub headers: HashMap<String, String>,
+    /// The service name.
+    pub service_name: Option<String>,
+    /// The ratio of sampled traces, from 0 to 1, for traces that start here. Others follow the
+    /// decision of their parent.
+    pub sample_ratio: Option<f64>,
+    /// The TLS configuration: trust anchors and client certificate.
+    pub tls: ClientTls,
+}
+
+impl Otlp {
+    /// Creates the configuration for a collector at a URL.
+    pub fn to(endpoint: impl Into<String>) -> Self {
+        Self { endpoint: Some(endpoint.into()), ..Self::default() }
+    }
+
+    /// Returns a configuration if `OTEL_EXPORTER_OTLP_ENDPOINT` or
+    /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, unless `OTEL_SDK_DISABLED` or
+    /// `OTEL_TRACES_EXPORTER` disable the export.
+    pub fn from_environment() -> Option<Self> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let is_off = variable("OTEL_SDK_DISABLED")
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+            || variable("OTEL_TRACES_EXPORTER").is_some_and(|value| value == "none");
+        let endpoint = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+            .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
+        // The exporter reads the endpoint itself, by different rules for each variable.
+        endpoint.filter(|_| !is_off).map(|_| Self::default())
+    }
+
+    /// Sets the service name.
+    #[must_use]
+    pub fn with_service_name(mut self, name: impl Into<String>) -> Self {
+        self.service_name = Some(name.into());
+        self
+    }
+
+    /// Sets additional request headers.
+    #[must_use]
+    pub fn with_headers(mut self, headers: HashMap<String, String>) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    /// Sets the ratio of sampled traces.
+    #[must_use]
+    pub fn with_sample_ratio(mut self, ratio: f64) -> Self {
+        self.sample_ratio = Some(ratio);
+        self
+    }
+
+    /// Sets the TLS configuration. Default: the platform's trust store, no client certificate.
+    #[must_use]
+    pub fn with_tls(mut self, tls: ClientTls) -> Self {
+        self.tls = tls;
+        self
+    }
+}
+
+impl fmt::Debug for Otlp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // URL and headers may contain secrets.
+        f.debug_struct("Otlp")
+            .field("service_name", &self.service_name)
+            .field("sample_ratio", &self.sample_ratio)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why the exporter could not be created.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OtlpError {
+    /// The HTTP client could not be created.
+    #[error("failed to create the OTLP client")]
+    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The configuration or the standard variables are invalid.
+    #[error("invalid OTLP configuration")]
+    Settings(#[from] ExporterBuildError),
+    /// The sample ratio is not from 0 to 1.
+    #[error("sample ratio {0} is not from 0 to 1")]
+    SampleRatio(f64),
+}
+
+/// Exports spans to a collector, in batches from a separate thread, with at most 4,096 pending. If
+/// the collector is unreachable, spans are dropped.
+#[derive(Clone, Debug)]
+pub struct Traces {
+    provider: SdkTracerProvider,
+}
+
+impl Traces {
+    /// Starts the exporter.
+    ///
+    /// # Errors
+    ///
+    /// [`OtlpError`] for an invalid configuration. An unreachable collector is only logged.
+    pub fn new(otlp: Otlp) -> Result<Self, OtlpError> {
+        let otlp_client = OtlpClient::new(TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
+        let mut exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(otlp_client)
+            .with_protocol(Protocol::HttpBinary);
+        if let Some(endpoint) = &otlp.endpoint {
+            exporter = exporter.with_endpoint(traces_url(endpoint));
+        }
+        if !otlp.headers.is_empty() {
+            exporter = exporter.with_headers(otlp.headers);
+        }
+        let batches = BatchConfigBuilder::default()
+            .with_max_queue_size(MAX_QUEUED)
+            .with_max_export_batch_size(MAX_BATCH)
+            .with_scheduled_delay(BATCH_DELAY)
+            .build();
+        let processor =
+            BatchSpanProcessor::builder(exporter.build()?).with_batch_config(batches).build();
+        let mut provider = SdkTracerProvider::builder()
+            .with_span_processor(processor)
+            .with_resource(resource(otlp.service_name))
+            .with_span_limits(SpanLimits {
+                max_events_per_span: MAX_ATTRIBUTES,
+                max_attributes_per_span: MAX_ATTRIBUTES,
+                ..SpanLimits::default()
+            });
+        if let Some(ratio) = otlp.sample_ratio {
+            if !(0.0..=1.0).contains(&ratio) {
+                return Err(OtlpError::SampleRatio(ratio));
+            }
+            let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(ratio)));
+            provider = provider.with_sampler(sampler);
+        }
+        Ok(Self { provider: provider.build() })
+    }
+
+    /// Returns the layer that converts `tracing` spans from level `info` to OpenTelemetry spans.
+    /// Events become span events, except for security events.
+    pub fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
+    {
+        let filter = Targets::new()
+            .with_default(LevelFilter::INFO)
+            .with_target(AUDIT, LevelFilter::OFF)
+            .with_targets(
+                ["h2", "hyper", "hyper_util", "opentelemetry", "reqwest", "tonic"]
+                    .map(|name| (name, LevelFilter::OFF)),
+            );
+        tracing_opentelemetry::layer()
+            .with_tracer(self.provider.tracer("a2a"))
+            .with_location(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_level(false)
+            .with_target(false)
+            .with_filter(filter)
+    }
+
+    /// Exports pending spans, blocking until done or failed.
+    pub fn flush(&self) {
+        if let Err(error) = self.provider.force_flush() {
+            tracing::debug!(%error, "span export failed");
+        }
+    }
+
+    /// Exports pending spans, blocking for at most `within`. Later spans are discarded.
+    pub fn shut_down(&self, within: Duration) {
+        if let Err(error) = self.provider.shutdown_with_timeout(within) {
+            tracing::debug!(%error, "span export failed at shutdown");
+        }
+    }
+}
+
+fn resource(service_name: Option<String>) -> Resource {
+    // The builder reads the name from the environment if it is set there.
+    let named = std::env::var_os("OTEL_SERVICE_NAME").is_some()
+        || std::env::var("OTEL_RESOURCE_ATTRIBUTES")
+            .is_ok_and(|text| text.contains("service.name="));
+    let builder = Resource::builder();
+    match service_name {
+        Some(name) => builder.with_service_name(name).build(),
+        None if named => builder.build(),
+        None => builder.with_service_name(SERVICE).build(),
+    }
+}
+
+fn traces_url(endpoint: &str) -> String {
+    let endpoint = endpoint.trim_end_matches('/');
+    if endpoint.ends_with("/v1/traces") {
+        endpoint.to_owned()
+    } else {
+        format!("{endpoint}/v1/traces")
+    }
+}

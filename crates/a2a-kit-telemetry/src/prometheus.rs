@@ -1,0 +1,80 @@
+//! Metrics in the Prometheus format.
+
+use std::{
+    sync::mpsc::{self, RecvTimeoutError, SyncSender},
+    thread,
+    time::Duration,
+};
+
+use axum::{Router, routing::get};
+use http::header::CONTENT_TYPE;
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// Buckets of duration histograms, in seconds.
+const SECONDS: [f64; 14] =
+    [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+/// Interval of recorder upkeep, which bounds memory when nothing scrapes.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Why the metrics recorder could not be installed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrometheusError {
+    /// The process already has a metrics recorder.
+    #[error("a global metrics recorder is already installed")]
+    Recorder(#[source] BuildError),
+    /// The upkeep thread could not be started.
+    #[error("failed to start the metrics upkeep thread")]
+    Thread(#[source] std::io::Error),
+}
+
+/// The metrics of this process.
+#[derive(Clone, Debug)]
+pub struct Prometheus {
+    handle: PrometheusHandle,
+    /// Ends the thread when the last clone is dropped.
+    _upkeep: SyncSender<()>,
+}
+
+impl Prometheus {
+    /// Installs the metrics recorder of this process.
+    ///
+    /// # Errors
+    ///
+    /// If a recorder is already installed, or the thread can't be started.
+    pub fn install() -> Result<Self, PrometheusError> {
+        let handle = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+            .and_then(PrometheusBuilder::install_recorder)
+            .map_err(PrometheusError::Recorder)?;
+        a2a_kit_operations::metrics::describe();
+        let (sender, receiver) = mpsc::sync_channel(0);
+        let kept = handle.clone();
+        thread::Builder::new()
+            .name("a2a-metrics".to_owned())
+            .spawn(move || {
+                while receiver.recv_timeout(UPKEEP) == Err(RecvTimeoutError::Timeout) {
+                    kept.run_upkeep();
+                }
+            })
+            .map_err(PrometheusError::Thread)?;
+        Ok(Self { handle, _upkeep: sender })
+    }
+
+    /// Renders the metrics in the Prometheus text format.
+    pub fn render(&self) -> String {
+        self.handle.render()
+    }
+
+    /// Serves the metrics at `/metrics` without authentication: the application has to restrict
+    /// access by address or layers.
+    pub fn router(&self) -> Router {
+        let metrics = self.clone();
+        let render = async move || {
+            let text = metrics.render();
+            ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+        };
+        Router::new().route("/metrics", get(render))
+    }
+}

@@ -1,0 +1,105 @@
+//! cargo run -p a2a-kit --features sqlite --example durable
+//!
+//! An agent with durable tasks in a file. Interrupted work is rerun and continues from the state of
+//! its task. No process waits for the answer to a question: it runs the executor again, with the
+//! earlier messages in the history.
+
+#![allow(clippy::print_stdout, reason = "examples print")]
+
+use std::{error::Error, path::Path, sync::Arc, time::Duration};
+
+use a2a_kit::{
+    AgentCard, AgentError, AgentExecutor, Artifact, Client, Engine, MessageRequest, RequestContext,
+    Role, TaskUpdater, operations::Recovery, store::sqlite::SqliteStore,
+};
+
+const PAGES: usize = 5;
+
+struct Printer;
+
+impl AgentExecutor for Printer {
+    async fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> Result<(), AgentError> {
+        let task = context.task();
+        let heard = task.history.iter().filter(|message| message.role() == Role::User);
+        // The first message is the order, the others are answers.
+        let title = match heard.map(|message| message.text()).nth(1) {
+            Some(title) => title,
+            None => updates.ask("What is the title?").await?.text(),
+        };
+        let printed = task.artifacts.first().map_or(0, |pages| pages.parts.len());
+        for page in printed + 1..=PAGES {
+            let sheet = Artifact::new("book", format!("{title}, page {page}")).with_id("book");
+            match page {
+                1 => updates.begin(sheet).await?,
+                PAGES => updates.append_last(sheet).await?,
+                _ => updates.append(sheet).await?,
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        updates.complete("Printed").await?;
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Rerun
+    }
+}
+
+/// The state of one process.
+struct Process {
+    store: Arc<SqliteStore>,
+    engine: Engine,
+    client: Client,
+}
+
+impl Process {
+    async fn start(file: &Path) -> Result<Self, Box<dyn Error>> {
+        let card = AgentCard::new("Printer", "Prints a book");
+        let store = Arc::new(SqliteStore::open(file).await?);
+        let builder = Engine::builder(card.clone(), Printer);
+        let engine = builder.shared_store(store.clone()).build();
+        let client = Client::from_agent(engine.clone(), card);
+        Ok(Self { store, engine, client })
+    }
+
+    async fn stop(self) {
+        self.engine.shutdown(Duration::ZERO).await;
+        self.store.close().await;
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("tasks.db");
+
+    let first = Process::start(&file).await?;
+    let asked = first.client.send("Print a book").await?;
+    let task_id = asked.task_id().unwrap_or_default().to_owned();
+    println!("1st process: {}", asked.text());
+    first.stop().await;
+
+    let second = Process::start(&file).await?;
+    let mut events = second.client.stream(MessageRequest::from("Walden").to_task(&task_id)).await?;
+    for _ in 0..3 {
+        events.next().await.transpose()?;
+    }
+    println!("2nd process: is stopped while it prints");
+    second.stop().await;
+
+    let third = Process::start(&file).await?;
+    let mut task = third.client.get(&task_id).await?;
+    while !task.state().is_terminal() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        task = third.client.get(&task_id).await?;
+    }
+    for page in task.artifacts.iter().flat_map(|book| &book.parts) {
+        println!("3rd process: {}", page.as_text().unwrap_or_default());
+    }
+    third.stop().await;
+    Ok(())
+}

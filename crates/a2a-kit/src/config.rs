@@ -1,0 +1,76 @@
+//! What a server serves, and at which addresses.
+
+use a2a_core::ProtocolVersion;
+use a2a_kit_compat::{Revisions, ServerOptions, TaskOrigins};
+use a2a_kit_http::{BindingOptions, Limits, VersionPolicy};
+
+/// The settings of a server that decide on its routes and on the interfaces in its card.
+pub(crate) struct Config {
+    pub(crate) bindings: Bindings,
+    pub(crate) paths: Paths,
+    pub(crate) limits: Limits,
+    pub(crate) versions: VersionPolicy,
+    pub(crate) revisions: Revisions,
+    pub(crate) task_origins: TaskOrigins,
+    /// Origins whose pages may call; `None` for the default.
+    pub(crate) allowed_origins: Option<Vec<String>>,
+    pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) has_tls: bool,
+    /// Whether callers have to authenticate; known once the card is complete.
+    pub(crate) authenticates: bool,
+}
+
+/// The bindings that are served.
+#[derive(Debug)]
+pub(crate) struct Bindings {
+    pub(crate) jsonrpc: bool,
+    pub(crate) rest: bool,
+    pub(crate) grpc: bool,
+}
+
+/// Where clients find the bindings.
+#[derive(Default)]
+pub(crate) struct Paths {
+    pub(crate) rpc_path: Option<String>,
+    pub(crate) rest_prefix: Option<String>,
+    pub(crate) public_url: Option<String>,
+    pub(crate) grpc_address: Option<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            bindings: Bindings { jsonrpc: true, rest: true, grpc: true },
+            paths: Paths::default(),
+            limits: Limits::default(),
+            versions: VersionPolicy::default(),
+            revisions: Revisions::all(),
+            task_origins: TaskOrigins::default(),
+            allowed_origins: None,
+            allowed_hosts: Vec::new(),
+            has_tls: false,
+            authenticates: false,
+        }
+    }
+}
+
+impl Config {
+    /// The options of the bindings of the current revision.
+    pub(crate) fn options(&self) -> BindingOptions {
+        BindingOptions::default()
+            .with_limits(self.limits.clone())
+            .with_version_policy(self.versions)
+    }
+
+    /// The options of the servers for older revisions.
+    pub(crate) fn compat_options(&self) -> ServerOptions {
+        ServerOptions::default()
+            .with_revisions(self.revisions.clone())
+            .with_binding(self.options())
+            .with_task_origins(self.task_origins.clone())
+    }
+
+    pub(crate) fn serves_current(&self) -> bool {
+        self.revisions.contains(ProtocolVersion::LATEST)
+    }
+}

@@ -1,0 +1,182 @@
+//! Readiness: the checks behind `/readyz`.
+
+use std::{
+    fmt::Write as _,
+    future::Future,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use a2a_core::Result;
+use a2a_kit_http::Drain;
+use axum::{
+    Router,
+    extract::Request,
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use futures_util::{
+    FutureExt as _,
+    future::{BoxFuture, Shared, join_all},
+};
+use http::{StatusCode, header};
+use tokio::time::{Instant, timeout};
+
+/// Timeout of a check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long results are cached.
+const MAX_AGE: Duration = Duration::from_secs(1);
+
+type Check = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
+
+/// The names of failed checks.
+type Missing = Arc<[&'static str]>;
+
+/// The checks of a server, run at most once a second.
+#[derive(Clone, Default)]
+pub(crate) struct Readiness {
+    checks: Vec<(&'static str, Check)>,
+    latest: Arc<Mutex<Option<Latest>>>,
+}
+
+struct Latest {
+    begun: Instant,
+    missing: Shared<BoxFuture<'static, Missing>>,
+}
+
+impl Readiness {
+    pub(crate) fn add<F>(
+        &mut self,
+        part: &'static str,
+        check: impl Fn() -> F + Send + Sync + 'static,
+    ) where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        self.checks.push((part, Arc::new(move || check().boxed())));
+    }
+
+    /// Serves `/healthz`, which succeeds while the process runs, and `/readyz`, which succeeds while
+    /// it accepts requests.
+    pub(crate) fn router(self) -> Router {
+        let ready = async move |request: Request| {
+            let json = request
+                .headers()
+                .get(header::ACCEPT)
+                .is_some_and(|accept| accept.as_bytes().starts_with(b"application/json"));
+            let draining = Drain::of(request.extensions()).has_started();
+            // Draining takes precedence over the checks.
+            let missing = if draining { Arc::default() } else { self.missing().await };
+            answer(draining, &missing, json)
+        };
+        Router::new().route("/healthz", get(async || "ok\n")).route("/readyz", get(ready))
+    }
+
+    async fn missing(&self) -> Missing {
+        let missing = {
+            let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*latest {
+                Some(latest) if latest.begun.elapsed() < MAX_AGE => latest.missing.clone(),
+                _ => {
+                    let missing = check(self.checks.clone()).boxed().shared();
+                    *latest = Some(Latest { begun: Instant::now(), missing: missing.clone() });
+                    missing
+                }
+            }
+        };
+        missing.await
+    }
+}
+
+async fn check(checks: Vec<(&'static str, Check)>) -> Missing {
+    let checked =
+        checks.into_iter().map(async |(part, check)| match timeout(CHECK_TIMEOUT, check()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => {
+                tracing::warn!(part, ?error, "not ready");
+                Some(part)
+            }
+            Err(_elapsed) => {
+                tracing::warn!(part, "not ready: no answer in time");
+                Some(part)
+            }
+        });
+    join_all(checked).await.into_iter().flatten().collect()
+}
+
+fn answer(draining: bool, missing: &[&str], json: bool) -> Response {
+    let is_ready = !draining && missing.is_empty();
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let word = match (draining, is_ready) {
+        (true, _) => "draining",
+        (false, true) => "ready",
+        (false, false) => "not ready",
+    };
+    if json {
+        let mut body = format!("{{\"status\":\"{word}\",\"missing\":[");
+        for (index, part) in missing.iter().enumerate() {
+            // The names need no escaping.
+            let _ = write!(body, "{}\"{part}\"", if index == 0 { "" } else { "," });
+        }
+        body.push_str("]}\n");
+        return (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+    }
+    let mut body = word.to_owned();
+    if !missing.is_empty() {
+        let _ = write!(body, ": {}", missing.join(", "));
+    }
+    body.push('\n');
+    (status, body).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use a2a_core::Error;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    async fn ask(router: &Router, accept: &str) -> (StatusCode, String) {
+        let request = http::Request::builder().uri("/readyz").header(header::ACCEPT, accept);
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let body = axum::body::to_bytes(response.into_body(), 1 << 10).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failed_and_hanging_checks_are_named_and_run_once_a_second() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let mut readiness = Readiness::default();
+        let counted = Arc::clone(&asked);
+        readiness.add("store", move || {
+            let before = counted.fetch_add(1, Ordering::Relaxed);
+            async move {
+                match before {
+                    0 => Ok(()),
+                    1 => Err(Error::unavailable("the disk is gone")),
+                    _ => std::future::pending().await,
+                }
+            }
+        });
+        let router = readiness.router();
+        for _ in 0..5 {
+            assert_eq!(ask(&router, "*/*").await, (StatusCode::OK, "ready\n".into()));
+        }
+        for _ in 0..2 {
+            tokio::time::sleep(MAX_AGE).await;
+            let answers = join_all((0..5).map(|_| ask(&router, "*/*"))).await;
+            for (status, body) in answers {
+                assert_eq!((status.as_u16(), &*body), (503, "not ready: store\n"));
+            }
+            assert_eq!(
+                ask(&router, "application/json").await.1,
+                "{\"status\":\"not ready\",\"missing\":[\"store\"]}\n"
+            );
+        }
+        // A check that timed out is run again after that.
+        assert_eq!(asked.load(Ordering::Relaxed), 4);
+    }
+}

@@ -1,0 +1,178 @@
+//! All bindings as one router.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use a2a_core::{AgentCard, ProtocolVersion, Result};
+use a2a_kit_compat::Revisions;
+use a2a_kit_http::{card::CardDocument, rate::AddressRate};
+use a2a_kit_operations::Agent;
+use axum::{
+    Router,
+    extract::Request,
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, Uri, header};
+use tower::ServiceExt as _;
+
+use crate::{config::Config, ready::Readiness, sites::cors};
+
+/// Path of the card before 0.3.
+const OLD_CARD_PATH: &str = "/.well-known/agent.json";
+
+pub(crate) type Layers = Box<dyn Fn(Router) -> Router + Send + Sync>;
+
+/// Everything that routes are made of.
+pub(crate) struct Parts {
+    pub(crate) agent: Arc<dyn Agent>,
+    pub(crate) card: AgentCard,
+    pub(crate) config: Config,
+    /// Around the bindings, innermost first.
+    pub(crate) layers: Vec<Layers>,
+    /// Around the card.
+    pub(crate) card_layers: Option<Layers>,
+    pub(crate) address_rate: Option<AddressRate>,
+    pub(crate) extra_routes: Router,
+    pub(crate) readiness: Readiness,
+}
+
+impl Parts {
+    /// All routes of a server that listens at `address`.
+    pub(crate) fn router(&self, address: SocketAddr) -> Result<Router> {
+        let mut router = self.http_bindings();
+        if self.config.bindings.grpc {
+            router = router.merge(self.with_layers(self.grpc_bindings()));
+        }
+        let mut card = self.card_document()?;
+        if let Some(layers) = &self.card_layers {
+            card = layers(card);
+        }
+        let router = router.merge(card).merge(self.extra_routes.clone());
+        // Probes may use any host name, and learn nothing about the agent.
+        Ok(self.with_site_guard(address, router).merge(self.readiness.clone().router()))
+    }
+
+    /// The routes of gRPC alone, for a listener of its own.
+    pub(crate) fn grpc_router(&self, address: SocketAddr) -> Router {
+        let bindings = self.with_layers(self.grpc_bindings());
+        self.with_site_guard(address, bindings.fallback(a2a_kit_grpc::fallback))
+    }
+
+    /// JSON-RPC and HTTP+JSON, which pages in a browser can call, and the response to unknown
+    /// paths.
+    fn http_bindings(&self) -> Router {
+        let Config { bindings, paths, .. } = &self.config;
+        let agent = || self.agent.clone();
+        let rest = (bindings.rest && self.config.serves_current())
+            .then(|| a2a_kit_rest::router_with(agent(), self.config.options()));
+        let mut router = Router::new();
+        if bindings.rest {
+            let compat = a2a_kit_compat::server::rest(agent(), self.config.compat_options());
+            // Routers that both have a fallback don't merge; the fallback is added below.
+            let rest = rest.clone().unwrap_or_default().reset_fallback().merge(compat);
+            router = match &paths.rest_prefix {
+                None => router.merge(rest),
+                Some(prefix) => router.nest(prefix, rest),
+            };
+        }
+        if bindings.jsonrpc {
+            // A single revision needs no detection.
+            let jsonrpc = if self.config.revisions == Revisions::latest() {
+                a2a_kit_jsonrpc::router_with(agent(), self.config.options())
+            } else {
+                a2a_kit_compat::server::jsonrpc(agent(), self.config.compat_options())
+            };
+            if let Some(path) = &paths.rpc_path {
+                router = router.nest_service(path, jsonrpc.clone());
+            }
+            let options = self.config.compat_options();
+            router = router
+                .merge(jsonrpc)
+                .merge(a2a_kit_compat::server::extended_card(agent(), options));
+        }
+        let fallback = async move |mut request: Request| -> Response {
+            match rest {
+                Some(rest) if !is_grpc(request.headers()) => {
+                    // Only the binding's response to unknown paths is wanted. With a prefix, this
+                    // path could be one of its routes, which would bypass the layers.
+                    *request.uri_mut() = Uri::from_static("/");
+                    rest.oneshot(request).await.into_response()
+                }
+                _ => a2a_kit_grpc::fallback(request).await,
+            }
+        };
+        let router = self.with_layers(router).fallback(fallback);
+        match self.config.origins() {
+            Some(origins) => router.layer(cors(origins)),
+            None => router,
+        }
+    }
+
+    fn grpc_bindings(&self) -> Router {
+        let Config { limits, versions, revisions, .. } = &self.config;
+        let has_older =
+            revisions.contains_v0_2_or_v0_3() || revisions.contains(ProtocolVersion::V1Draft);
+        let mut options = a2a_kit_grpc::GrpcOptions::default()
+            .with_limits(limits.clone())
+            .with_version_policy(*versions);
+        if has_older {
+            options = options
+                .with_service(a2a_kit_compat::grpc::SERVICE, a2a_kit_compat::grpc::DESCRIPTOR);
+        }
+        let agent = || self.agent.clone();
+        let router = match (self.config.serves_current(), has_older) {
+            (true, _) => a2a_kit_grpc::router_with(agent(), options),
+            (false, true) => a2a_kit_grpc::operations_router(&options),
+            (false, false) => Router::new(),
+        };
+        if !has_older {
+            return router;
+        }
+        let options = self.config.compat_options();
+        router.merge(a2a_kit_compat::grpc::router(agent(), self.card.clone(), options))
+    }
+
+    /// The card at its well-known path, and at the one before 0.3 if older revisions are served.
+    fn card_document(&self) -> Result<Router> {
+        let has_older = self.config.revisions != Revisions::latest();
+        let mut document = if has_older {
+            CardDocument::from_json(a2a_kit_compat::card::write(&self.card).to_string())
+        } else {
+            CardDocument::new(&self.card)?
+        };
+        let origins = self.config.origins();
+        let is_restricted = origins.is_none() || self.config.allowed_origins.is_some();
+        if is_restricted {
+            document = document.without_cors();
+        }
+        let mut router = Router::new();
+        if has_older {
+            router = document.clone().into_router_at(OLD_CARD_PATH);
+        }
+        router = router.merge(document.into_router());
+        Ok(match origins {
+            Some(origins) if is_restricted => router.layer(cors(origins)),
+            _ => router,
+        })
+    }
+
+    fn with_layers(&self, bindings: Router) -> Router {
+        let bindings = self.layers.iter().fold(bindings, |router, layers| layers(router));
+        match &self.address_rate {
+            Some(rate) => rate.layer(bindings),
+            None => bindings,
+        }
+    }
+
+    /// Rejects requests from pages of other sites, unless callers authenticate.
+    fn with_site_guard(&self, address: SocketAddr, router: Router) -> Router {
+        match self.config.site_guard(address) {
+            Some(guard) => guard.layer(router),
+            None => router,
+        }
+    }
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let media_type = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes());
+    media_type.is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
+}

@@ -1,0 +1,132 @@
+//! Serving: completes the card, enforces its security, and runs the listeners.
+
+use std::{future::Future, net::SocketAddr, sync::Arc};
+
+use a2a_core::{AgentCard, Validate as _};
+use a2a_kit_http::bind;
+use a2a_kit_operations::Engine;
+use axum::Router;
+use tokio::net::TcpListener;
+
+#[cfg(feature = "auth")]
+use crate::routes::Parts;
+use crate::{Server, error::ServeError, extended::Extended, interface};
+
+/// Serves an engine on every binding at `address`, until the future is dropped.
+///
+/// # Errors
+///
+/// [`ServeError`] if the listener can't be bound, or the card is invalid.
+pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
+    let listener = bind(address).await?;
+    Server::from(engine).serve(listener, std::future::pending()).await
+}
+
+impl Server {
+    /// Returns one router with everything, to mount it in an application. Without a public URL,
+    /// the card lists `address`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::Card`] if the card is invalid, [`ServeError::Unguarded`] if nothing enforces
+    /// its security requirements, `ServeError::Guard` if they can't be enforced, and
+    /// [`ServeError::Signature`] if it can't be signed.
+    pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
+        self.complete(address)?;
+        self.parts.router(address).map_err(ServeError::Card)
+    }
+
+    /// Serves until `shutdown` completes. Then ends event streams with an error that makes clients
+    /// reconnect, gives other requests [`Limits::drain_timeout`](a2a_kit_http::Limits::drain_timeout) to finish, and returns.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`], as for [`into_router`](Self::into_router).
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let address = listener.local_addr().map_err(ServeError::Address)?;
+        let limits = self.parts.config.limits.clone();
+        let drain = self.drain.clone();
+        let tls = self.tls.clone();
+        let server = |router: Router| {
+            let server = a2a_kit_http::Server::new(router)
+                .with_limits(limits.clone())
+                .with_drain(drain.clone());
+            match tls.clone() {
+                Some(tls) => server.with_tls(tls),
+                None => server,
+            }
+        };
+        let Some(grpc_listener) = self.grpc_listener.take() else {
+            server(self.into_router(address)?).serve(listener, shutdown).await;
+            return Ok(());
+        };
+        let grpc_port = grpc_listener.local_addr().map_err(ServeError::Address)?.port();
+        let config = &mut self.parts.config;
+        let grpc_address = interface::grpc_address(config, address, Some(grpc_port));
+        config.paths.grpc_address.get_or_insert(grpc_address);
+        self.complete(address)?;
+        let grpc = self.parts.grpc_router(address);
+        self.parts.config.bindings.grpc = false;
+        let others = self.parts.router(address).map_err(ServeError::Card)?;
+        // One signal stops both.
+        let stopped = drain.started();
+        tokio::join!(
+            server(others).serve(listener, shutdown),
+            server(grpc).serve(grpc_listener, stopped),
+        );
+        Ok(())
+    }
+
+    /// Completes the card, validates and signs it, and enforces its security requirements.
+    fn complete(&mut self, address: SocketAddr) -> Result<(), ServeError> {
+        let mut card = self.card_at(address);
+        if card.supported_interfaces != self.parts.card.supported_interfaces {
+            // Signatures of the given card don't cover the added interfaces.
+            card.signatures.clear();
+        }
+        card.validate().map_err(ServeError::Card)?;
+        if card.has_extended_card() {
+            let interfaces = card.supported_interfaces.clone();
+            let extended = Extended::new(self.parts.agent.clone(), interfaces, self.signer.clone());
+            self.parts.agent = Arc::new(extended);
+        }
+        self.parts.card = card;
+        self.secure()?;
+        if let Some(signer) = &self.signer {
+            let card = self.parts.card.clone();
+            self.parts.card = signer.sign(card).map_err(ServeError::Signature)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the layers that enforce the security requirements of the card.
+    fn secure(&mut self) -> Result<(), ServeError> {
+        let requires_authentication = requires_authentication(&self.parts.card);
+        self.parts.config.authenticates = self.has_external_security;
+        #[cfg(feature = "auth")]
+        if let Some((guard, inside)) = self.guard.take() {
+            let Parts { agent, card, config, layers, card_layers, .. } = &mut self.parts;
+            let enforcement = guard.enforce(card)?;
+            config.authenticates |= requires_authentication;
+            *agent = enforcement.agent(agent.clone());
+            let of_card = enforcement.clone();
+            *card_layers = Some(Box::new(move |router| of_card.card_layer(router)));
+            layers.insert(inside, Box::new(move |router| enforcement.layer(router)));
+            return Ok(());
+        }
+        if requires_authentication && !self.has_external_security {
+            return Err(ServeError::Unguarded);
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a card has security requirements, for the agent or for a skill.
+fn requires_authentication(card: &AgentCard) -> bool {
+    let of_skills = card.skills.iter().flat_map(|skill| &skill.security_requirements);
+    card.security_requirements.iter().chain(of_skills).any(|one| !one.schemes.is_empty())
+}

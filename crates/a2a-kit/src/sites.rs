@@ -1,0 +1,61 @@
+//! Protection against pages of other sites: CORS, and the guard of an agent without
+//! authentication.
+
+use std::{net::SocketAddr, time::Duration};
+
+use a2a_kit_http::site_guard::SiteGuard;
+use http::{HeaderName, HeaderValue, Method, Uri, header};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+
+use crate::config::Config;
+
+/// Stands for every origin and every host.
+const ANY: &str = "*";
+
+/// How long browsers may cache the result of a preflight request.
+const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(3600);
+
+impl Config {
+    /// The guard against pages of other sites; `None` where callers authenticate.
+    pub(crate) fn site_guard(&self, address: SocketAddr) -> Option<SiteGuard> {
+        if self.authenticates {
+            return None;
+        }
+        let host = |url: &String| Some(url.parse::<Uri>().ok()?.host()?.to_owned());
+        let public = self.paths.public_url.iter().chain(&self.paths.grpc_address);
+        let hosts = self.allowed_hosts.iter().cloned().chain(public.filter_map(host));
+        let origins = self.allowed_origins.iter().flatten().cloned();
+        Some(SiteGuard::new(address).with_hosts(hosts).with_origins(origins))
+    }
+
+    /// The origins whose pages may call; `None` for no origin.
+    pub(crate) fn origins(&self) -> Option<AllowOrigin> {
+        match &self.allowed_origins {
+            None if !self.authenticates => None,
+            None => Some(AllowOrigin::any()),
+            Some(origins) if origins.iter().any(|origin| origin == ANY) => Some(AllowOrigin::any()),
+            Some(origins) => {
+                // A text that is no header value can't be the origin of a request either.
+                let values = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
+                Some(AllowOrigin::list(values))
+            }
+        }
+    }
+}
+
+/// Allows pages of these origins to call the agent; their credentials decide what they may do.
+pub(crate) fn cors(origins: AllowOrigin) -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
+        // Not `*`, which leaves out `Authorization`.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([
+            HeaderName::from_static("a2a-extensions"),
+            header::ETAG,
+            header::LAST_MODIFIED,
+            header::RETRY_AFTER,
+            header::WWW_AUTHENTICATE,
+        ])
+        .max_age(PREFLIGHT_MAX_AGE)
+}
