@@ -10,7 +10,7 @@ use a2a_core::{
 };
 use a2a_kit_http::{WebhookPolicy, Webhooks};
 use a2a_kit_operations::{
-    AgentError, AgentExecutor, Engine, EngineConfig, MemoryStore, RequestContext, Store,
+    AgentError, AgentExecutor, BoxError, Engine, EngineConfig, MemoryStore, RequestContext, Store,
     TaskUpdater,
 };
 use tokio::sync::Semaphore;
@@ -116,11 +116,7 @@ pub fn engine_on(options: &Options, control: &Control, store: Arc<dyn Store>) ->
 struct Scripted(Control);
 
 impl AgentExecutor for Scripted {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let text = context.text();
         let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
         match word {
@@ -175,7 +171,7 @@ impl AgentExecutor for Scripted {
                 context.cancelled().await;
             }
             "reject" => updates.reject("not that").await?,
-            "fail" => return Err(AgentError::new("no such thing")),
+            "fail" => return Err(AgentError::new("no such thing").into()),
             "leak" => return Err(std::io::Error::other("the password is 1234").into()),
             "panic" => panic!("the password is 1234"),
             _ => {

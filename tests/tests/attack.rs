@@ -5,7 +5,7 @@ use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 
 use a2a_core::AgentCard;
 use a2a_kit_http::{WebhookPolicy, Webhooks};
-use a2a_kit_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater};
 use a2a_tests::attack::{Attack, Canary, Environment, Group, Issuer, run};
 use axum::{Router, body::Body, extract::Request, response::Response};
 use tokio::task::JoinHandle;
@@ -40,11 +40,7 @@ async fn env(address: SocketAddr) -> Environment {
 struct Worker;
 
 impl AgentExecutor for Worker {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let text = context.text();
         updates.start().await?;
         if text.starts_with("slow") {

@@ -22,7 +22,7 @@ use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
 };
 use a2a_kit_operations::{
-    AgentError, AgentExecutor, Engine, EngineConfig, RequestContext, TaskUpdater, store::Measured,
+    AgentExecutor, BoxError, Engine, EngineConfig, RequestContext, TaskUpdater, store::Measured,
 };
 use a2a_kit_store::sqlite::SqliteStore;
 use a2a_kit_telemetry::{AuditLog, Otlp, Prometheus, Traces, quiet};
@@ -66,11 +66,7 @@ impl io::Write for Log {
 struct Answers;
 
 impl AgentExecutor for Answers {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         match context.text() {
             text if text.contains("hang") => std::future::pending().await,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use a2a_core::{AgentCard, ErrorKind, TaskState};
 use a2a_kit_client::{Client, MessageRequest, RetryPolicy, Transport};
-use a2a_kit_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater};
 use support::{Proxy, card, serve_engine};
 use tokio::sync::Notify;
 
@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 struct ApprovalAgent(Arc<Notify>);
 
 impl AgentExecutor for ApprovalAgent {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.require_auth("sign in at https://login.example").await?;
         self.0.notified().await;
         updates.start().await?;

@@ -13,7 +13,7 @@ use std::{
 use a2a_core::AgentCard;
 use a2a_kit_compat::{ServerOptions, server};
 use a2a_kit_http::{WebhookPolicy, Webhooks};
-use a2a_kit_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater};
 use axum::{Router, body::Body};
 use http::{Request, header::CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ struct Slow {
 }
 
 impl AgentExecutor for Slow {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.start.notified().await;
         updates.start().await?;

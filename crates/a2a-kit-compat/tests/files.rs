@@ -23,7 +23,7 @@ use a2a_kit_compat::{
 };
 use a2a_kit_http::client::{ClientSettings, HttpClient};
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater,
 };
 use axum::Router;
 use serde_json::{Value, json};
@@ -34,11 +34,7 @@ use fake::{Canned, Connection, json as json_answer, serve};
 struct Echo;
 
 impl AgentExecutor for Echo {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let parts = context.message().parts.clone();
         updates.artifact(Artifact { parts, ..Artifact::default() }.with_id("a")).await?;
         updates.complete("done").await?;

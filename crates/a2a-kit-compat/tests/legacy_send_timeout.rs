@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 use a2a_kit_compat::{ServerOptions, server};
-use a2a_kit_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater};
 use axum::{Router, body::Body};
 use http::{Request, header::CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(7);
 struct Slow(Arc<Notify>);
 
 impl AgentExecutor for Slow {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         self.0.notified().await;
         updates.complete("done").await?;

@@ -4,7 +4,7 @@
 
 use a2a_core::AgentCard;
 use a2a_kit_compat::{ServerOptions, server};
-use a2a_kit_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater};
 use axum::body::Body;
 use http::{Request, header::CONTENT_TYPE};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use tower::ServiceExt as _;
 struct Curious;
 
 impl AgentExecutor for Curious {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         updates.require_input("Which city?").await?;
         Ok(())

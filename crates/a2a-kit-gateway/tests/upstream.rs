@@ -17,7 +17,7 @@ use a2a_kit_compat::{ServerOptions, client::JsonRpcClient};
 use a2a_kit_gateway::Forward;
 use a2a_kit_http::client::{ClientSettings, HttpClient};
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater, agent_fn,
+    Agent, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater, agent_fn,
 };
 use axum::{Router, extract::Request, middleware, middleware::Next, response::IntoResponse as _};
 use futures_util::StreamExt as _;
@@ -187,7 +187,7 @@ async fn upstream_agent_receives_only_the_gateway_credentials() {
 struct Counter(Arc<Semaphore>);
 
 impl AgentExecutor for Counter {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         for number in 1..=3 {
             self.0.acquire().await?.forget();
             updates.status(TaskState::Working, number.to_string()).await?;

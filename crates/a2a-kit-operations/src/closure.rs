@@ -6,7 +6,7 @@ use a2a_core::v1::{Artifact, Message, Part};
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 
-use crate::{AgentError, AgentExecutor, RequestContext, TaskUpdater, UpdateError};
+use crate::{AgentExecutor, BoxError, RequestContext, TaskUpdater, UpdateError};
 
 /// The name of the artifact with the answer of a closure.
 const ARTIFACT: &str = "answer";
@@ -29,36 +29,36 @@ pub trait IntoAnswer {
     ///
     /// # Errors
     ///
-    /// An error fails the task.
-    fn into_answer(self) -> Result<Answer, AgentError>;
+    /// An error fails the task, as one of [`AgentExecutor::execute`] does.
+    fn into_answer(self) -> Result<Answer, BoxError>;
 }
 
 impl IntoAnswer for Answer {
-    fn into_answer(self) -> Result<Answer, AgentError> {
+    fn into_answer(self) -> Result<Answer, BoxError> {
         Ok(self)
     }
 }
 
 impl IntoAnswer for () {
-    fn into_answer(self) -> Result<Answer, AgentError> {
+    fn into_answer(self) -> Result<Answer, BoxError> {
         Ok(Answer::Done)
     }
 }
 
 impl IntoAnswer for Message {
-    fn into_answer(self) -> Result<Answer, AgentError> {
+    fn into_answer(self) -> Result<Answer, BoxError> {
         Ok(Answer::Message(self))
     }
 }
 
 impl IntoAnswer for Artifact {
-    fn into_answer(self) -> Result<Answer, AgentError> {
+    fn into_answer(self) -> Result<Answer, BoxError> {
         Ok(Answer::Artifact(self))
     }
 }
 
 impl IntoAnswer for Vec<Part> {
-    fn into_answer(self) -> Result<Answer, AgentError> {
+    fn into_answer(self) -> Result<Answer, BoxError> {
         Ok(Answer::Artifact(Artifact {
             artifact_id: a2a_core::fresh_id(),
             name: ARTIFACT.into(),
@@ -71,7 +71,7 @@ impl IntoAnswer for Vec<Part> {
 macro_rules! answers_with_one_part {
     ($($type:ty),*) => {$(
         impl IntoAnswer for $type {
-            fn into_answer(self) -> Result<Answer, AgentError> {
+            fn into_answer(self) -> Result<Answer, BoxError> {
                 Ok(Answer::Artifact(Artifact::new(ARTIFACT, self)))
             }
         }
@@ -80,8 +80,8 @@ macro_rules! answers_with_one_part {
 
 answers_with_one_part!(String, &'static str, Part, a2a_core::well_known::Value, serde_json::Value);
 
-impl<T: IntoAnswer, E: Into<AgentError>> IntoAnswer for Result<T, E> {
-    fn into_answer(self) -> Result<Answer, AgentError> {
+impl<T: IntoAnswer, E: Into<BoxError>> IntoAnswer for Result<T, E> {
+    fn into_answer(self) -> Result<Answer, BoxError> {
         self.map_err(Into::into)?.into_answer()
     }
 }
@@ -151,11 +151,7 @@ where
     F: Fn(String) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: IntoAnswer> + Send + 'static,
 {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let answer = (self.0)(context.text()).await.into_answer()?;
         match answer {
             Answer::Done => updates.complete(()).await?,
@@ -176,11 +172,7 @@ where
     F: Fn(String) -> S + Send + Sync + 'static,
     S: Stream<Item: Into<String> + Send> + Send + 'static,
 {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         let mut chunks = std::pin::pin!((self.0)(context.text()));
         let Some(first) = chunks.next().await else {

@@ -39,7 +39,7 @@ pub use task::TaskLimit;
 pub(crate) use task::TurnRequest;
 
 use crate::{
-    AgentError, AgentExecutor, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
+    AgentExecutor, BoxError, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
     Scope, Store, TaskUpdater,
     extension::{Extension, Registered, idempotency_key},
 };
@@ -330,11 +330,7 @@ fn now() -> std::time::Instant {
 /// An executor behind a pointer: erasing its type once lets the engine be compiled once.
 #[async_trait]
 trait DynExecutor: Send + Sync {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError>;
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError>;
 
     async fn cancel(&self, context: CancelContext);
 
@@ -345,11 +341,7 @@ trait DynExecutor: Send + Sync {
 
 #[async_trait]
 impl<E: AgentExecutor> DynExecutor for E {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         AgentExecutor::execute(self, context, updates).await
     }
 

@@ -31,7 +31,7 @@ pub use card::{CardSignature, CardSigner, CardVerifier};
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
 pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits};
 pub use event::{Event, EventId, StreamEnd};
-pub use executor::{AgentError, AgentExecutor, CancelContext, Recovery, RequestContext};
+pub use executor::{AgentError, AgentExecutor, BoxError, CancelContext, Recovery, RequestContext};
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
 pub use quota::{Quota, QuotaConfig};
 pub use store::{MemoryStore, Store};

@@ -15,7 +15,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, EventStream, RequestContext, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, EventStream, RequestContext, TaskUpdater,
 };
 use futures_util::StreamExt as _;
 use tokio::sync::Notify;
@@ -26,11 +26,7 @@ struct Careful {
 }
 
 impl AgentExecutor for Careful {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let question = "To read your calendar: sign in at https://calendar.example/in";
         match context.text().as_str() {
             "out of band" => {

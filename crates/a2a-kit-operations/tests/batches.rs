@@ -12,8 +12,8 @@ use a2a_core::{
     v1::{AgentCard, SendMessageRequest, send_message_response, stream_response::Payload},
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Caller, Engine, EventId, MemoryStore, RequestContext,
-    Scope, TaskUpdater, agent_fn,
+    Agent, AgentError, AgentExecutor, BoxError, Call, Caller, Engine, EventId, MemoryStore,
+    RequestContext, Scope, TaskUpdater, agent_fn,
     store::{StoredTask, TaskStore as _},
 };
 use futures_util::StreamExt as _;
@@ -47,7 +47,7 @@ struct Chunks {
 }
 
 impl AgentExecutor for Chunks {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         for chunk in 0..self.number {
             let artifact = Artifact::new("chunks", Part::text("x")).with_id("chunks");
             match chunk {

@@ -26,7 +26,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, EngineConfig, Event, EventId, EventStream,
+    Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Event, EventId, EventStream,
     MemoryStore, Recovery, RequestContext, TaskUpdater, UpdateError, store::MemoryLimits,
 };
 use futures_util::StreamExt as _;
@@ -141,11 +141,7 @@ impl Writer {
 }
 
 impl AgentExecutor for Writer {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         self.runs.fetch_add(1, Ordering::SeqCst);
         if context.text() == "ask" {
             let answer = updates.ask("what?").await?;
@@ -395,11 +391,7 @@ struct Blocks {
 }
 
 impl AgentExecutor for Blocks {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let _ = context;
         updates.start().await?;
         self.seen.notified().await;
@@ -452,7 +444,7 @@ fn node_past_its_lease_overwrites_nothing() {
                 &self,
                 context: RequestContext,
                 updates: TaskUpdater,
-            ) -> Result<(), AgentError> {
+            ) -> Result<(), BoxError> {
                 assert!(context.is_rerun());
                 self.0.step.notified().await;
                 updates.complete("by the one that took over").await?;
@@ -548,7 +540,7 @@ impl AgentExecutor for Crowd {
         &self,
         _context: RequestContext,
         updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    ) -> Result<(), BoxError> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         self.step.notified().await;

@@ -16,7 +16,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, CallContext, Caller, CancelContext, Engine,
+    Agent, AgentError, AgentExecutor, BoxError, Call, CallContext, Caller, CancelContext, Engine,
     EngineConfig, Event, EventId, EventStream, RequestContext, TaskUpdater, agent_fn, stream_fn,
 };
 use futures_util::{StreamExt as _, stream};
@@ -76,13 +76,9 @@ struct Script<F>(F);
 impl<F, Fut> AgentExecutor for Script<F>
 where
     F: Fn(RequestContext, TaskUpdater) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<(), AgentError>> + Send + 'static,
+    Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
 {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         (self.0)(context, updates).await
     }
 }
@@ -161,7 +157,7 @@ async fn executor_failure_fails_the_task_and_hides_the_cause() {
     let engine = Engine::new(
         card(),
         Script(async |context: RequestContext, updates: TaskUpdater| match &*context.text() {
-            "public" => Err(AgentError::new("no such city")),
+            "public" => Err(AgentError::new("no such city").into()),
             "hidden" => Err(std::io::Error::other("password is 1234").into()),
             "early" => panic!("password is 1234"),
             _ => {
@@ -243,7 +239,7 @@ async fn executor_observing_cancel_ends_at_once() {
 struct ReturnsFirst(mpsc::UnboundedSender<()>);
 
 impl AgentExecutor for ReturnsFirst {
-    async fn execute(&self, context: RequestContext, _: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, _: TaskUpdater) -> Result<(), BoxError> {
         context.cancelled().await;
         Ok(())
     }

@@ -22,7 +22,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, MemoryStore, RequestContext, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, MemoryStore, RequestContext, TaskUpdater,
 };
 use futures_util::StreamExt as _;
 use tokio::{runtime::Builder, sync::oneshot, time::timeout};
@@ -36,7 +36,7 @@ struct Frozen {
 }
 
 impl AgentExecutor for Frozen {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         if let Some(begun) = self.begun.lock().unwrap().take() {
             begun.send(()).unwrap();
         }
@@ -49,11 +49,7 @@ impl AgentExecutor for Frozen {
 struct Awake;
 
 impl AgentExecutor for Awake {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         match context.message().text().as_str() {
             "reply" => Ok(updates.reply("by the other node").await?),
             _ => Ok(updates.complete("by the other node").await?),

@@ -22,7 +22,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Caller, CallerLimits, Engine, EngineConfig, EventId,
+    Agent, AgentExecutor, BoxError, Call, Caller, CallerLimits, Engine, EngineConfig, EventId,
     MemoryStore, RequestContext, RunLimits, TaskLimit, TaskLimits, TaskUpdater, UpdateError,
     extension::IDEMPOTENCY_KEY,
     store::{Sweep, TaskStore as _},
@@ -70,11 +70,7 @@ impl Drop for Running<'_> {
 }
 
 impl AgentExecutor for Actor {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let text = context.text();
         let (verb, rest) = text.split_once(' ').unwrap_or((&text, ""));
         match verb {

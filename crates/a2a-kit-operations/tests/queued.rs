@@ -16,7 +16,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, EngineConfig, MemoryStore, Recovery,
+    Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, MemoryStore, Recovery,
     RequestContext, TaskUpdater,
     store::{LeaseStore as _, MemoryLimits},
 };
@@ -31,11 +31,7 @@ const LEASE: Duration = Duration::from_millis(400);
 struct Agentic;
 
 impl AgentExecutor for Agentic {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         if context.text() != "wait" {
             return Ok(updates.complete(format!("heard {}", context.text())).await?);
         }

@@ -23,7 +23,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, EngineConfig, Event, EventId, MemoryStore,
+    Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Event, EventId, MemoryStore,
     Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, Webhook,
     store::{
         Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
@@ -281,11 +281,7 @@ struct Steps {
 }
 
 impl AgentExecutor for Steps {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let tell = |result| {
             self.told.lock().unwrap().push(result);
             result

@@ -9,8 +9,8 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Delivery, Engine, PushError, PushSender,
-    RequestContext, TaskUpdater, Webhook,
+    Agent, AgentExecutor, BoxError, Call, Delivery, Engine, PushError, PushSender, RequestContext,
+    TaskUpdater, Webhook,
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -23,7 +23,7 @@ impl AgentExecutor for Asker {
         &self,
         _context: RequestContext,
         updater: TaskUpdater,
-    ) -> std::result::Result<(), AgentError> {
+    ) -> std::result::Result<(), BoxError> {
         loop {
             updater.ask("what else?").await?;
         }

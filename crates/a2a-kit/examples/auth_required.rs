@@ -10,7 +10,7 @@
 use std::{collections::HashMap, sync::Arc, sync::Mutex};
 
 use a2a_kit::{
-    AgentCard, AgentError, AgentExecutor, Client, Engine, Message, MessageRequest, RequestContext,
+    AgentCard, AgentExecutor, BoxError, Client, Engine, Message, MessageRequest, RequestContext,
     SendOutcome, Server, Task, TaskState, TaskUpdater,
     http::client::{ClientSettings, HttpClient},
 };
@@ -30,7 +30,7 @@ struct Calendar {
 }
 
 impl AgentExecutor for Calendar {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let (approve, approved) = oneshot::channel();
         let task_id = updates.task_id().to_owned();
         lock(&self.approvals).insert(task_id.clone(), approve);
@@ -62,11 +62,7 @@ struct Assistant {
 }
 
 impl AgentExecutor for Assistant {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         let mut task = match self.calendar.send(context.text()).await? {
             SendOutcome::Task(task) => Arc::new(task),

@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "examples print")]
 
 use a2a_kit::{
-    AgentCard, AgentError, AgentExecutor, Artifact, Client, Engine, RequestContext, Server,
+    AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, RequestContext, Server,
     TaskUpdater, agent_fn,
 };
 
@@ -15,11 +15,7 @@ struct Editor {
 }
 
 impl AgentExecutor for Editor {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         // An error of the writer fails this task; the reason is logged, not sent to the caller.
         let draft = self.writer.send_text(context.text()).await?;

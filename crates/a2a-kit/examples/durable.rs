@@ -9,7 +9,7 @@
 use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
 use a2a_kit::{
-    AgentCard, AgentError, AgentExecutor, Artifact, Client, Engine, MessageRequest, RequestContext,
+    AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, MessageRequest, RequestContext,
     Role, TaskUpdater, operations::Recovery, store::sqlite::SqliteStore,
 };
 
@@ -18,11 +18,7 @@ const PAGES: usize = 5;
 struct Printer;
 
 impl AgentExecutor for Printer {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let task = context.task();
         let heard = task.history.iter().filter(|message| message.role() == Role::User);
         // The first message is the order, the others are answers.

@@ -6,14 +6,14 @@
 #![allow(clippy::print_stdout, reason = "examples print")]
 
 use a2a_kit::{
-    AgentCard, AgentError, AgentExecutor, Client, Engine, MessageRequest, RequestContext,
-    TaskState, TaskUpdater,
+    AgentCard, AgentExecutor, BoxError, Client, Engine, MessageRequest, RequestContext, TaskState,
+    TaskUpdater,
 };
 
 struct Waiter;
 
 impl AgentExecutor for Waiter {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         let dish = updates.ask("What would you like to eat?").await?.text();
         let drink = updates.ask(format!("And to drink with the {dish}?")).await?.text();

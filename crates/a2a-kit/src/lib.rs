@@ -63,8 +63,8 @@ pub use a2a_kit_http as http;
 pub use a2a_kit_jsonrpc as jsonrpc;
 pub use a2a_kit_operations as operations;
 pub use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, Event, EventStream, Reply, RequestContext,
-    TaskUpdater, agent_fn, agent_fn_with, stream_fn,
+    Agent, AgentError, AgentExecutor, BoxError, Call, Engine, Event, EventStream, Reply,
+    RequestContext, TaskUpdater, agent_fn, agent_fn_with, stream_fn,
 };
 pub use a2a_kit_rest as rest;
 #[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
@@ -89,7 +89,7 @@ pub mod prelude {
     #[cfg(feature = "client")]
     pub use a2a_kit_client::{Client, SendOutcome};
     pub use a2a_kit_operations::{
-        Agent, AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater, agent_fn,
+        Agent, AgentError, AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater, agent_fn,
         agent_fn_with, stream_fn,
     };
 

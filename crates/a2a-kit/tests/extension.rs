@@ -19,7 +19,7 @@ use a2a_core::{
     },
     well_known::{Struct, Timestamp},
 };
-use a2a_kit::{AgentCard, AgentError, AgentExecutor, Client, Engine, Server};
+use a2a_kit::{AgentCard, AgentExecutor, BoxError, Client, Engine, Server};
 use a2a_kit_client::Transport;
 use a2a_kit_operations::{
     CallContext, Reply, RequestContext, TaskUpdater,
@@ -35,11 +35,7 @@ const COUNTED: &str = "urn:example:counted:1";
 struct Worker;
 
 impl AgentExecutor for Worker {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let trace = context.call().parameters.get("traceparent").cloned().unwrap_or_default();
         match context.text().as_str() {
             "reply" => updates.reply(trace).await?,

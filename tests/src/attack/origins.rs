@@ -3,7 +3,7 @@
 use a2a_core::{AgentCard, ProtocolVersion};
 use a2a_kit_compat::{ServerOptions, TaskOrigins, server};
 use a2a_kit_operations::{
-    AgentError, AgentExecutor, Caller, Engine, RequestContext, Scope, TaskUpdater,
+    AgentExecutor, BoxError, Caller, Engine, RequestContext, Scope, TaskUpdater,
 };
 use axum::{Router, body::Body};
 use futures_util::future::join_all;
@@ -32,11 +32,7 @@ pub(super) fn all() -> Vec<Attack> {
 struct Curious;
 
 impl AgentExecutor for Curious {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         match context.text().as_str() {
             "ask" => updates.require_input("which?").await?,
             _ => updates.complete("done").await?,

@@ -24,8 +24,7 @@ use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
 };
 use a2a_kit_operations::{
-    AgentError, AgentExecutor, Engine, EngineConfig, Recovery, RequestContext, TaskUpdater,
-    agent_fn,
+    AgentExecutor, BoxError, Engine, EngineConfig, Recovery, RequestContext, TaskUpdater, agent_fn,
 };
 use a2a_kit_store::sqlite::SqliteStore;
 use a2a_tests::{
@@ -42,11 +41,7 @@ struct Asks {
 }
 
 impl AgentExecutor for Asks {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         let client = Client::builder().only([self.transport]).connect(&self.url).await?;
         let answer = client.send_text(context.text()).await?;
@@ -208,11 +203,7 @@ struct Hangs {
 }
 
 impl AgentExecutor for Hangs {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         if context.is_rerun() {
             updates.complete("at last").await?;
             return Ok(());

@@ -8,7 +8,7 @@ use std::{
 use a2a_core::{AgentCard, Message, Task, card, well_known::Struct};
 use a2a_kit::{Revisions, Server};
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, CancelContext, Engine, RequestContext, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, CancelContext, Engine, RequestContext, TaskUpdater,
     agent_fn_with,
 };
 use a2a_tests::{Control, Options, agent::engine, call};
@@ -145,11 +145,7 @@ async fn internal_error_is_logged_with_the_id_in_the_response() {
 struct Librarian;
 
 impl AgentExecutor for Librarian {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let ids = |tasks: Vec<Arc<Task>>| {
             let mut ids: Vec<_> = tasks.iter().map(|task| task.id.clone()).collect();
             ids.retain(|id| id != context.task_id());
@@ -226,11 +222,7 @@ async fn agents_on_one_host_have_separate_paths_and_cards() {
 struct Patient(mpsc::UnboundedSender<Option<Struct>>);
 
 impl AgentExecutor for Patient {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         context.cancelled().await;
         Ok(())

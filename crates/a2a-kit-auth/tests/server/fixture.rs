@@ -11,7 +11,7 @@ use a2a_core::v1::{
     {CancelTaskRequest, DeleteTaskPushNotificationConfigRequest},
 };
 use a2a_kit::{
-    AgentCard, AgentError, AgentExecutor, Client, Engine, RequestContext, Server, TaskUpdater,
+    AgentCard, AgentExecutor, BoxError, Client, Engine, RequestContext, Server, TaskUpdater,
     client::{RetryPolicy, Transport},
     operations::{Agent, Call, Caller, EngineConfig},
     types::{Operation, ProtocolVersion, Result},
@@ -30,7 +30,7 @@ impl AgentExecutor for WhoAmI {
         &self,
         context: RequestContext,
         updates: TaskUpdater,
-    ) -> std::result::Result<(), AgentError> {
+    ) -> std::result::Result<(), BoxError> {
         if context.text() == "wait" {
             updates.start().await?;
             return std::future::pending().await;

@@ -1,7 +1,7 @@
 //! JSON lines: the message in on one line, events out on one line each.
 
 use a2a_core::{Artifact, TaskState};
-use a2a_kit_operations::{AgentError, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentError, BoxError, RequestContext, TaskUpdater};
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -35,7 +35,7 @@ pub(super) async fn run(
     agent: &ExecAgent,
     context: &RequestContext,
     updates: &TaskUpdater,
-) -> Result<(), AgentError> {
+) -> Result<(), BoxError> {
     let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
         Err(error) => {
@@ -53,7 +53,7 @@ pub(super) async fn run(
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line).await? > 0 {
             if line.len() > MAX_LINE {
-                return Err(AgentError::new("The command wrote a line that is too long"));
+                return Err(AgentError::new("The command wrote a line that is too long").into());
             }
             if let Some(reply) = output.line(&line).await? {
                 let _closed = stdin.write_all(&reply).await;
@@ -61,7 +61,7 @@ pub(super) async fn run(
             line.clear();
         }
         drop(stdin);
-        Ok::<_, AgentError>(output.ended)
+        Ok::<_, BoxError>(output.ended)
     };
     let work = async {
         // A rejected update ends the run at once: the command may block on its output, and never
@@ -98,7 +98,7 @@ struct Output<'a> {
 
 impl Output<'_> {
     /// Applies a line, and returns the reply for stdin.
-    async fn line(&mut self, line: &[u8]) -> Result<Option<Vec<u8>>, AgentError> {
+    async fn line(&mut self, line: &[u8]) -> Result<Option<Vec<u8>>, BoxError> {
         if line.trim_ascii().is_empty() || self.ended {
             return Ok(None);
         }

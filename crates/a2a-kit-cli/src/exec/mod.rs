@@ -10,18 +10,14 @@ mod stderr;
 
 use std::time::Duration;
 
-use a2a_kit_operations::{AgentError, AgentExecutor, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, RequestContext, TaskUpdater};
 
 pub(crate) use config::{ExecAgent, Form};
 pub(crate) use environment::ExecEnvironment;
 pub(crate) use stderr::StderrPolicy;
 
 impl AgentExecutor for ExecAgent {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let caller = context.call().caller.subject().unwrap_or_default();
         let slot = tokio::select! {
             () = context.cancelled() => return Ok(()),

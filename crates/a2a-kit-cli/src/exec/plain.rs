@@ -1,7 +1,7 @@
 //! Text in, text out.
 
 use a2a_core::{Artifact, Part};
-use a2a_kit_operations::{AgentError, RequestContext, TaskUpdater};
+use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{
@@ -14,7 +14,7 @@ const MAX_OUTPUT: usize = 64 << 20;
 
 /// Handles the output of a command.
 trait Sink: Send {
-    fn take(&mut self, bytes: &[u8]) -> impl Future<Output = Result<(), AgentError>> + Send;
+    fn take(&mut self, bytes: &[u8]) -> impl Future<Output = Result<(), BoxError>> + Send;
 }
 
 /// Collects all output.
@@ -22,7 +22,7 @@ trait Sink: Send {
 struct Whole(Vec<u8>);
 
 impl Sink for Whole {
-    async fn take(&mut self, bytes: &[u8]) -> Result<(), AgentError> {
+    async fn take(&mut self, bytes: &[u8]) -> Result<(), BoxError> {
         let room = MAX_OUTPUT - self.0.len();
         self.0.extend_from_slice(&bytes[..bytes.len().min(room)]);
         Ok(())
@@ -34,7 +34,7 @@ pub(super) async fn whole(
     agent: &ExecAgent,
     context: &RequestContext,
     updates: &TaskUpdater,
-) -> Result<(), AgentError> {
+) -> Result<(), BoxError> {
     let mut output = Whole::default();
     match run(agent, context, updates, &mut output).await? {
         None => {}
@@ -60,7 +60,7 @@ struct Chunked<'a> {
 }
 
 impl Sink for Chunked<'_> {
-    async fn take(&mut self, bytes: &[u8]) -> Result<(), AgentError> {
+    async fn take(&mut self, bytes: &[u8]) -> Result<(), BoxError> {
         for chunk in self.splitter.push(bytes) {
             self.hold(chunk).await?;
         }
@@ -70,7 +70,7 @@ impl Sink for Chunked<'_> {
 
 impl Chunked<'_> {
     /// Holds back a chunk, and sends the previous one.
-    async fn hold(&mut self, chunk: Vec<u8>) -> Result<(), AgentError> {
+    async fn hold(&mut self, chunk: Vec<u8>) -> Result<(), BoxError> {
         let Some(before) = self.held.replace(chunk) else { return Ok(()) };
         let artifact = self.artifact(&before);
         if std::mem::replace(&mut self.has_begun, true) {
@@ -82,7 +82,7 @@ impl Chunked<'_> {
     }
 
     /// Sends the remaining output.
-    async fn end(&mut self) -> Result<(), AgentError> {
+    async fn end(&mut self) -> Result<(), BoxError> {
         if let Some(rest) = self.splitter.rest() {
             self.hold(rest).await?;
         }
@@ -112,7 +112,7 @@ pub(super) async fn chunks(
     context: &RequestContext,
     updates: &TaskUpdater,
     delimiter: &[u8],
-) -> Result<(), AgentError> {
+) -> Result<(), BoxError> {
     let mut output = Chunked {
         updates,
         splitter: Splitter::new(delimiter),
@@ -136,7 +136,7 @@ async fn run(
     context: &RequestContext,
     updates: &TaskUpdater,
     output: &mut impl Sink,
-) -> Result<Option<Ended>, AgentError> {
+) -> Result<Option<Ended>, BoxError> {
     let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
         Err(error) => {
@@ -156,13 +156,13 @@ async fn run(
             while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
                 output.take(&buffer[..count]).await?;
             }
-            Ok::<_, AgentError>(())
+            Ok::<_, BoxError>(())
         };
         // A rejected update ends the run at once: the command may block on its output, and never
         // close its stderr.
         let others = async { Ok(tokio::join!(feed, agent.stderr.read(stderr))) };
         let ((), ((), stderr)) = tokio::try_join!(read, others)?;
-        Ok::<_, AgentError>(stderr)
+        Ok::<_, BoxError>(stderr)
     };
     let stderr = tokio::select! {
         () = context.cancelled() => None,

@@ -66,7 +66,7 @@ async fn relay(
     client: &Client,
     text: &str,
     called: &mut Option<String>,
-) -> Result<Result<(), a2a_core::Error>, a2a_kit_operations::AgentError> {
+) -> Result<Result<(), a2a_core::Error>, a2a_kit_operations::BoxError> {
     let mut events = match client.stream(text).await {
         Ok(events) => events,
         Err(error) if error.kind() == ErrorKind::UnsupportedOperation => {

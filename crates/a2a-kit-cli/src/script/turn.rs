@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use a2a_core::{Artifact, Part, TaskState};
 use a2a_kit_http::{WebhookPolicy, tls::ClientTls};
-use a2a_kit_operations::{AgentError, RequestContext, TaskUpdater};
+use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater};
 
 use super::{Authorizations, Script};
 
@@ -23,7 +23,7 @@ pub(crate) struct ScriptAgent {
 }
 
 /// The result of a run.
-pub(super) type Done = Result<(), AgentError>;
+pub(super) type Done = Result<(), BoxError>;
 
 /// A message, and the updates of its task.
 #[derive(Clone, Copy, Debug)]

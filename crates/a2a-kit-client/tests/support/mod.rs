@@ -8,7 +8,7 @@ use std::{
 
 use a2a_core::{AgentCard, Artifact};
 use a2a_kit_client::Transport;
-use a2a_kit_operations::{AgentError, AgentExecutor, Engine, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater};
 use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -80,11 +80,7 @@ impl Counter {
 }
 
 impl AgentExecutor for Counter {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         self.arrived.add_permits(1);
         updates.start().await?;
         for number in 1..=self.chunks {

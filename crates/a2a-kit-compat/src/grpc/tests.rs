@@ -10,7 +10,7 @@ use a2a_core::{
 };
 use a2a_kit_http::client::ClientSettings;
 use a2a_kit_operations::{
-    Agent as _, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater,
+    Agent as _, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater,
 };
 use futures_util::StreamExt as _;
 use prost_reflect::DescriptorPool;
@@ -35,11 +35,7 @@ type Stub = A2AServiceClient<Channel>;
 struct Obedient;
 
 impl AgentExecutor for Obedient {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         match context.text().as_str() {
             "ask" => updates.require_input("which?").await?,

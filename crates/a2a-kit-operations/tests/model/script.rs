@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use a2a_core::{Artifact, Part};
 use a2a_kit_operations::{
-    AgentError, AgentExecutor, Recovery, RequestContext, TaskUpdater, UpdateError,
+    AgentError, AgentExecutor, BoxError, Recovery, RequestContext, TaskUpdater, UpdateError,
 };
 use tokio::sync::watch;
 
@@ -16,11 +16,7 @@ pub(super) struct Scripted {
 }
 
 impl AgentExecutor for Scripted {
-    async fn execute(
-        &self,
-        context: RequestContext,
-        updates: TaskUpdater,
-    ) -> Result<(), AgentError> {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let mut message = context.message().clone();
         let mut is_rerun = context.is_rerun();
         loop {
@@ -60,7 +56,7 @@ impl AgentExecutor for Scripted {
                     "start" => updates.start().await?,
                     "complete" => updates.complete("done").await?,
                     "fail" => updates.fail("no").await?,
-                    "error" => return Err(AgentError::new("broken")),
+                    "error" => return Err(AgentError::new("broken").into()),
                     "park" => updates.require_input("more?").await?,
                     "ask" => answer = Some(updates.ask("what?").await?),
                     "reply" => updates.reply("hello").await?,

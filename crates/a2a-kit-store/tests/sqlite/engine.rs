@@ -7,7 +7,7 @@ use a2a_core::{
     v1::{AgentCard, GetTaskRequest, SendMessageRequest, Task, send_message_response::Payload},
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater,
 };
 use a2a_kit_store::sqlite::SqliteStore;
 use tempfile::TempDir;
@@ -18,7 +18,7 @@ const CHUNKS: usize = 1_000;
 struct Talker;
 
 impl AgentExecutor for Talker {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         let chunk = || Artifact::new("text", Part::text("x".repeat(40))).with_id("text");
         updates.begin(chunk()).await?;

@@ -10,7 +10,7 @@ use a2a_core::{
     v1::{AgentCard, SendMessageRequest, send_message_response::Payload},
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, MemoryStore, RequestContext, Store, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, MemoryStore, RequestContext, Store, TaskUpdater,
 };
 use futures_util::future::join_all;
 
@@ -23,7 +23,7 @@ const SPAN: Duration = Duration::from_secs(2);
 struct Worker;
 
 impl AgentExecutor for Worker {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         updates.begin(Artifact::new("answer", Part::text("forty-two"))).await?;
         updates.complete("done").await?;

@@ -7,7 +7,7 @@ use a2a_core::{
     v1::{AgentCard, SendMessageRequest, send_message_response::Payload},
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, Call, Engine, RequestContext, Store, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, RequestContext, Store, TaskUpdater,
 };
 use a2a_kit_store::sqlite::SqliteStore;
 use a2a_kit_store_testing::store::fixtures::{chunk, insert_held, scope, transition};
@@ -24,7 +24,7 @@ const ROUNDS: usize = 5;
 struct Talker;
 
 impl AgentExecutor for Talker {
-    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), AgentError> {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
         let chunk = || Artifact::new("text", Part::text(TEXT)).with_id("text");
         updates.begin(chunk()).await?;

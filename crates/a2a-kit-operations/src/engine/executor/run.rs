@@ -14,12 +14,13 @@ use tracing::{Instrument as _, Span};
 
 use super::batch::Batched;
 use crate::{
-    AgentError, RequestContext, TaskUpdater,
+    BoxError, RequestContext, TaskUpdater,
     engine::{
         now,
         runtime::Handle,
         task::{Ended, Left, LiveTask, TurnRequest},
     },
+    executor::public_message,
     metrics, trace,
 };
 
@@ -93,7 +94,7 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
 /// How a run ended.
 enum Outcome {
     Returned,
-    Failed(AgentError),
+    Failed(BoxError),
     Panicked(String),
     /// A run limit was exceeded; the text is public.
     Expired(String),
@@ -191,21 +192,16 @@ async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
 }
 
 /// The public text of a failure. The cause is logged under the error id in the text.
-fn failure_text(task_id: &str, error: &AgentError) -> String {
-    match (error.message(), error.source()) {
-        (Some(text), None) => {
-            tracing::warn!(task.id = task_id, error = text, "executor failed");
-            text.to_owned()
-        }
-        (text, source) => {
-            let id = fresh_id();
-            tracing::error!(task.id = task_id, error.id = %id, error = ?source, "executor failed");
-            match text {
-                Some(text) => format!("{text} (error {id})"),
-                None => format!("the agent failed (error {id})"),
-            }
-        }
+fn failure_text(task_id: &str, error: &BoxError) -> String {
+    let message = public_message(error);
+    if let Some((text, false)) = message {
+        tracing::warn!(task.id = task_id, error = text, "executor failed");
+        return text.to_owned();
     }
+    let id = fresh_id();
+    tracing::error!(task.id = task_id, error.id = %id, error = ?error, "executor failed");
+    let text = message.map_or("the agent failed", |(text, _)| text);
+    format!("{text} (error {id})")
 }
 
 fn panic_text(task_id: &str, panic: &str) -> String {
