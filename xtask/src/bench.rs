@@ -141,14 +141,14 @@ fn existing(flag: &str, binary: &Path) -> Result<PathBuf> {
     Ok(binary.canonicalize().map_err(|error| format!("{flag} {}: {error}", binary.display()))?)
 }
 
-/// Builds packages with optimizations, separately to avoid feature unification, and returns their
-/// directory.
+/// Builds packages as they are packaged, separately to avoid feature unification, and returns
+/// their directory.
 fn build(packages: &[&str]) -> Result<PathBuf> {
     for package in packages {
-        let status = workspace::cargo().args(["build", "--release", "-p", package]).status()?;
+        let status = workspace::cargo().args(["build", "--profile", "dist", "-p", package]).status()?;
         if !status.success() {
             return Err(format!("failed to build {package}").into());
         }
     }
-    Ok(workspace::root().join("target/release"))
+    Ok(workspace::root().join("target/dist"))
 }
