@@ -23,13 +23,13 @@ pub(crate) struct Args {
     #[arg(long)]
     check: bool,
     /// The table of requirements, from the root of the workspace
-    #[arg(long, default_value = "docs/requirements.md")]
+    #[arg(long, default_value = "docs/development/requirements.md")]
     requirements: PathBuf,
     /// The table of reasons for requirements without a test
-    #[arg(long, default_value = "docs/spec-coverage-reasons.md")]
+    #[arg(long, default_value = "docs/development/spec-coverage-reasons.md")]
     reasons: PathBuf,
     /// The report to write
-    #[arg(long, default_value = "docs/spec-coverage.md")]
+    #[arg(long, default_value = "docs/development/spec-coverage.md")]
     report: PathBuf,
 }
 

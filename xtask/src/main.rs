@@ -38,7 +38,7 @@ enum Verb {
     Test(test::Args),
     /// Generate the JSON Schema and the OpenAPI document from the proto
     Schema(schema::Args),
-    /// Generate docs/spec-coverage.md: requirements of the specification and their tests
+    /// Generate docs/development/spec-coverage.md: requirements of the specification and their tests
     Coverage(coverage::Args),
     /// Generate docs/api: the public API of the library crates
     Api(api::Args),

@@ -1,10 +1,10 @@
-//! The code map in docs/architecture.md leads to every source file, and to nothing else.
+//! The code map in docs/development/architecture.md leads to every source file, and to nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Result, workspace};
 
-const MAP: &str = "docs/architecture.md";
+const MAP: &str = "docs/development/architecture.md";
 
 /// Every source file that no row of its crate's table covers, and every row of a missing file.
 pub(super) fn faults() -> Result<Vec<String>> {
