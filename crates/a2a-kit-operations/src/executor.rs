@@ -30,6 +30,35 @@ mod error;
 ///     }
 /// }
 /// ```
+///
+/// # Cancellation
+///
+/// When the client cancels, the engine drops `execute` and sets CANCELED. An executor that has
+/// something to do first races its work against [`RequestContext::cancelled`]:
+///
+/// ```
+/// # use a2a_kit_operations::{AgentExecutor, BoxError, RequestContext, TaskUpdater};
+/// # struct Planner;
+/// # impl Planner {
+/// #     async fn plan(&self, updates: &TaskUpdater) -> Result<(), BoxError> {
+/// #         let city = updates.ask("Where to?").await?;
+/// #         Ok(updates.complete(format!("{}, then", city.text())).await?)
+/// #     }
+/// # }
+/// impl AgentExecutor for Planner {
+///     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+///         tokio::select! {
+///             biased;
+///             () = context.cancelled() => Ok(updates.cancel("Nothing was booked").await?),
+///             done = self.plan(&updates) => done,
+///         }
+///     }
+/// }
+/// ```
+///
+/// It has the [grace period](crate::EngineConfig::cancel_grace) for that. So has an executor that
+/// has called [`RequestContext::is_cancelled`], that waits in [`TaskUpdater::ask`] or that implements
+/// [`cancel`](Self::cancel). Any other cannot notice the cancel, and is dropped at once.
 pub trait AgentExecutor: Send + Sync + 'static {
     /// Handles one message. Returning without a terminal state leaves the task unchanged; an error
     /// or a panic fails it. Callers see the message of an [`AgentError`], and only an error id of
@@ -41,11 +70,10 @@ pub trait AgentExecutor: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), BoxError>> + Send;
 
     /// Called when the client cancels the task, concurrently with `execute`. It may run for the
-    /// grace period, even if `execute` returns earlier. The default does nothing: the engine
-    /// signals [`RequestContext::cancelled`], waits for the grace period, drops `execute` and sets
-    /// CANCELED.
+    /// [grace period](crate::EngineConfig::cancel_grace), even if `execute` returns earlier. The
+    /// default leaves the cancel to the engine; see [Cancellation](Self#cancellation).
     fn cancel(&self, context: CancelContext) -> impl Future<Output = ()> + Send {
-        let _ = context;
+        context.leave_to_the_engine();
         std::future::ready(())
     }
 

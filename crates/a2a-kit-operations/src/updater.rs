@@ -130,6 +130,17 @@ impl TaskUpdater {
         self.status(TaskState::Rejected, message).await
     }
 
+    /// Cancels the task, CANCELED, usually after the client did: see
+    /// [Cancellation](crate::AgentExecutor#cancellation). Without a cancel by the client it ends the
+    /// task too, for example because another system canceled the work.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn cancel(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
+        self.status(TaskState::Canceled, message).await
+    }
+
     /// Requests input: INPUT_REQUIRED. The next message reruns the executor; to continue in place,
     /// see [`ask`](Self::ask).
     ///

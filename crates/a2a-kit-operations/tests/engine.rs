@@ -202,7 +202,8 @@ async fn executor_returning_early_leaves_the_task_unchanged() {
 async fn executor_ignoring_cancel_is_dropped_after_the_grace_period() {
     let engine = Engine::new(
         card(),
-        Script(async |_context: RequestContext, updates: TaskUpdater| {
+        Script(async |context: RequestContext, updates: TaskUpdater| {
+            assert!(!context.is_cancelled());
             updates.start().await?;
             std::future::pending().await
         }),
@@ -233,6 +234,65 @@ async fn executor_observing_cancel_ends_at_once() {
     let canceled = engine.cancel_task(cancel(&task.id)).await.unwrap().response;
     assert_eq!(canceled.state(), TaskState::Canceled);
     assert!(before.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn executor_that_cannot_notice_a_cancel_is_dropped_at_once() {
+    let silent = agent_fn(async |_: String| std::future::pending::<String>().await);
+    let working = Script(async |_: RequestContext, updates: TaskUpdater| {
+        updates.start().await?;
+        std::future::pending().await
+    });
+    for engine in [Engine::new(card(), silent), Engine::new(card(), working)] {
+        let task = task_of(&engine, at_once(send("work"))).await;
+        let before = tokio::time::Instant::now();
+        let canceled = engine.cancel_task(cancel(&task.id)).await.unwrap().response;
+        assert_eq!(canceled.state(), TaskState::Canceled);
+        assert_eq!(before.elapsed(), Duration::ZERO);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn executor_that_has_looked_for_a_cancel_gets_the_grace_period() {
+    let engine = Engine::new(
+        card(),
+        Script(async |context: RequestContext, updates: TaskUpdater| {
+            updates.start().await?;
+            while !context.is_cancelled() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            Ok(updates.cancel("rolled back").await?)
+        }),
+    );
+    let task = task_of(&engine, at_once(send("work"))).await;
+    let canceled = engine.cancel_task(cancel(&task.id)).await.unwrap().response;
+    assert_eq!(canceled.state(), TaskState::Canceled);
+    assert_eq!(canceled.status_message().unwrap().text(), "rolled back");
+}
+
+#[tokio::test]
+async fn executor_cancels_a_question_with_its_own_words() {
+    async fn plan(updates: &TaskUpdater) -> Result<(), BoxError> {
+        let answer = updates.ask("Where to?").await?;
+        Ok(updates.complete(answer.text()).await?)
+    }
+    let engine = Engine::new(
+        card(),
+        Script(async |context: RequestContext, updates: TaskUpdater| {
+            tokio::select! {
+                biased;
+                () = context.cancelled() => Ok(updates.cancel("Nothing was booked").await?),
+                done = plan(&updates) => done,
+            }
+        }),
+    );
+    for _ in 0..50 {
+        let task = task_of(&engine, send("plan")).await;
+        assert_eq!(task.state(), TaskState::InputRequired);
+        let canceled = engine.cancel_task(cancel(&task.id)).await.unwrap().response;
+        assert_eq!(canceled.state(), TaskState::Canceled);
+        assert_eq!(canceled.status_message().unwrap().text(), "Nothing was booked");
+    }
 }
 
 /// Returns when it is cancelled, and reports the end of its `cancel`.

@@ -11,8 +11,8 @@ use super::limits::{CallerLimits, RunLimits, TaskLimits};
 #[non_exhaustive]
 #[setters(prefix = "with_")]
 pub struct EngineConfig {
-    /// Grace period of an executor after a cancel, before it is dropped; also the time limit of its
-    /// `cancel`. Default: 5 s.
+    /// Grace period of an executor that [can notice a cancel](crate::AgentExecutor#cancellation),
+    /// before it is dropped; also the time limit of its `cancel`. Default: 5 s.
     pub cancel_grace: Duration,
     /// How long an executor may be silent before its task becomes visible as SUBMITTED. Default:
     /// 100 ms.

@@ -1,6 +1,13 @@
 //! The context of an executor.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use a2a_core::{
     Result,
@@ -76,12 +83,15 @@ impl RequestContext {
         self.request.metadata.as_deref()
     }
 
-    /// Returns whether the client has canceled the task.
+    /// Returns whether the client has canceled the task. From the first call on, a cancel gives the
+    /// executor the [grace period](crate::EngineConfig::cancel_grace).
     pub fn is_cancelled(&self) -> bool {
         self.handle.is_cancelled()
     }
 
-    /// Waits until the client cancels the task.
+    /// Waits until the client cancels the task. From the first poll on, a cancel gives the executor
+    /// the [grace period](crate::EngineConfig::cancel_grace). Ready before
+    /// [`ask`](crate::TaskUpdater::ask) fails with [`Canceled`](crate::UpdateError::Canceled).
     pub async fn cancelled(&self) {
         self.handle.cancelled().await;
     }
@@ -133,12 +143,27 @@ impl fmt::Debug for RequestContext {
 /// A cancel, and its context.
 #[derive(Clone, Debug)]
 pub struct CancelContext {
-    pub(crate) task: Arc<Task>,
-    pub(crate) call: Arc<CallContext>,
-    pub(crate) metadata: Option<Struct>,
+    task: Arc<Task>,
+    call: Arc<CallContext>,
+    metadata: Option<Struct>,
+    /// Whether the default `cancel` was called.
+    is_default: Arc<AtomicBool>,
 }
 
 impl CancelContext {
+    pub(crate) fn new(task: Arc<Task>, call: Arc<CallContext>, metadata: Option<Struct>) -> Self {
+        Self { task, call, metadata, is_default: Arc::default() }
+    }
+
+    pub(crate) fn is_default(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_default)
+    }
+
+    /// Tells the engine that the executor does not implement `cancel`.
+    pub(super) fn leave_to_the_engine(&self) {
+        self.is_default.store(true, Ordering::Relaxed);
+    }
+
     /// The task at the time of the cancel.
     pub fn task(&self) -> Arc<Task> {
         Arc::clone(&self.task)

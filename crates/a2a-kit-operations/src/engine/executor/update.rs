@@ -56,10 +56,14 @@ impl Handle {
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.lock().run.is_canceling
+        self.change_silently(|live| {
+            live.run.watch_cancel();
+            live.run.is_canceling
+        })
     }
 
     pub(crate) async fn cancelled(&self) {
+        self.change_silently(|live| live.run.watch_cancel());
         self.cancel_signal().cancelled().await;
     }
 
@@ -183,6 +187,19 @@ impl Handle {
     }
 
     pub(crate) async fn ask(
+        &self,
+        generation: u64,
+        question: TaskStatusUpdateEvent,
+    ) -> Result<Message, UpdateError> {
+        let answer = self.ask_now(generation, question).await;
+        if matches!(answer, Err(UpdateError::Canceled)) {
+            // An executor that also waits for the cancel sees that first.
+            tokio::task::yield_now().await;
+        }
+        answer
+    }
+
+    async fn ask_now(
         &self,
         generation: u64,
         mut question: TaskStatusUpdateEvent,

@@ -1,6 +1,9 @@
 //! Cancellation, on this node or on the one that holds the task.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, atomic::Ordering},
+};
 
 use a2a_core::{
     Error, ErrorKind, Result, TaskState,
@@ -125,7 +128,7 @@ impl Inner {
     ) -> Result<Cancel> {
         let error = match handle.change(|live| live.cancel(command)) {
             CancelStep::Signal(task) => {
-                handle.spawn_cancel(CancelContext { task, call: context, metadata });
+                handle.spawn_cancel(CancelContext::new(task, context, metadata));
                 return Ok(Cancel::Started);
             }
             CancelStep::Force => {
@@ -145,8 +148,8 @@ impl Inner {
 }
 
 impl Handle {
-    /// Calls `cancel` of the executor, and drops `execute` after the grace period. Continues if the
-    /// caller disconnects.
+    /// Calls `cancel` of the executor, and drops `execute` after the grace period, or at once if it
+    /// cannot notice the cancel. Continues if the caller disconnects.
     pub(in crate::engine) fn spawn_cancel(&self, context: CancelContext) {
         let handle = self.clone();
         let generation = self.lock().ownership.generation;
@@ -155,11 +158,21 @@ impl Handle {
             async move {
                 let grace = handle.inner.config.cancel_grace;
                 let executor = &handle.inner.agent.executor;
+                let is_default = context.is_default();
                 // `cancel` has the grace period even if `execute` has already returned.
                 let call = AssertUnwindSafe(async { executor.cancel(context).await });
-                let call = async {
+                let mut call = Box::pin(async {
                     if let Ok(Err(_)) = tokio::time::timeout(grace, call.catch_unwind()).await {
                         tracing::error!(task.id = %handle.task_id, "executor panicked in cancel");
+                    }
+                });
+                let is_told = (&mut call).now_or_never().is_some();
+                if is_default.load(Ordering::Relaxed) && handle.cancel_unnoticed() {
+                    return;
+                }
+                let call = async {
+                    if !is_told {
+                        call.await;
                     }
                 };
                 let stopped = handle.wait(|live| {
@@ -176,6 +189,14 @@ impl Handle {
             }
             .instrument(span),
         );
+    }
+
+    /// Sets CANCELED if the executor cannot notice the cancel; returns whether it was.
+    fn cancel_unnoticed(&self) -> bool {
+        let new_status = |state, text| self.new_status(state, text);
+        let is_canceled = self.change(|live| live.cancel_unnoticed(&new_status, now()));
+        self.write();
+        is_canceled
     }
 
     /// Sets CANCELED, whatever the executor does.

@@ -51,6 +51,19 @@ impl LiveTask {
         }
     }
 
+    /// Sets CANCELED if the executor cannot notice the cancel; returns whether it was.
+    pub(in crate::engine) fn cancel_unnoticed(
+        &mut self,
+        new_status: NewStatus<'_>,
+        now: Instant,
+    ) -> bool {
+        let is_unnoticed = self.is_here() && self.run.is_running() && !self.run.notices_cancel();
+        if is_unnoticed {
+            self.force_cancel(new_status, now);
+        }
+        is_unnoticed
+    }
+
     /// Sets CANCELED, whatever the executor does.
     pub(in crate::engine) fn force_cancel(&mut self, new_status: NewStatus<'_>, now: Instant) {
         if !self.is_here() {

@@ -45,6 +45,8 @@ struct Executing {
     work: Work,
     ask: Ask,
     is_dropped: bool,
+    /// Whether the executor has looked for a cancel.
+    watches_cancel: bool,
 }
 
 /// Whether the executor waits for the next message.
@@ -137,6 +139,21 @@ impl Run {
         match &self.phase {
             Phase::Here(executing) => executing.is_dropped,
             Phase::Idle | Phase::Elsewhere => true,
+        }
+    }
+
+    /// The executor looks for a cancel, and so gets the grace period.
+    pub(in crate::engine) fn watch_cancel(&mut self) {
+        if let Some(executing) = self.executing() {
+            executing.watches_cancel = true;
+        }
+    }
+
+    /// Returns whether the executor can notice a cancel: it looks for one, or waits for a message.
+    pub(super) fn notices_cancel(&self) -> bool {
+        match &self.phase {
+            Phase::Here(executing) => executing.watches_cancel || self.is_asking(),
+            Phase::Idle | Phase::Elsewhere => false,
         }
     }
 
@@ -346,6 +363,7 @@ impl LiveTask {
                 if let Some(executing) = self.run.executing() {
                     executing.is_dropped = false;
                     executing.ask = Ask::No;
+                    executing.watches_cancel = false;
                 }
                 self.effects.begin = true;
                 self.begin_turn(queued.ticket, &queued.turn, new_status, now);
