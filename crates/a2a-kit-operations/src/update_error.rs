@@ -15,6 +15,10 @@ pub enum UpdateError {
     /// The task has reached a size limit; it is FAILED with that reason.
     #[error("the task reached its limit {0}")]
     Limit(TaskLimit),
+    /// The executor was run again to continue a conversation, and did not repeat what it had done
+    /// before; the task is FAILED with that reason. See [`ask`](crate::TaskUpdater::ask).
+    #[error("the executor does not repeat its earlier run")]
+    Diverged,
     /// The update could not be stored.
     #[error("the task could not be stored")]
     Store,

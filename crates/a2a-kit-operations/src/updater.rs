@@ -1,11 +1,14 @@
 //! Updates of a task by its executor.
 
+use std::future::Future;
+
 use a2a_core::v1::{
     Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
     TaskStatusUpdateEvent,
 };
+use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{engine::Handle, extension::Active, update_error::UpdateError};
+use crate::{BoxError, engine::Handle, extension::Active, update_error::UpdateError};
 
 /// Updates the task of an executor.
 ///
@@ -280,10 +283,28 @@ impl TaskUpdater {
     /// Requests input, INPUT_REQUIRED, and returns the next message: a conversation as
     /// straight-line code.
     ///
-    /// The wait is in memory only. After [`ask_timeout`](crate::EngineConfig::ask_timeout), or a
-    /// restart, the executor is dropped here; the task stays INPUT_REQUIRED, and the next message
-    /// reruns the executor from the start, with the conversation so far in
-    /// [`RequestContext::task`](crate::RequestContext::task).
+    /// The conversation outlives the wait. After [`ask_timeout`](crate::EngineConfig::ask_timeout),
+    /// a restart or a move to another node there is no executor; the task stays INPUT_REQUIRED. The
+    /// next message is still the answer to the question: `execute` runs again, with the message that
+    /// began the run. Until it reaches the question it repeats the earlier run
+    /// ([`is_replay`](crate::RequestContext::is_replay)): `ask` returns the recorded answers without
+    /// asking, and updates are dropped, because callers have them already.
+    ///
+    /// # What the executor has to repeat
+    ///
+    /// The same questions in the same order. What else it does before a question is done again, and
+    /// may have another result; wrap what must happen only once, such as a booking or a random
+    /// choice, in [`once`](Self::once).
+    ///
+    /// - A run that asks more than the earlier one goes on with the new question.
+    /// - A run that returns or completes the task before it has repeated all recorded questions and
+    ///   results fails the task; the update fails with [`Diverged`](UpdateError::Diverged). It may
+    ///   fail or reject the task at any time.
+    /// - A question that was given up, as by `select!`, has to be given up again, unless nothing was
+    ///   recorded after it: then it is asked again.
+    /// - If the journal or the history of the task is damaged, the task is FAILED.
+    ///
+    /// Ask one question at a time.
     ///
     /// # Errors
     ///
@@ -310,9 +331,9 @@ impl TaskUpdater {
     /// # }
     /// ```
     ///
-    /// The wait is in memory only, as in [`ask`](Self::ask). After a restart the run counts as
-    /// interrupted: it is rerun from the start, or failed, depending on the executor's
-    /// [`recovery`](crate::AgentExecutor::recovery).
+    /// The conversation outlives the wait, as in [`ask`](Self::ask). With
+    /// [`Recovery::Rerun`](crate::Recovery::Rerun) the executor also runs again without a message, so
+    /// that it notices an authorization out of band: it waits without asking again.
     ///
     /// # Errors
     ///
@@ -322,6 +343,51 @@ impl TaskUpdater {
         question: impl Into<StatusMessage>,
     ) -> Result<Message, UpdateError> {
         self.ask_in(TaskState::AuthRequired, question.into().0).await
+    }
+
+    /// Does something once in a run, however often the run is [repeated](Self::ask) or
+    /// [rerun](crate::Recovery::Rerun): stores the result before it returns, and later returns that
+    /// in place of doing the work. Needed for effects and for results that may differ the next time:
+    ///
+    /// ```
+    /// # use a2a_kit_operations::{BoxError, TaskUpdater};
+    /// # struct Flights;
+    /// # impl Flights {
+    /// #     async fn book(&self, city: &str) -> Result<String, std::io::Error> { Ok(city.into()) }
+    /// # }
+    /// # async fn example(flights: Flights, updates: TaskUpdater) -> Result<(), BoxError> {
+    /// let city = updates.ask("Where to?").await?;
+    /// let booking = updates.once("flight", flights.book(&city.text())).await?;
+    /// let seat = updates.ask(format!("{booking} is booked. Which seat?")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The name is unique in the run; with a repeated name, the results are returned in the order of
+    /// the first run. The work is repeated only if it failed, or if the process crashed before its
+    /// result was stored. Results count toward
+    /// [`max_journal_bytes`](crate::TaskLimits::max_journal_bytes). The task becomes visible.
+    ///
+    /// # Errors
+    ///
+    /// The error of the work, which is not stored; any [`UpdateError`]; a result that is not valid
+    /// JSON, or not of this type in a later version of the program.
+    pub async fn once<T, E>(
+        &self,
+        name: &str,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, BoxError>
+    where
+        T: Serialize + DeserializeOwned,
+        E: Into<BoxError>,
+    {
+        if let Some(value) = self.handle.recall(self.run, name) {
+            return Ok(serde_json::from_value(value)?);
+        }
+        let result = work.await.map_err(Into::into)?;
+        let value = serde_json::to_value(&result)?;
+        self.handle.record(self.run, name, value).await?;
+        Ok(result)
     }
 
     async fn ask_in(

@@ -377,8 +377,8 @@ fn input_required_survives_its_node() {
         drop(first);
         let task = soon("the answer", task_of(&two, to_task(&id, "green"))).await;
         assert_eq!(task.state(), TaskState::Completed);
-        assert_eq!(task.status.unwrap().message.unwrap().text(), "then green");
-        assert_eq!(runs.load(Ordering::SeqCst), 1, "it was run again, with the history");
+        assert_eq!(task.status.unwrap().message.unwrap().text(), "you said green");
+        assert_eq!(runs.load(Ordering::SeqCst), 1, "it was run again, up to its question");
     });
 }
 

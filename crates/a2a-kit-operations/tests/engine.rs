@@ -5,7 +5,13 @@
     reason = "a test says what it expects, and panics where it does not get it"
 )]
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use a2a_core::{
     Artifact, ErrorKind, Message, Part, Task, TaskState,
@@ -373,17 +379,18 @@ async fn ask_continues_the_executor_in_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn timed_out_ask_reruns_with_the_history() {
+async fn timed_out_ask_leaves_the_question_open() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&runs);
     let engine = Engine::builder(
         card(),
-        Script(async |context: RequestContext, updates: TaskUpdater| {
-            if context.task().history.len() > 1 {
-                updates.complete(format!("again with {}", context.text())).await?;
-            } else {
-                updates.ask("Name?").await?;
-                unreachable!("the wait has been dropped");
+        Script(move |context: RequestContext, updates: TaskUpdater| {
+            let run = counted.fetch_add(1, Ordering::Relaxed) + 1;
+            async move {
+                assert_eq!((context.is_replay(), context.text().as_str()), (run == 2, "hello"));
+                let name = updates.ask("Name?").await?.text();
+                Ok(updates.complete(format!("{name} in run {run}")).await?)
             }
-            Ok(())
         }),
     )
     .config(EngineConfig::default().with_ask_timeout(Duration::from_secs(60)))
@@ -392,7 +399,7 @@ async fn timed_out_ask_reruns_with_the_history() {
     tokio::time::sleep(Duration::from_secs(61)).await;
     assert_eq!(get(&engine, &task.id).await.state(), TaskState::InputRequired);
     let task = task_of(&engine, to_task(&task.id, "Ann")).await;
-    assert_eq!(task.status_message().unwrap().text(), "again with Ann");
+    assert_eq!(task.status_message().unwrap().text(), "Ann in run 2");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod config;
 mod dead_letter;
 pub mod fixtures;
 mod idempotency_key;
+mod journal;
 mod lease;
 mod list;
 mod log;
@@ -39,6 +40,10 @@ pub use idempotency_key::{
     insert_rejects_a_key_claimed_by_another_task, key_is_taken_over_only_while_its_task_is_absent,
     key_takeover_excludes_insert_of_the_first_task, keys_are_separate_per_scope,
     released_key_can_be_claimed_again,
+};
+pub use journal::{
+    journal_is_kept_until_it_is_replaced_or_deleted, journal_outlives_the_lease,
+    rejected_commit_keeps_the_journal,
 };
 pub use lease::{
     absent_task_cannot_be_acquired, acquire_fences_the_previous_lease,
@@ -117,6 +122,9 @@ macro_rules! store_suite {
             chunks_without_a_snapshot_are_applied_to_the_task,
             returned_task_is_immutable,
             concurrent_commits_are_serialized,
+            journal_is_kept_until_it_is_replaced_or_deleted,
+            journal_outlives_the_lease,
+            rejected_commit_keeps_the_journal,
             replay_returns_exactly_the_events_after_a_position,
             replay_works_after_completion,
             replay_has_no_gaps,

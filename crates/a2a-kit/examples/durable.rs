@@ -1,8 +1,7 @@
 //! cargo run -p a2a-kit --features sqlite --example durable
 //!
-//! An agent with durable tasks in a file. Interrupted work is rerun and continues from the state of
-//! its task. No process waits for the answer to a question: it runs the executor again, with the
-//! earlier messages in the history.
+//! An agent with durable tasks in a file. The answer to a question reaches the executor in another
+//! process; interrupted work is rerun there and continues from the state of its task.
 
 #![allow(clippy::print_stdout, reason = "examples print")]
 
@@ -10,7 +9,7 @@ use std::{error::Error, path::Path, sync::Arc, time::Duration};
 
 use a2a_kit::{
     AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, MessageRequest, RequestContext,
-    Role, TaskUpdater, operations::Recovery, store::sqlite::SqliteStore,
+    TaskUpdater, operations::Recovery, store::sqlite::SqliteStore,
 };
 
 const PAGES: usize = 5;
@@ -19,14 +18,9 @@ struct Printer;
 
 impl AgentExecutor for Printer {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
-        let task = context.task();
-        let heard = task.history.iter().filter(|message| message.role() == Role::User);
-        // The first message is the order, the others are answers.
-        let title = match heard.map(|message| message.text()).nth(1) {
-            Some(title) => title,
-            None => updates.ask("What is the title?").await?.text(),
-        };
-        let printed = task.artifacts.first().map_or(0, |pages| pages.parts.len());
+        let title = updates.ask("What is the title?").await?.text();
+        // A rerun does not print the same page twice.
+        let printed = context.task().artifacts.first().map_or(0, |pages| pages.parts.len());
         for page in printed + 1..=PAGES {
             let sheet = Artifact::new("book", format!("{title}, page {page}")).with_id("book");
             match page {

@@ -1,7 +1,9 @@
 //! cargo run -p a2a-kit --example multi_turn_agent
 //!
 //! An agent that asks questions. A conversation is straight-line code: `ask` sets the task to
-//! INPUT_REQUIRED and returns the client's next message.
+//! INPUT_REQUIRED and returns the client's next message. It holds over restarts and on any node: the
+//! executor then runs again and gets the same answers. What must happen only once, such as
+//! placing the order, goes into `once`.
 
 #![allow(clippy::print_stdout, reason = "examples print")]
 
@@ -17,9 +19,16 @@ impl AgentExecutor for Waiter {
         updates.start().await?;
         let dish = updates.ask("What would you like to eat?").await?.text();
         let drink = updates.ask(format!("And to drink with the {dish}?")).await?.text();
-        updates.complete(format!("One {dish} and one {drink}, coming up.")).await?;
+        let number = updates.once("order", order(&dish, &drink)).await?;
+        let done = format!("One {dish} and one {drink}, coming up: order {number}.");
+        updates.complete(done).await?;
         Ok(())
     }
+}
+
+/// Places an order, and returns its number.
+async fn order(_dish: &str, _drink: &str) -> Result<u64, BoxError> {
+    Ok(42)
 }
 
 #[tokio::main]

@@ -28,10 +28,10 @@ pub struct EngineConfig {
     /// for callers with no running task. Default: 10,000.
     pub max_running: usize,
     /// Maximum number of executors waiting in [`ask`](crate::TaskUpdater::ask). Beyond it an
-    /// executor is dropped, and rerun at the next message. Default: 100,000.
+    /// executor is dropped, and resumed by the next message. Default: 100,000.
     pub max_input_waiters: usize,
     /// How long an executor may wait in [`ask`](crate::TaskUpdater::ask) before it is dropped, and
-    /// rerun at the next message. Default: 1 h.
+    /// resumed by the next message. Default: 1 h.
     pub ask_timeout: Duration,
     /// Maximum size of a page of tasks, in bytes as protobuf; the rest is on the next page.
     /// Default: 8 MiB.

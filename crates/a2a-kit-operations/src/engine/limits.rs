@@ -21,6 +21,9 @@ pub struct TaskLimits {
     pub max_artifact_bytes: usize,
     /// Maximum number of client messages. Default: 1,000.
     pub max_turns: usize,
+    /// Maximum bytes of what one run [records](crate::TaskUpdater::once): names and results, as
+    /// JSON, and 16 bytes for each of them and for each question. Default: 1 MiB.
+    pub max_journal_bytes: usize,
 }
 
 impl Default for TaskLimits {
@@ -30,6 +33,7 @@ impl Default for TaskLimits {
             max_history_bytes: 64 << 20,
             max_artifact_bytes: 256 << 20,
             max_turns: 1_000,
+            max_journal_bytes: 1 << 20,
         }
     }
 }

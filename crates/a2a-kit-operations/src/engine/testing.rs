@@ -134,6 +134,7 @@ fn turn(message: Message) -> TurnRequest {
         streams: false,
         joins: true,
         rerun: false,
+        is_lost: false,
         commands: Vec::new(),
     }
 }

@@ -32,7 +32,8 @@ impl RequestContext {
         Self { handle, request }
     }
 
-    /// The message, with the ids of its task and context set.
+    /// The message that began the run, with the ids of its task and context set. Answers to
+    /// [`ask`](crate::TaskUpdater::ask) do not begin a run, whenever they arrive.
     pub fn message(&self) -> &Message {
         &self.request.message
     }
@@ -68,7 +69,14 @@ impl RequestContext {
         self.request.rerun
     }
 
-    /// The call context: version, extensions, parameters, caller.
+    /// Returns whether the executor still repeats an earlier run, to continue its conversation: see
+    /// [`ask`](crate::TaskUpdater::ask). What it does until then has been done before.
+    pub fn is_replay(&self) -> bool {
+        self.handle.is_replay()
+    }
+
+    /// The call context: version, extensions, parameters, caller. In a run that repeats an earlier
+    /// one, that of the message that continues the conversation.
     pub fn call(&self) -> &CallContext {
         &self.request.call
     }

@@ -21,6 +21,9 @@ pub struct StoredTask {
     pub node: Option<Arc<str>>,
     /// The position of the newest event.
     pub last_event: EventId,
+    /// What the run of its executor has awaited, opaque to the store; empty if nothing. It outlives
+    /// the lease.
+    pub journal: Bytes,
 }
 
 /// A task to insert. It starts with version 1 and epoch 1.
@@ -39,6 +42,8 @@ pub struct NewTask {
     /// The checkpoint of the work on this node, for a later takeover; `None` leaves the task
     /// unleased.
     pub checkpoint: Option<Bytes>,
+    /// Its [journal](StoredTask::journal).
+    pub journal: Bytes,
 }
 
 /// One write to a task: consecutive events, and a snapshot if the status or the history changed.
@@ -58,6 +63,8 @@ pub struct Transition {
     pub pushes: Vec<EventId>,
     /// The change to the writer's lease.
     pub lease: LeaseUpdate,
+    /// The new [journal](StoredTask::journal): empty deletes it, `None` keeps it.
+    pub journal: Option<Bytes>,
     /// Answers to commands, by command id.
     pub answers: Vec<(Arc<str>, Bytes)>,
 }

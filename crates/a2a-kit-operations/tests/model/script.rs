@@ -8,7 +8,8 @@ use a2a_kit_operations::{
 };
 use tokio::sync::watch;
 
-/// Executes the words of a message in order. A rerun continues after the existing chunks.
+/// Executes the words of a message in order, then those of the answer to its question. A run that
+/// repeats another one continues after the existing chunks.
 #[derive(Debug)]
 pub(super) struct Scripted {
     /// The number of open gates.
@@ -18,19 +19,20 @@ pub(super) struct Scripted {
 impl AgentExecutor for Scripted {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         let mut message = context.message().clone();
-        let mut is_rerun = context.is_rerun();
         loop {
             let script = message.text();
             let id = &message.message_id;
             let task = context.task();
             let written = task.artifacts.iter().find(|artifact| artifact.artifact_id == *id);
             let written = written.map_or(0, |artifact| artifact.parts.len());
-            assert!(is_rerun || written == 0, "a message is handled for the second time");
-            is_rerun = false;
+            let repeats = context.is_rerun() || context.is_replay();
+            assert!(repeats || written == 0, "a message is handled for the second time");
             let mut number = 0;
             let mut answer = None;
             for word in script.split(' ') {
                 match word {
+                    // An earlier run has waited.
+                    "pause" | "gate" | "deaf" if context.is_replay() => {}
                     "chunk" => {
                         if number >= written {
                             chunk(&updates, id, number).await?;

@@ -96,6 +96,7 @@ pub fn with_events(task: &Task, events: Vec<Event>) -> NewTask {
         pushes: Vec::new(),
         webhooks: Vec::new(),
         checkpoint: None,
+        journal: Bytes::new(),
     }
 }
 
@@ -114,6 +115,7 @@ pub fn transition(task_id: &str, version: u64, epoch: u64, events: Vec<Event>) -
         snapshot: None,
         pushes: Vec::new(),
         lease: LeaseUpdate::Keep,
+        journal: None,
         answers: Vec::new(),
     }
 }

@@ -75,7 +75,7 @@ pub async fn commit_with_a_stale_epoch_changes_nothing(store: Arc<dyn Store>) {
                 )
                 .await;
             assert!(matches!(refused, Err(StoreError::Conflict { .. })), "epoch {epoch}");
-            let StoredTask { task, version, epoch, node, last_event } =
+            let StoredTask { task, version, epoch, node, last_event, .. } =
                 get(&*store, &scope, "t").await;
             assert_eq!((task, version, epoch, last_event), (before.clone(), 1, 2, at(1)));
             assert_eq!(node.as_deref(), Some(store.node()));

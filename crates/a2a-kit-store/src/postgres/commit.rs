@@ -34,6 +34,7 @@ pub(super) struct CommitRow {
     after: Option<After>,
     hold: i16,
     checkpoint: Option<Bytes>,
+    journal: Option<Bytes>,
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
@@ -47,8 +48,17 @@ struct After {
 
 impl CommitRow {
     pub(super) fn new(scope: &Scope, transition: Transition) -> Result<Self, StoreError> {
-        let Transition { task_id, version, epoch, events, snapshot, pushes, lease, answers } =
-            transition;
+        let Transition {
+            task_id,
+            version,
+            epoch,
+            events,
+            snapshot,
+            pushes,
+            lease,
+            journal,
+            answers,
+        } = transition;
         if !is_possible(scope, &task_id) {
             return Err(StoreError::Conflict { task_id: task_id.to_string() });
         }
@@ -81,6 +91,7 @@ impl CommitRow {
             after: snapshot.map(after).transpose()?,
             hold,
             checkpoint,
+            journal,
             answers,
         })
     }
@@ -94,6 +105,7 @@ impl CommitRow {
     pub(super) fn weight(&self) -> usize {
         self.body.as_ref().map_or(0, Vec::len)
             + self.after.as_ref().map_or(0, |after| after.snapshot.len())
+            + self.journal.as_ref().map_or(0, Bytes::len)
             + 300
     }
 }
@@ -126,6 +138,7 @@ pub(super) async fn write(
         after.iter().map(|after| after.map(|after| after.snapshot.as_slice())).collect();
     let holds: Vec<_> = rows.iter().map(|row| row.hold).collect();
     let checkpoints: Vec<_> = rows.iter().map(|row| row.checkpoint.as_deref()).collect();
+    let journals: Vec<_> = rows.iter().map(|row| row.journal.as_deref()).collect();
     let mut chunks = Chunks::new(&session.node);
     let chunk: Vec<_> = rows
         .iter()
@@ -171,6 +184,7 @@ pub(super) async fn write(
                 &numbers,
                 &command_ids,
                 &answers,
+                &journals,
             ],
         )
         .await?;

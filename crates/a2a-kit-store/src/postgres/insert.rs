@@ -34,6 +34,7 @@ pub(super) struct InsertRow {
     last: i64,
     snapshot: Vec<u8>,
     checkpoint: Option<Bytes>,
+    journal: Bytes,
     body: Option<Vec<u8>>,
     pushed: Option<i64>,
     /// Ordered by key: of two with the same id, the last is stored.
@@ -42,7 +43,7 @@ pub(super) struct InsertRow {
 
 impl InsertRow {
     pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
-        let NewTask { task, key: claim, events, pushes, webhooks, checkpoint } = new;
+        let NewTask { task, key: claim, events, pushes, webhooks, checkpoint, journal } = new;
         if !is_possible(scope, &task.id) {
             return Err(StoreError::failed("the tenant, owner or task id is too long"));
         }
@@ -64,6 +65,7 @@ impl InsertRow {
             last: number(last.get()),
             snapshot: encode_task(&task).map_err(StoreError::failed)?,
             checkpoint,
+            journal,
             body: pack(&events, &pushes)?,
             pushed: pushes.iter().max().map(|event| number(event.get())),
             hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
@@ -77,7 +79,8 @@ impl InsertRow {
 
     /// The approximate size of the row in the statement, in bytes.
     pub(super) fn weight(&self) -> usize {
-        self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len) + 500
+        let events = self.body.as_ref().map_or(0, Vec::len);
+        self.snapshot.len() + self.journal.len() + events + 500
     }
 }
 
@@ -102,6 +105,7 @@ pub(super) async fn write(
     let last: Vec<_> = rows.iter().map(|row| row.last).collect();
     let snapshots: Vec<_> = rows.iter().map(|row| row.snapshot.as_slice()).collect();
     let checkpoints: Vec<_> = rows.iter().map(|row| row.checkpoint.as_deref()).collect();
+    let journals: Vec<_> = rows.iter().map(|row| &*row.journal).collect();
     let bodies: Vec<_> = rows.iter().map(|row| row.body.as_deref()).collect();
     let pushed: Vec<_> = rows.iter().map(|row| row.pushed).collect();
     let mut chunks = Chunks::new(&session.node);
@@ -145,6 +149,7 @@ pub(super) async fn write(
                 &urls,
                 &configs,
                 &claims,
+                &journals,
             ],
         )
         .await?;

@@ -4,10 +4,11 @@
 WITH input AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::int2[], $6::int8[], $7::bool[],
-        $8::int8[], $9::bytea[], $10::bytea[], $11::bytea[], $12::int8[], $13::int4[], $23::text[]
+        $8::int8[], $9::bytea[], $10::bytea[], $11::bytea[], $12::int8[], $13::int4[], $23::text[],
+        $24::bytea[]
     ) WITH ORDINALITY AS i(
         id, tenant, owner, context_id, state, millis, ended,
-        last, snapshot, execution, body, pushed, chunk, claim, n)
+        last, snapshot, execution, body, pushed, chunk, claim, journal, n)
 ), tied AS MATERIALIZED (
     SELECT i.n, i.id, c.task_id FROM input i
     JOIN claims c ON c.tenant = i.tenant AND c.owner = i.owner AND c.key = i.claim
@@ -27,8 +28,8 @@ WITH input AS MATERIALIZED (
     ON CONFLICT (id) DO NOTHING
     RETURNING key, id, tenant, owner, context_id, state, last_event
 ), kept AS (
-    INSERT INTO bodies (task, position, snapshot, execution, recorded)
-    SELECT w.key, i.last, i.snapshot, i.execution, 1 FROM written w JOIN input i USING (id)
+    INSERT INTO bodies (task, position, snapshot, execution, recorded, journal)
+    SELECT w.key, i.last, i.snapshot, i.execution, 1, nullif(i.journal, '') FROM written w JOIN input i USING (id)
 ), logged AS (
     INSERT INTO events (task, last, first, pushed, body)
     SELECT w.key, i.last, 1, i.pushed IS NOT NULL, i.body

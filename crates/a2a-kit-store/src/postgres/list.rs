@@ -84,7 +84,7 @@ impl ListQuery {
              SELECT t.millis, t.found, {} FROM (SELECT t.*, {sizes} FROM ({page}) t \
              JOIN bodies b ON b.task = t.key) t JOIN bodies b ON b.task = t.key{within}\
              ) p ON true ORDER BY p.millis DESC, p.id DESC",
-            stored!("b.position")
+            stored!("b.position", "NULL::bytea")
         );
         list
     }

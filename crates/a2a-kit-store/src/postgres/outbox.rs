@@ -40,7 +40,7 @@ JOIN tasks t ON t.id = x.task_id, LATERAL (
 
 const TASKS: &str = concat!(
     "SELECT ",
-    stored!("b.position"),
+    stored!("b.position", "NULL::bytea"),
     "FROM tasks t JOIN bodies b ON b.task = t.key WHERE t.id = ANY($1)"
 );
 

@@ -6,7 +6,7 @@ use a2a_kit_operations::{
     Event, EventId, Scope,
     store::{Replay, StoreError, StoredTask},
 };
-use bytes::Buf as _;
+use bytes::{Buf as _, Bytes};
 use prost::encoding::{decode_varint, encode_varint};
 use ring::digest::{SHA256, digest};
 use tokio_postgres::{Row, types::FromSql};
@@ -113,11 +113,16 @@ pub(super) struct StoredRow {
 }
 
 /// The columns of a [`StoredRow`]: `t` is the task, `b` its body, and `$after` the position after
-/// which events are read, at most that of the snapshot.
+/// which events are read, at most that of the snapshot. Where `$journal` is NULL, it is not read.
 macro_rules! stored {
     ($after:literal) => {
+        stored!($after, "b.journal")
+    };
+    ($after:literal, $journal:literal) => {
         concat!(
             "t.id, t.version, t.epoch, t.node, t.last_event, b.snapshot, b.position, ",
+            $journal,
+            " AS journal, ",
             "ARRAY(SELECT e.first FROM events e WHERE e.task = t.key AND e.last > ",
             $after,
             " ORDER BY e.last) AS firsts, ",
@@ -143,12 +148,14 @@ impl StoredRow {
         }
         apply(&mut task, &later);
         let node: Option<&str> = get(row, "node")?;
+        let journal: Option<&[u8]> = get(row, "journal")?;
         let stored = StoredTask {
             task: Arc::new(task),
             version: natural(get(row, "version")?),
             epoch: natural(get(row, "epoch")?),
             node: node.map(Into::into),
             last_event: position(get(row, "last_event")?),
+            journal: Bytes::copy_from_slice(journal.unwrap_or_default()),
         };
         Ok(Self { stored, rows })
     }

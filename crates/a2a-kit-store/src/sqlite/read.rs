@@ -22,8 +22,9 @@ pub(super) fn task_no(db: &Connection, scope: &Scope, task_id: &str) -> Result<O
 /// Returns a task: its snapshot with the later chunks applied.
 pub(super) fn task(db: &Connection, no: i64) -> Result<StoredTask> {
     let mut query = db.prepare_cached(
-        "SELECT t.version, t.epoch, t.last_event, h.node, s.position, s.body
+        "SELECT t.version, t.epoch, t.last_event, h.node, s.position, s.body, j.body
          FROM tasks t JOIN snapshots s ON s.task = t.no LEFT JOIN holds h ON h.task = t.no
+         LEFT JOIN journals j ON j.task = t.no
          WHERE t.no = ?1",
     )?;
     let mut rows = query.query([no])?;
@@ -39,6 +40,7 @@ pub(super) fn task(db: &Connection, no: i64) -> Result<StoredTask> {
         epoch: row.get(1)?,
         node: row.get(3)?,
         last_event: event_id(last_event),
+        journal: row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default().into(),
     })
 }
 

@@ -23,6 +23,7 @@ pub(super) struct Insert {
     events: Vec<Row>,
     webhooks: Vec<(String, Vec<u8>)>,
     checkpoint: Option<Bytes>,
+    journal: Bytes,
 }
 
 /// An encoded transition.
@@ -33,6 +34,7 @@ pub(super) struct Change {
     head: Option<Head>,
     events: Vec<Row>,
     lease: LeaseUpdate,
+    journal: Option<Bytes>,
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
@@ -88,7 +90,7 @@ fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, C
 
 impl Insert {
     pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> std::result::Result<Self, CodecError> {
-        let NewTask { task, key, events, pushes, webhooks, checkpoint } = new;
+        let NewTask { task, key, events, pushes, webhooks, checkpoint, journal } = new;
         let webhooks = webhooks.into_iter().map(|webhook| {
             let body = codec::encode_webhook(&webhook, keys)?;
             Ok((webhook.config.id, body))
@@ -101,6 +103,7 @@ impl Insert {
             events: rows(&events, &pushes)?,
             webhooks: webhooks.collect::<std::result::Result<_, CodecError>>()?,
             checkpoint,
+            journal,
         })
     }
 
@@ -110,7 +113,7 @@ impl Insert {
         scope: &Scope,
         node: &str,
     ) -> Result<std::result::Result<Committed, Refused>> {
-        let Self { head, task_id, key, context_id, events, webhooks, checkpoint } = self;
+        let Self { head, task_id, key, context_id, events, webhooks, checkpoint, journal } = self;
         let mut known = db.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
         if known.exists([&**task_id])? {
             return Ok(Err(Refused::Conflict));
@@ -145,6 +148,9 @@ impl Insert {
             insert.execute(params![no, id, body])?;
         }
         let has_pushes = append(db, no, events, now)?;
+        if !journal.is_empty() {
+            set_journal(db, no, journal)?;
+        }
         if let Some(checkpoint) = checkpoint {
             lease::grant(db, no, node)?;
             lease::set_checkpoint(db, no, 1, checkpoint)?;
@@ -155,8 +161,17 @@ impl Insert {
 
 impl Change {
     pub(super) fn encode(transition: Transition) -> std::result::Result<Self, CodecError> {
-        let Transition { task_id, version, epoch, events, snapshot, pushes, lease, answers } =
-            transition;
+        let Transition {
+            task_id,
+            version,
+            epoch,
+            events,
+            snapshot,
+            pushes,
+            lease,
+            journal,
+            answers,
+        } = transition;
         Ok(Self {
             task_id,
             version,
@@ -164,6 +179,7 @@ impl Change {
             head: snapshot.map(|task| Head::of(&task)).transpose()?,
             events: rows(&events, &pushes)?,
             lease,
+            journal,
             answers,
         })
     }
@@ -173,7 +189,7 @@ impl Change {
         db: &Connection,
         scope: &Scope,
     ) -> Result<std::result::Result<Committed, Conflict>> {
-        let Self { task_id, version, epoch, head, events, lease, answers } = self;
+        let Self { task_id, version, epoch, head, events, lease, journal, answers } = self;
         let mut query = db.prepare_cached(
             "SELECT no, last_event, state, millis, parked IS NOT NULL,
                  (SELECT length(body) FROM snapshots WHERE task = no)
@@ -224,6 +240,9 @@ impl Change {
             }
             LeaseUpdate::Release => lease::release_unchecked(db, no)?,
         }
+        if let Some(journal) = journal {
+            set_journal(db, no, journal)?;
+        }
         for (command_id, answer) in answers {
             lease::answer(db, command_id, answer)?;
         }
@@ -273,6 +292,18 @@ fn add_bytes(db: &Connection, no: i64, more: i64) -> Result<()> {
     if more != 0 {
         let mut update = db.prepare_cached("UPDATE tasks SET bytes = bytes + ?2 WHERE no = ?1")?;
         update.execute(params![no, more])?;
+    }
+    Ok(())
+}
+
+/// Replaces the journal of a task; an empty one deletes it.
+fn set_journal(db: &Connection, no: i64, journal: &[u8]) -> Result<()> {
+    if journal.is_empty() {
+        db.prepare_cached("DELETE FROM journals WHERE task = ?1")?.execute([no])?;
+    } else {
+        let mut insert =
+            db.prepare_cached("INSERT OR REPLACE INTO journals (task, body) VALUES (?1, ?2)")?;
+        insert.execute(params![no, journal])?;
     }
     Ok(())
 }

@@ -73,3 +73,51 @@ async fn task_survives_a_restart() {
     assert_eq!(again.state(), TaskState::Completed);
     assert_eq!(*again, task);
 }
+
+/// Asks twice, and counts what it did between the questions.
+struct Asker;
+
+impl AgentExecutor for Asker {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        updates.artifact(Artifact::new("draft", context.text()).with_id("draft")).await?;
+        let city = updates.ask("Where to?").await?.text();
+        let place = async { Ok::<_, BoxError>(format!("{city}, seat {}", a2a_core::fresh_id())) };
+        let seat = updates.once("seat", place).await?;
+        updates.artifact(Artifact::new("seat", seat.clone()).with_id("seat")).await?;
+        let date = updates.ask("When?").await?.text();
+        updates.complete(format!("{} to {seat} on {date}", context.text())).await?;
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn conversation_survives_a_restart_at_each_question() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a2a.db");
+    let mut id = String::new();
+    let mut seat = String::new();
+    for (text, state) in [
+        ("Fly", TaskState::InputRequired),
+        ("Lisbon", TaskState::InputRequired),
+        ("May", TaskState::Completed),
+    ] {
+        let store = Arc::new(SqliteStore::open(&path).await.unwrap());
+        let card = AgentCard::new("Asker", "Asks");
+        let engine = Engine::builder(card, Asker).shared_store(Arc::clone(&store) as _).build();
+        let message = Some(Message::user(text).with_task_id(&id));
+        let request = SendMessageRequest { message, ..SendMessageRequest::default() };
+        let reply = engine.send_message(Call::new(request)).await.unwrap();
+        let Some(Payload::Task(task)) = reply.response.payload else { panic!("not a task") };
+        assert_eq!(task.state(), state, "{text}");
+        engine.shutdown(std::time::Duration::from_secs(5)).await;
+        store.close().await;
+        if text == "May" {
+            assert_eq!(task.artifacts.len(), 2);
+            let said = task.status_message().unwrap().text();
+            assert_eq!(said, format!("Fly to {seat} on May"));
+            assert_eq!(task.history.len(), 5, "{:?}", task.history);
+        }
+        seat = task.artifacts.iter().rfind(|a| a.name == "seat").map_or(seat, Artifact::text);
+        id = task.id;
+    }
+}

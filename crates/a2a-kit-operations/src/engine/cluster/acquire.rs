@@ -135,12 +135,14 @@ impl Handle {
             match live.interrupted_turn(&checkpoint) {
                 // The task waits for input and needs no executor.
                 _ if live.changes.head == TaskState::InputRequired => Next::Leave,
+                // The answer to its question resumes the run.
+                _ if live.is_parked_in_question() && !rerun => Next::Leave,
                 Some(turn) if rerun => {
                     // The work was accepted before, regardless of the current limits of its caller.
                     if let Some(slot) = inner.load.slots.take(&self.scope.owner, None) {
                         live.rerun(slot, now());
                     }
-                    Next::Run(turn)
+                    Next::Run(live.resumed(turn))
                 }
                 _ => {
                     live.fail_interrupted(&|state, text| self.new_status(state, text), now());

@@ -96,7 +96,7 @@ enum Outcome {
     Returned,
     Failed(BoxError),
     Panicked(String),
-    /// A run limit was exceeded; the text is public.
+    /// A run limit was exceeded, or the run cannot be resumed; the text is public.
     Expired(String),
     Dropped,
 }
@@ -138,6 +138,9 @@ impl Outcome {
 }
 
 async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outcome {
+    if request.is_lost {
+        return Outcome::Expired("the conversation could not be resumed".to_owned());
+    }
     let dropped = handle.drop_signal(generation);
     let extensions = handle.inner.agent.extensions.active(&request.call, &request.message);
     let context = RequestContext::new(handle.clone(), request);
@@ -186,7 +189,11 @@ async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
             Left::Until(deadline) => tokio::time::sleep_until(deadline.into()).await,
             Left::Forever => std::future::pending().await,
             Left::Expired(text) => return Outcome::Expired(text),
-            Left::Parked => return Outcome::Dropped,
+            Left::Parked => {
+                // Its question stays open.
+                handle.change(LiveTask::drop_executor);
+                return Outcome::Dropped;
+            }
         }
     }
 }

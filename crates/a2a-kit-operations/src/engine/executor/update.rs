@@ -49,6 +49,9 @@ impl Handle {
 
     pub(crate) fn is_first_turn(&self) -> bool {
         let state = self.lock();
+        if let Some(first) = state.journal.first() {
+            return first == 0;
+        }
         let is_users = |message: &&Message| message.role() == Role::User;
         let stored = state.task.history.iter().filter(is_users).count();
         let unseen = state.unseen().filter(|change| matches!(change, Change::History(_)));
@@ -212,7 +215,9 @@ impl Handle {
             self.change(|live| live.ask(generation, question, limits, &new_status, now()));
         self.write();
         self.log_limit(&position);
-        self.stored(generation, position?).await?;
+        let position = position?;
+        let _asking = Asking { handle: self, generation };
+        self.stored(generation, position).await?;
 
         let answer = self.wait(|live| live.asked(generation));
         // A waiting executor does not count as running.
@@ -221,10 +226,49 @@ impl Handle {
             Ok(answer) => answer,
             Err(_elapsed) => {
                 // Leaves the task unchanged, unless a message has just arrived.
-                self.change(|live| live.drop_asking());
-                std::future::pending().await
+                self.change(|live| live.ask_expired(&new_status, now()));
+                self.write();
+                self.wait(|live| live.asked(generation)).await
             }
         }
+    }
+
+    /// Returns whether the executor still repeats an earlier run.
+    pub(crate) fn is_replay(&self) -> bool {
+        self.lock().journal.is_replaying()
+    }
+
+    /// The result of named work in an earlier run.
+    pub(crate) fn recall(&self, generation: u64, name: &str) -> Option<serde_json::Value> {
+        self.change_silently(|live| {
+            live.listens(generation).ok()?;
+            live.journal.recall(name)
+        })
+    }
+
+    /// Stores the result of named work.
+    pub(crate) async fn record(
+        &self,
+        generation: u64,
+        name: &str,
+        value: serde_json::Value,
+    ) -> Result<(), UpdateError> {
+        let limits = &self.inner.config.task_limits;
+        let new_status = |state, text| self.new_status(state, text);
+        let recorded =
+            self.change(|live| live.record(generation, name, value, limits, &new_status, now()));
+        self.write();
+        self.log_limit(&recorded);
+        let revision = recorded?;
+        self.wait(|live| match live.listens(generation) {
+            Ok(()) if live.journal.has_stored(revision) => Some(Ok(())),
+            Ok(()) => {
+                live.await_batch();
+                None
+            }
+            Err(error) => Some(Err(error)),
+        })
+        .await
     }
 }
 
@@ -234,6 +278,18 @@ struct ResumeClocks<'a>(&'a Handle);
 impl Drop for ResumeClocks<'_> {
     fn drop(&mut self) {
         self.0.change_silently(|live| live.run.start_clocks(now()));
+    }
+}
+
+/// A question that the executor has asked, until it is answered or given up.
+struct Asking<'a> {
+    handle: &'a Handle,
+    generation: u64,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.handle.change_silently(|live| live.stop_asking(self.generation));
     }
 }
 
@@ -254,7 +310,6 @@ impl<'a> Parked<'a> {
 
 impl Drop for Parked<'_> {
     fn drop(&mut self) {
-        self.0.change_silently(|live| live.stop_asking());
         self.0.inner.load.asking.fetch_sub(1, Ordering::Relaxed);
         self.0.inner.load.running.fetch_add(1, Ordering::Relaxed);
     }

@@ -84,6 +84,7 @@ impl Inner {
             streams,
             joins,
             rerun: false,
+            is_lost: false,
             commands: Vec::new(),
         };
         let accepted = if is_new {

@@ -14,6 +14,7 @@ use a2a_core::{
     },
 };
 use async_trait::async_trait;
+use bytes::Bytes;
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::*;
@@ -126,6 +127,7 @@ impl Scene {
             pushes: vec![EventId::FIRST],
             webhooks: webhooks.iter().map(|id| webhook(id)).collect(),
             checkpoint: Some("work".into()),
+            journal: Bytes::new(),
         };
         store.insert(&scope(), new).await.unwrap();
         let sender = Arc::new(Script { answers: Mutex::new(answers.into()), calls: sender });
@@ -160,6 +162,7 @@ impl Scene {
             })),
             pushes: ids.filter_map(EventId::new).collect(),
             lease: LeaseUpdate::Keep,
+            journal: None,
             answers: Vec::new(),
         };
         let committed = self.store.commit(&scope(), transition).await.unwrap();

@@ -177,6 +177,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
                     LeaseUpdate::Keep => Some(Bytes::new()),
                     LeaseUpdate::Release => None,
                 },
+                journal: group.journal.body.clone().unwrap_or_default(),
             };
             store.insert(&handle.scope, new).await
         }
@@ -189,6 +190,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
                 snapshot: snapshot.clone(),
                 pushes,
                 lease: group.lease.clone(),
+                journal: group.journal.body.clone(),
                 answers: group.answers.clone(),
             };
             store.commit(&handle.scope, transition).await

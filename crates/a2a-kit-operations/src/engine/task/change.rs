@@ -18,6 +18,8 @@ pub(in crate::engine) enum Change {
     Event(Event),
     /// A client message, added to the history.
     History(Arc<Message>),
+    /// The journal has to be stored.
+    Journal,
 }
 
 impl Change {
@@ -26,6 +28,7 @@ impl Change {
         match self {
             Self::Event(event) => !matches!(event.payload(), Some(Payload::ArtifactUpdate(_))),
             Self::Appeared | Self::History(_) => true,
+            Self::Journal => false,
         }
     }
 
@@ -34,7 +37,7 @@ impl Change {
         match self {
             Self::Appeared => Some(TaskState::Submitted),
             Self::Event(event) => event.state(),
-            Self::History(_) => None,
+            Self::History(_) | Self::Journal => None,
         }
     }
 
@@ -49,7 +52,7 @@ impl Change {
     /// Applies the change to the task.
     pub(in crate::engine) fn apply(&self, task: &mut Task) {
         match self {
-            Self::Appeared => {}
+            Self::Appeared | Self::Journal => {}
             Self::History(message) => task.history.push(Message::clone(message)),
             Self::Event(event) => match event.payload() {
                 Some(Payload::Task(new)) => task.clone_from(new),

@@ -89,6 +89,7 @@ impl Checkpoint {
             streams: false,
             joins: self.joins,
             rerun: false,
+            is_lost: false,
             commands: Vec::new(),
         }
     }

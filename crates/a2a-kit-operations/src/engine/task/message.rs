@@ -45,6 +45,7 @@ impl LiveTask {
         now: Instant,
     ) {
         self.run.begin(slot, now);
+        self.run.set_request(&turn);
         self.run.execution = Some(turn);
         self.turns.begin_first();
         self.creation = creation;
@@ -102,13 +103,13 @@ impl LiveTask {
             self.run.begin(slot, now);
             self.effects.begin = true;
             self.begin_turn(ticket, &turn, new_status, now);
-            return Ok((ticket, Some(turn)));
+            return Ok((ticket, Some(self.resumed(turn))));
         }
         if self.is_at_work() {
             self.turns.enqueue(ticket, turn);
         } else {
             self.begin_turn(ticket, &turn, new_status, now);
-            self.run.hand(&turn.message);
+            self.hand(&turn.message);
         }
         Ok((ticket, None))
     }

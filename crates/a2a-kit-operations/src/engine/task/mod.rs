@@ -8,6 +8,8 @@ mod cancel;
 mod change;
 mod checkpoint;
 mod commands;
+mod conversation;
+mod journal;
 mod log;
 mod message;
 mod ownership;
@@ -33,6 +35,7 @@ pub(in crate::engine) use self::{
     change::{Change, applied},
     checkpoint::{Checkpoint, Context, encode},
     commands::{Answer, Commands},
+    journal::Journal,
     log::Log,
     message::{AdmissionLimits, Refusal},
     ownership::{Holder, LeaseRequest, Ownership},
@@ -68,6 +71,8 @@ pub(in crate::engine) struct LiveTask {
     pub(in crate::engine) creation: Creation,
     /// Commands of other nodes.
     pub(in crate::engine) commands: Commands,
+    /// What the run awaited.
+    pub(in crate::engine) journal: Journal,
     /// Pending effects for the executor.
     effects: Effects,
 }
@@ -166,6 +171,7 @@ impl LiveTask {
             turns: Turns::new(last),
             creation: Creation::default(),
             commands: Commands::default(),
+            journal: Journal::default(),
             effects: Effects::default(),
         }
     }
@@ -289,6 +295,11 @@ impl LiveTask {
     fn refuses(&mut self, message: &Message, limits: &TaskLimits) -> Option<TaskLimit> {
         let queued = self.turns.queued_messages();
         self.against(|size| size.refuses(queued.iter().map(|m| &**m).chain([message]), limits))
+    }
+
+    /// Whether the journal exceeds its limit with another entry of this many bytes.
+    fn exceeds_journal(&self, bytes: usize, limits: &TaskLimits) -> bool {
+        self.journal.bytes_with(bytes) > limits.max_journal_bytes
     }
 
     fn against(&mut self, test: impl Fn(&Size) -> Option<TaskLimit>) -> Option<TaskLimit> {

@@ -124,6 +124,7 @@ impl LiveTask {
     pub(super) fn follow(&mut self, stored: StoredTask) {
         self.changes.head = stored.task.state();
         self.task = stored.task;
+        self.journal.follow(&stored.journal);
         self.changes.size = None;
         self.persistence.read(stored.version);
         self.ownership.epoch = stored.epoch;
@@ -349,6 +350,11 @@ impl LiveTask {
     /// The store no longer has the task.
     pub(in crate::engine) fn removed(&mut self) {
         self.persistence.fail(Failure::Unavailable);
+    }
+
+    /// Returns whether the task waits for the answer to a question of its run.
+    pub(in crate::engine) fn is_parked_in_question(&self) -> bool {
+        self.changes.head.is_interrupted() && self.journal.is_asking()
     }
 
     /// The interrupted turn, restored from its checkpoint.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::{TaskState, v1::Task};
 use bytes::Bytes;
 
-use super::{Change, Checkpoint, Creation, LiveTask, applied};
+use super::{Change, Checkpoint, Creation, LiveTask, applied, journal::JournalUpdate};
 use crate::{Event, EventId, Webhook, store::LeaseUpdate};
 
 /// What is stored of a task, and whether a write is in progress.
@@ -115,6 +115,7 @@ pub(in crate::engine) struct Group {
     pub(in crate::engine) webhooks: Vec<Webhook>,
     pub(in crate::engine) key: Option<String>,
     pub(in crate::engine) lease: LeaseUpdate,
+    pub(in crate::engine) journal: JournalUpdate,
     pub(in crate::engine) answers: Vec<(Arc<str>, Bytes)>,
 }
 
@@ -129,7 +130,7 @@ impl Group {
         let changes = if self.is_whole { &[] } else { self.changes.as_slice() };
         changes.iter().filter_map(|change| match change {
             Change::Event(event) => Some(event),
-            Change::Appeared | Change::History(_) => None,
+            Change::Appeared | Change::History(_) | Change::Journal => None,
         })
     }
 }
@@ -189,6 +190,7 @@ impl LiveTask {
             webhooks: std::mem::take(&mut self.creation.webhooks),
             key: self.creation.key.clone().filter(|_| is_new),
             lease,
+            journal: self.journal.take_unstored(ends),
             answers: self.commands.answers(ends.then_some(self.changes.last)),
         })
     }
@@ -207,6 +209,7 @@ impl LiveTask {
         }
         group.answers.iter().for_each(|(command, _)| self.commands.finish(command));
         self.persistence.version = group.version + 1;
+        self.journal.stored(&group.journal);
         self.ownership.keep(group.epoch, group.lease == LeaseUpdate::Release);
         self.creation = Creation::default();
         if group.is_whole {

@@ -8,6 +8,7 @@ use std::{
 use a2a_core::{
     TaskState,
     v1::{Message, StreamResponse, stream_response::Payload},
+    well_known::Struct,
 };
 
 use super::{
@@ -16,6 +17,9 @@ use super::{
     work::{Left, Work},
 };
 use crate::{Event, RunLimits, TaskLimits, UpdateError, engine::slots::Slot};
+
+/// The status message of a task whose run does not repeat an earlier one.
+const DIVERGED: &str = "the agent could not resume the conversation";
 
 /// The run of the executor.
 #[derive(Debug, Default)]
@@ -47,6 +51,9 @@ struct Executing {
     is_dropped: bool,
     /// Whether the executor has looked for a cancel.
     watches_cancel: bool,
+    /// The parts of its request that are not in the history.
+    metadata: Option<Arc<Struct>>,
+    accepted_output_modes: Arc<[String]>,
 }
 
 /// Whether the executor waits for the next message.
@@ -57,6 +64,16 @@ enum Ask {
     Waits,
     /// The message was handed over.
     Handed(Arc<Message>),
+    /// It repeats a question that an earlier run gave up, and is to give it up again.
+    Repeats,
+}
+
+/// A question that the executor gave up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Question {
+    Open,
+    /// The message was handed over, and is kept for the next question.
+    Answered,
 }
 
 /// How a run ended.
@@ -79,6 +96,24 @@ impl Run {
 
     pub(super) fn end(&mut self) {
         self.phase = Phase::Idle;
+    }
+
+    /// Keeps what the journal records of the request of a run.
+    pub(super) fn set_request(&mut self, turn: &TurnRequest) {
+        if let Some(executing) = self.executing() {
+            executing.metadata.clone_from(&turn.metadata);
+            executing.accepted_output_modes = Arc::clone(&turn.accepted_output_modes);
+        }
+    }
+
+    /// The metadata and the accepted output modes of the request.
+    pub(super) fn request(&self) -> (Option<Arc<Struct>>, Arc<[String]>) {
+        match &self.phase {
+            Phase::Here(Executing { metadata, accepted_output_modes, .. }) => {
+                (metadata.clone(), Arc::clone(accepted_output_modes))
+            }
+            Phase::Idle | Phase::Elsewhere => (None, Arc::default()),
+        }
     }
 
     /// Sets whether the task runs on another node.
@@ -164,13 +199,39 @@ impl Run {
     }
 
     /// The executor waits for a message, unless one was left over from a question that it gave up.
-    fn begin_asking(&mut self) -> bool {
+    pub(super) fn begin_asking(&mut self) -> bool {
         let Some(executing) = self.executing() else { return false };
         let waits = !matches!(executing.ask, Ask::Handed(_));
         if waits {
             executing.ask = Ask::Waits;
         }
         waits
+    }
+
+    /// The executor stops waiting; returns what for, unless it is dropped.
+    pub(super) fn stop_asking(&mut self) -> Option<Question> {
+        let executing = self.executing()?;
+        let question = match executing.ask {
+            Ask::No => return None,
+            Ask::Handed(_) => Question::Answered,
+            Ask::Waits | Ask::Repeats => {
+                executing.ask = Ask::No;
+                Question::Open
+            }
+        };
+        (!executing.is_dropped).then_some(question)
+    }
+
+    /// Returns whether the executor repeats a question that an earlier run gave up.
+    pub(super) fn repeats_question(&self) -> bool {
+        matches!(&self.phase, Phase::Here(Executing { ask: Ask::Repeats, .. }))
+    }
+
+    /// The executor repeats a question that it gave up.
+    pub(super) fn repeat_asking(&mut self) {
+        if let Some(executing) = self.executing() {
+            executing.ask = Ask::Repeats;
+        }
     }
 
     /// Hands a message to the waiting executor.
@@ -180,7 +241,7 @@ impl Run {
         }
     }
 
-    fn take_handed(&mut self) -> Option<Arc<Message>> {
+    pub(super) fn take_handed(&mut self) -> Option<Arc<Message>> {
         let ask = &mut self.executing()?.ask;
         match std::mem::take(ask) {
             Ask::Handed(message) => Some(message),
@@ -204,7 +265,7 @@ impl LiveTask {
         }
     }
 
-    fn accepts(&self, generation: u64) -> Result<(), UpdateError> {
+    pub(super) fn accepts(&self, generation: u64) -> Result<(), UpdateError> {
         self.listens(generation)?;
         if self.is_over() {
             Err(UpdateError::Ended)
@@ -225,13 +286,28 @@ impl LiveTask {
         now: Instant,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
+        if self.journal.is_replaying() {
+            match state_of(&payload) {
+                // Something is missing: what came before the end was not stored again.
+                Some(TaskState::Completed) => return Err(self.diverge(new_status, now)),
+                Some(state) if state.is_terminal() => {}
+                // An earlier run has stored it.
+                _ => return Ok(self.log.last()),
+            }
+        }
         self.fit(&payload, limits, new_status, now)?;
         self.appear();
         Ok(self.push(payload, now))
     }
 
+    /// Fails the task: its run does not repeat what an earlier one did.
+    pub(super) fn diverge(&mut self, new_status: NewStatus<'_>, now: Instant) -> UpdateError {
+        self.push(new_status(TaskState::Failed, Some(DIVERGED.to_owned())), now);
+        UpdateError::Diverged
+    }
+
     /// Checks an update against the limits; fails the task if one is exceeded.
-    fn fit(
+    pub(super) fn fit(
         &mut self,
         payload: &Payload,
         limits: &TaskLimits,
@@ -257,66 +333,6 @@ impl LiveTask {
         let payload = Some(Payload::Message(message.clone()));
         self.reply = Some(Event::new(None, StreamResponse { payload }));
         Ok(true)
-    }
-
-    /// Asks the client for a message, and returns the position of the question.
-    pub(in crate::engine) fn ask(
-        &mut self,
-        generation: u64,
-        question: Payload,
-        limits: &TaskLimits,
-        new_status: NewStatus<'_>,
-        now: Instant,
-    ) -> Result<u64, UpdateError> {
-        self.accepts(generation)?;
-        if self.run.is_canceling {
-            return Err(UpdateError::Canceled);
-        }
-        self.fit(&question, limits, new_status, now)?;
-        self.appear();
-        let position = self.push(question, now);
-        if self.run.begin_asking()
-            && let Some(queued) = self.turns.next()
-        {
-            self.begin_turn(queued.ticket, &queued.turn, new_status, now);
-            self.run.hand(&queued.turn.message);
-        }
-        Ok(position)
-    }
-
-    /// The message that an executor waits for, or the error that ends the wait; `None` to keep
-    /// waiting.
-    pub(in crate::engine) fn asked(
-        &mut self,
-        generation: u64,
-    ) -> Option<Result<Message, UpdateError>> {
-        if let Err(error) = self.listens(generation) {
-            return Some(Err(error));
-        }
-        if let Some(message) = self.run.take_handed() {
-            return Some(Ok(Arc::unwrap_or_clone(message)));
-        }
-        if self.run.is_canceling {
-            return Some(Err(UpdateError::Canceled));
-        }
-        self.accepts(generation).err().map(Err)
-    }
-
-    /// The executor stops waiting. Further messages are queued; a message already handed over is
-    /// kept for the next question.
-    pub(in crate::engine) fn stop_asking(&mut self) {
-        if let Some(executing) = self.run.executing()
-            && matches!(executing.ask, Ask::Waits)
-        {
-            executing.ask = Ask::No;
-        }
-    }
-
-    /// Drops a waiting executor, and leaves the task unchanged.
-    pub(in crate::engine) fn drop_asking(&mut self) {
-        if self.run.is_asking() {
-            self.drop_executor();
-        }
     }
 
     /// Drops the executor.
@@ -346,6 +362,13 @@ impl LiveTask {
             return None;
         }
         let was_dropped = ended == Ended::Dropped;
+        let ended = match ended {
+            Ended::Returned if self.journal.is_replaying() => Ended::Failed(DIVERGED.to_owned()),
+            ended => ended,
+        };
+        if self.is_here() && !was_dropped {
+            self.close_journal();
+        }
         if self.accepts(generation).is_ok() {
             self.appear();
             if self.run.is_canceling {
@@ -367,7 +390,7 @@ impl LiveTask {
                 }
                 self.effects.begin = true;
                 self.begin_turn(queued.ticket, &queued.turn, new_status, now);
-                Some(queued.turn)
+                Some(self.resumed(queued.turn))
             }
             None => {
                 self.run.end();
@@ -390,6 +413,14 @@ impl LiveTask {
     }
 }
 
+/// The state that an update sets.
+fn state_of(payload: &Payload) -> Option<TaskState> {
+    match payload {
+        Payload::StatusUpdate(update) => update.status.as_ref().map(|status| status.state()),
+        Payload::Task(_) | Payload::ArtifactUpdate(_) | Payload::Message(_) => None,
+    }
+}
+
 /// A short description of a run, for the transition table.
 #[cfg(test)]
 pub(super) struct RunSummary<'a>(pub(super) &'a Run);
@@ -405,6 +436,7 @@ impl std::fmt::Display for RunSummary<'_> {
                     Ask::No => "running",
                     Ask::Waits => "asking",
                     Ask::Handed(_) => "answered",
+                    Ask::Repeats => "repeating",
                 })?;
                 f.write_str(if *is_dropped { ", dropped" } else { "" })?;
             }

@@ -37,6 +37,8 @@ pub enum TaskLimit {
     ArtifactBytes,
     /// [`TaskLimits::max_turns`].
     Turns,
+    /// [`TaskLimits::max_journal_bytes`].
+    JournalBytes,
 }
 
 impl TaskLimit {
@@ -47,6 +49,7 @@ impl TaskLimit {
             Self::HistoryBytes => "max_history_bytes",
             Self::ArtifactBytes => "max_artifact_bytes",
             Self::Turns => "max_turns",
+            Self::JournalBytes => "max_journal_bytes",
         }
     }
 
@@ -56,6 +59,7 @@ impl TaskLimit {
             Self::HistoryBytes => limits.max_history_bytes,
             Self::ArtifactBytes => limits.max_artifact_bytes,
             Self::Turns => limits.max_turns,
+            Self::JournalBytes => limits.max_journal_bytes,
         }
     }
 
@@ -100,7 +104,7 @@ impl Size {
 
     pub(in crate::engine) fn apply(&mut self, change: &Change) {
         match change {
-            Change::Appeared => {}
+            Change::Appeared | Change::Journal => {}
             Change::History(message) => self.add(message),
             Change::Event(event) => match event.payload() {
                 Some(Payload::Task(task)) => *self = Self::of(task),

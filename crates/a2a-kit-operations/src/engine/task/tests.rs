@@ -14,6 +14,7 @@ use a2a_core::{
         stream_response::Payload,
     },
 };
+use bytes::Bytes;
 
 use super::{
     AdmissionLimits, CancelStep, Creation, Ended, Failure, Group, Holder, LiveTask, Log, NewStatus,
@@ -48,6 +49,7 @@ const STATES: &[State] = &[
     ("canceling", || working().cancel()),
     ("ending", || working().complete().writing()),
     ("waiting", || working().ask().written().dropped().written()),
+    ("resuming", || working().ask().written().dropped().written().message("second").written()),
     ("ended", || working().complete().written().returned()),
     ("replied", || draft().reply().returned()),
     ("elsewhere", || working().lost()),
@@ -70,12 +72,18 @@ const INPUTS: &[Input] = &[
     }),
     ("reply", |b| result(b.live.reply(b.live.ownership.generation, &message("re")))),
     ("ask", |b| result(b.put_question())),
+    ("record a result", |b| {
+        let (generation, limits) = (b.live.ownership.generation, TaskLimits::default());
+        result(b.live.record(generation, "name", 1.into(), &limits, &new_status, b.now))
+    }),
+    ("recall a result", |b| format!("{:?}", b.live.journal.recall("name"))),
+    ("waited for too long", |b| b.apply(|live, now| live.ask_expired(&new_status, now))),
     ("poll for the answer", |b| match b.live.asked(b.live.ownership.generation) {
         Some(Ok(message)) => format!("message {}", message.message_id),
         Some(Err(error)) => error_name(&error),
         None => "wait".to_owned(),
     }),
-    ("stop asking", |b| b.apply(|live, _| live.stop_asking())),
+    ("stop asking", |b| b.apply(|live, _| live.stop_asking(live.ownership.generation))),
     ("silence", |b| b.apply(|live, _| live.silent(live.ownership.generation))),
     ("executor returns", |b| b.end(Ended::Returned, false)),
     ("executor fails", |b| b.end(Ended::Failed("why".to_owned()), false)),
@@ -86,6 +94,7 @@ const INPUTS: &[Input] = &[
         step => format!("{step:?}").to_lowercase(),
     }),
     ("force cancel", |b| b.apply(|live, now| live.force_cancel(&new_status, now))),
+    ("cancel unnoticed", |b| b.live.cancel_unnoticed(&new_status, b.now).to_string()),
     ("drop the executor", |b| b.apply(|live, _| live.drop_executor())),
     ("drop an asking executor", |b| b.apply(|live, _| live.drop_asking())),
     ("begin writing", |b| b.live.begin_writing().to_string()),
@@ -220,6 +229,8 @@ fn describe(live: &LiveTask) -> Vec<String> {
         all.push("reply".to_owned());
     }
     for (flag, effect) in [
+        (live.journal.is_asking(), "question open"),
+        (live.journal.is_replaying(), "replaying"),
         (live.effects.begin, "effect begin"),
         (live.effects.cancel, "effect cancel"),
         (live.effects.drop, "effect drop"),
@@ -272,6 +283,7 @@ fn turn(id: &str) -> TurnRequest {
         streams: true,
         joins: true,
         rerun: false,
+        is_lost: false,
         commands: Vec::new(),
     }
 }
@@ -377,6 +389,7 @@ impl Fixture {
             version: self.live.persistence.version().max(1) + ahead,
             epoch: self.live.ownership.epoch.max(1) + ahead,
             node: Some("other".into()),
+            journal: Bytes::new(),
             last_event: EventId::new(self.live.log.last().max(1) + ahead).unwrap(),
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct TurnRequest {
     pub(crate) joins: bool,
     /// Whether an earlier run for the message was interrupted.
     pub(crate) rerun: bool,
+    /// Whether the message belongs to a run that cannot be repeated.
+    pub(crate) is_lost: bool,
     /// The commands that carried the message from other nodes.
     pub(crate) commands: Vec<Arc<str>>,
 }

@@ -93,7 +93,7 @@ impl Data {
         scope: &Scope,
         new: NewTask,
     ) -> Result<Committed, StoreError> {
-        let NewTask { task, key, events, pushes, webhooks, checkpoint } = new;
+        let NewTask { task, key, events, pushes, webhooks, checkpoint, journal } = new;
         self.reserve().map_err(|full| match self.by_id(&task.id) {
             Some(_) => conflict(&task.id),
             None => full,
@@ -123,6 +123,7 @@ impl Data {
         let status_key = record.status_key();
         entry.scoped().index.lock().insert(status_key, &entry);
         self.contexts.insert(status_key, &entry);
+        record.set_journal(journal);
         if let Some(checkpoint) = checkpoint {
             self.grant_lease(&entry, &mut record, node);
             record.set_checkpoint(checkpoint);
@@ -169,8 +170,17 @@ impl Data {
         scope: &Scope,
         transition: Transition,
     ) -> Result<Committed, StoreError> {
-        let Transition { task_id, version, epoch, events, snapshot, pushes, lease, answers } =
-            transition;
+        let Transition {
+            task_id,
+            version,
+            epoch,
+            events,
+            snapshot,
+            pushes,
+            lease,
+            journal,
+            answers,
+        } = transition;
         let entry = self.find(scope, &task_id).ok_or_else(|| conflict(&task_id))?;
         let signalled = self.signalled_events(&events);
         let mut record = entry.lock();
@@ -187,6 +197,9 @@ impl Data {
             self.answer_in(&mut record, &command_id, answer);
         }
         self.update_lease(&mut record, lease);
+        if let Some(journal) = journal {
+            record.set_journal(journal);
+        }
         let has_pushes = self.push(&entry, &mut record, &pushes);
         self.signal_written(node, &entry, &record, signalled);
         if has_status {

@@ -6,6 +6,7 @@ use a2a_core::{
     TaskState,
     v1::{Task, stream_response::Payload},
 };
+use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 
 use prost::Message as _;
@@ -57,6 +58,8 @@ pub(super) struct Record {
     pub(super) lease: Option<Box<Lease>>,
     /// While the task has webhooks.
     pub(super) outbox: Option<Box<Outbox>>,
+    /// While the task has a journal.
+    journal: Option<Box<Bytes>>,
     /// Whether the task is queued for retention.
     ended: bool,
     /// Whether the task was removed from the store.
@@ -88,6 +91,7 @@ impl Entry {
             parked: None,
             lease: None,
             outbox: None,
+            journal: None,
             ended: false,
             gone: false,
         };
@@ -154,7 +158,13 @@ impl Record {
         let task = self.task(entry)?;
         let Self { version, epoch, last_event, .. } = *self;
         let node = self.lease.as_ref().and_then(|lease| lease.node.clone());
-        Ok(Some(StoredTask { task, version, epoch, node, last_event }))
+        let journal = self.journal.as_deref().cloned().unwrap_or_default();
+        Ok(Some(StoredTask { task, version, epoch, node, last_event, journal }))
+    }
+
+    /// Replaces the journal.
+    pub(super) fn set_journal(&mut self, journal: Bytes) {
+        self.journal = (!journal.is_empty()).then(|| Box::new(journal));
     }
 
     pub(super) fn replay(&self, after: EventId) -> Option<Replay> {

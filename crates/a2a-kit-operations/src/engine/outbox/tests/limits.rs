@@ -20,6 +20,7 @@ async fn crowd(scene: &Scene, caller: &str, host: &str, tasks: usize) {
             pushes: vec![EventId::FIRST],
             webhooks: vec![config.into()],
             checkpoint: None,
+            journal: Bytes::new(),
         };
         let scope = Scope::new("", &Caller::authenticated(caller));
         scene.store.insert(&scope, new).await.unwrap();

@@ -1,0 +1,158 @@
+//! Transitions of a conversation: questions of the executor, and results that it records.
+
+use std::{sync::Arc, time::Instant};
+
+use a2a_core::{
+    TaskState,
+    v1::{Message, stream_response::Payload},
+};
+use serde_json::Value;
+
+use super::{LiveTask, NewStatus, TaskLimit, checkpoint::encode, journal::Repeated, run::Question};
+use crate::{TaskLimits, UpdateError};
+
+impl LiveTask {
+    /// Asks the client for a message, and returns the position of the question. A run that repeats
+    /// an earlier one does not show the question again.
+    pub(in crate::engine) fn ask(
+        &mut self,
+        generation: u64,
+        question: Payload,
+        limits: &TaskLimits,
+        new_status: NewStatus<'_>,
+        now: Instant,
+    ) -> Result<u64, UpdateError> {
+        self.accepts(generation)?;
+        if self.run.is_canceling {
+            return Err(UpdateError::Canceled);
+        }
+        match self.journal.next_question() {
+            Some(Repeated::Answered(number)) => {
+                let Some(message) = self.client_message(number) else {
+                    return Err(self.diverge(new_status, now));
+                };
+                self.run.hand(&message);
+                return Ok(self.log.last());
+            }
+            Some(Repeated::Abandoned) => {
+                self.run.repeat_asking();
+                return Ok(self.log.last());
+            }
+            Some(Repeated::Asked) => {
+                let (head, has_queued) = (self.changes.head, self.turns.has_queued());
+                self.run.begin_asking();
+                if let Some(work) = self.run.work() {
+                    work.note(Some(head), has_queued, now);
+                }
+                self.hand_queued(new_status, now);
+                return Ok(self.log.last());
+            }
+            None => {}
+        }
+        self.fit(&question, limits, new_status, now)?;
+        self.fit_journal(0, limits, new_status, now)?;
+        self.appear();
+        let waits = self.run.begin_asking();
+        self.record_question(!waits);
+        let position = self.push(question, now);
+        if waits {
+            self.hand_queued(new_status, now);
+        }
+        Ok(position)
+    }
+
+    /// Hands the next queued message to the waiting executor.
+    fn hand_queued(&mut self, new_status: NewStatus<'_>, now: Instant) {
+        if let Some(queued) = self.turns.next() {
+            self.begin_turn(queued.ticket, &queued.turn, new_status, now);
+            self.hand(&queued.turn.message);
+        }
+    }
+
+    /// Hands a message to the waiting executor.
+    pub(super) fn hand(&mut self, message: &Arc<Message>) {
+        self.run.hand(message);
+        self.journal.answer();
+    }
+
+    /// The message that an executor waits for, or the error that ends the wait; `None` to keep
+    /// waiting.
+    pub(in crate::engine) fn asked(
+        &mut self,
+        generation: u64,
+    ) -> Option<Result<Message, UpdateError>> {
+        if let Err(error) = self.listens(generation) {
+            return Some(Err(error));
+        }
+        if let Some(message) = self.run.take_handed() {
+            return Some(Ok(Arc::unwrap_or_clone(message)));
+        }
+        if self.run.is_canceling {
+            return Some(Err(UpdateError::Canceled));
+        }
+        self.accepts(generation).err().map(Err)
+    }
+
+    /// The executor stops waiting. Further messages are queued; a message already handed over is
+    /// kept for the next question. The question of an executor that is dropped stays open.
+    pub(in crate::engine) fn stop_asking(&mut self, generation: u64) {
+        if self.ownership.generation != generation {
+            return;
+        }
+        match self.run.stop_asking() {
+            Some(Question::Open) => self.journal.abandon(),
+            Some(Question::Answered) => self.journal.abandon_answered(),
+            None => {}
+        }
+    }
+
+    /// The executor has waited for too long: it is dropped, and leaves the task unchanged. One that
+    /// should have given up its question has not repeated an earlier run.
+    pub(in crate::engine) fn ask_expired(&mut self, new_status: NewStatus<'_>, now: Instant) {
+        if self.run.repeats_question() && !self.is_over() {
+            let _error = self.diverge(new_status, now);
+        }
+        self.drop_asking();
+    }
+
+    /// Drops a waiting executor, and leaves the task unchanged.
+    pub(in crate::engine) fn drop_asking(&mut self) {
+        if self.run.is_asking() {
+            self.drop_executor();
+        }
+    }
+
+    /// Records the result of named work, and returns the revision of the journal with it.
+    pub(in crate::engine) fn record(
+        &mut self,
+        generation: u64,
+        name: &str,
+        value: Value,
+        limits: &TaskLimits,
+        new_status: NewStatus<'_>,
+        now: Instant,
+    ) -> Result<u64, UpdateError> {
+        self.accepts(generation)?;
+        self.fit_journal(name.len() + encode(&value).len(), limits, new_status, now)?;
+        self.appear();
+        self.record_result(name.to_owned(), value);
+        Ok(self.journal.revision())
+    }
+
+    /// Checks another entry of the journal against the limit; fails the task if it is exceeded.
+    fn fit_journal(
+        &mut self,
+        bytes: usize,
+        limits: &TaskLimits,
+        new_status: NewStatus<'_>,
+        now: Instant,
+    ) -> Result<(), UpdateError> {
+        if !self.exceeds_journal(bytes, limits) {
+            return Ok(());
+        }
+        let limit = TaskLimit::JournalBytes;
+        self.appear();
+        self.push(new_status(TaskState::Failed, Some(limit.reason(limits))), now);
+        Err(UpdateError::Limit(limit))
+    }
+}
