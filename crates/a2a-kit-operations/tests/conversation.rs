@@ -283,11 +283,16 @@ fn authorization_out_of_band_is_noticed_after_a_crash_without_asking_again() {
     });
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn question_that_was_given_up_is_given_up_again() {
     let (approved, _receiver) = watch::channel(true);
-    let engine = forgetful(authorized(&approved));
-    let task = task_of(&engine, send("go")).await;
+    let config = EngineConfig::default().with_ask_timeout(Duration::from_secs(60));
+    let engine = builder(MemoryStore::new(), authorized(&approved), config);
+    let mut call = send("go");
+    call.request.configuration.get_or_insert_default().return_immediately = true;
+    let task = task_of(&engine, call).await;
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    let task = get(&engine, &task.id).await;
     assert_eq!(task.status_message().unwrap().text(), "Your name?");
     let task = task_of(&engine, to_task(&task.id, "Ann")).await;
     assert_eq!(task.status_message().unwrap().text(), "Ann approved it");
