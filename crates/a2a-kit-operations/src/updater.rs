@@ -301,7 +301,8 @@ impl TaskUpdater {
     ///   results fails the task; the update fails with [`Diverged`](UpdateError::Diverged). It may
     ///   fail or reject the task at any time.
     /// - A question that was given up, as by `select!`, has to be given up again, unless nothing was
-    ///   recorded after it: then it is asked again.
+    ///   recorded after it: then it is asked again. Poll it first (`biased;`): a run that skips it
+    ///   takes the next question for it.
     /// - If the journal or the history of the task is damaged, the task is FAILED.
     ///
     /// Ask one question at a time.
@@ -320,12 +321,13 @@ impl TaskUpdater {
     /// # use a2a_kit_operations::{TaskUpdater, UpdateError};
     /// # async fn example(updates: TaskUpdater, approved: impl Future<Output = ()>) -> Result<(), UpdateError> {
     /// tokio::select! {
-    ///     () = approved => {}
+    ///     biased;
     ///     message = updates.ask_auth("Approve it at https://agent.example/approve") => {
     ///         if message?.text() == "never mind" {
     ///             return updates.reject("As you wish.").await;
     ///         }
     ///     }
+    ///     () = approved => {}
     /// }
     /// updates.start().await
     /// # }

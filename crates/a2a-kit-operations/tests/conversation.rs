@@ -243,10 +243,11 @@ fn authorized(approved: &watch::Sender<bool>) -> impl AgentExecutor {
         let mut approved = approved.subscribe();
         async move {
             tokio::select! {
-                () = async { drop(approved.wait_for(|approved| *approved).await) } => {}
+                biased;
                 message = updates.ask_auth("Approve it") => {
                     return Ok(updates.complete(message?.text()).await?);
                 }
+                () = async { drop(approved.wait_for(|approved| *approved).await) } => {}
             }
             updates.start().await?;
             let name = updates.ask("Your name?").await?.text();
