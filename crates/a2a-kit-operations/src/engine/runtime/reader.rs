@@ -76,6 +76,11 @@ impl Reader {
 
     /// Takes available events out of the log, or returns that the stream is over.
     fn refill(&mut self, live: &LiveTask) -> Result<Refill> {
+        let stopping = || Error::unavailable("the server is shutting down; subscribe again");
+        // Before the question of the stop, which must not look like one of the agent.
+        if live.run.was_stopped {
+            return Err(stopping());
+        }
         if live.log.read(self.next, BATCH, &mut self.buffer).is_err() {
             return Err(Error::unavailable(
                 "the reader fell behind the retained events; subscribe again",
@@ -99,7 +104,7 @@ impl Reader {
             return Ok(Refill::Over);
         }
         if self.handle.inner.draining.is_cancelled() {
-            return Err(Error::unavailable("the server is shutting down; subscribe again"));
+            return Err(stopping());
         }
         Ok(Refill::Wait)
     }
