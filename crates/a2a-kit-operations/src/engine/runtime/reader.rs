@@ -47,7 +47,7 @@ pub(in crate::engine) struct Reader {
 impl Reader {
     /// Reads from position `next`.
     pub(in crate::engine) fn new(handle: Handle, until: Until, next: u64) -> Self {
-        metrics::reader_opened();
+        metrics::reader_opened(handle.inner.config.metrics_label);
         let buffer = VecDeque::new();
         Self { handle, until, next, buffer, slot: None, cursor: None, done: false }
     }
@@ -167,7 +167,7 @@ impl Stream for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        metrics::reader_closed();
+        metrics::reader_closed(self.handle.inner.config.metrics_label);
         if self.slot.is_some() || self.cursor.is_some() {
             let mut locked = self.handle.lock();
             let (_, watchers) = locked.watched();
