@@ -2,19 +2,21 @@
 
 use std::{future::Future, sync::Arc};
 
-use a2a_core::{AgentCard, ProtocolVersion};
+use a2a_core::{AgentCard, Operation, ProtocolVersion, Request, Result};
+use a2a_kit::{Agents, Server};
 use a2a_kit_compat::{
     ServerOptions,
     client::{JsonRpcClient, RestClient},
     grpc::GrpcClient,
 };
 use a2a_kit_http::client::{ClientSettings, HttpClient};
-use a2a_kit_operations::Agent;
+use a2a_kit_operations::{Agent, AgentMethod, Call, Engine, Reply, intercept_agent};
+use axum::Router;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use crate::{
-    agent::{Control, Options, engine_on},
+    agent::{Control, Options, engine, engine_on},
     backend::{Backend, RoundRobin},
 };
 
@@ -40,9 +42,13 @@ pub enum Binding {
     RestOf(ProtocolVersion),
     /// gRPC in an older revision.
     GrpcOf(ProtocolVersion),
+    /// A binding under a path, next to other agents on the port.
+    AtPath(&'static Self),
+    /// A binding of an agent with a host of its own, next to other agents on the port.
+    AtHost(&'static Self),
 }
 
-use Binding::{Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest, RestOf};
+use Binding::{AtHost, AtPath, Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest, RestOf};
 
 impl Topology {
     pub const ENGINE: Self = Self::of(&[]);
@@ -78,6 +84,14 @@ impl Topology {
         Self::of(&[JsonRpcOf(ProtocolVersion::V0_3), Gateway, Grpc]);
     pub const JSONRPC_V0_1_OVER_JSONRPC: Self =
         Self::of(&[JsonRpc, Gateway, JsonRpcOf(ProtocolVersion::V0_1)]);
+
+    pub const JSONRPC_AT_PATH: Self = Self::of(&[AtPath(&JsonRpc)]);
+    pub const REST_AT_PATH: Self = Self::of(&[AtPath(&Rest)]);
+    pub const GRPC_AT_PATH: Self = Self::of(&[AtPath(&Grpc)]);
+    pub const GRPC_AT_HOST: Self = Self::of(&[AtHost(&Grpc)]);
+    pub const JSONRPC_V0_3_AT_PATH: Self = Self::of(&[AtPath(&JsonRpcOf(ProtocolVersion::V0_3))]);
+    pub const REST_V0_3_AT_PATH: Self = Self::of(&[AtPath(&RestOf(ProtocolVersion::V0_3))]);
+    pub const GRPC_V0_3_AT_HOST: Self = Self::of(&[AtHost(&GrpcOf(ProtocolVersion::V0_3))]);
 
     pub const SQLITE: Self = Self::on(Backend::Sqlite);
     pub const POSTGRES: Self = Self::on(Backend::Postgres);
@@ -148,41 +162,103 @@ impl Fixture {
         }
         let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let url = format!("http://{address}");
+        let mut url = format!("http://{address}");
         let router = match binding {
+            AtPath(_) => beside_others(agent, Agents::new(), "/under/test").into_router(address),
+            AtHost(_) => {
+                url = format!("http://localhost:{}", address.port());
+                let agents = Agents::new().host("localhost", server(agent));
+                beside_others(Arc::new(other()), agents, "/").into_router(address)
+            }
+            alone => Ok(Self::router_of(alone, agent)),
+        };
+        let router = router.expect("a router");
+        self.servers.push(tokio::spawn(
+            a2a_kit_http::Server::new(router).serve(listener, std::future::pending()),
+        ));
+        self.agent = match binding {
+            AtPath(Grpc) => Arc::new(BelowTenant(client(Grpc, &url), "under/test")),
+            AtPath(binding) => client(*binding, &format!("{url}/under/test")),
+            AtHost(binding) => client(*binding, &url),
+            binding => client(binding, &url),
+        };
+    }
+
+    fn router_of(binding: Binding, agent: Arc<dyn Agent>) -> Router {
+        match binding {
             JsonRpc => a2a_kit_jsonrpc::router(agent),
             Rest => a2a_kit_rest::router(agent),
             Grpc => a2a_kit_grpc::router(agent),
-            Gateway => unreachable!("not a server"),
+            Gateway | AtPath(_) | AtHost(_) => unreachable!("not a server"),
             JsonRpcOf(_) => a2a_kit_compat::server::jsonrpc(agent, ServerOptions::default()),
             RestOf(_) => a2a_kit_compat::server::rest(agent, ServerOptions::default()),
             GrpcOf(_) => {
                 let card = AgentCard::new("Public", "is the public card");
                 a2a_kit_compat::grpc::router(agent, card, ServerOptions::default())
             }
-        };
-        self.servers.push(tokio::spawn(
-            a2a_kit_http::Server::new(router).serve(listener, std::future::pending()),
-        ));
-        self.agent = match binding {
-            JsonRpc => Arc::new(a2a_kit_jsonrpc::Client::new(&url).expect("a client")),
-            Rest => Arc::new(a2a_kit_rest::Client::new(&url).expect("a client")),
-            Grpc => Arc::new(a2a_kit_grpc::Client::connect(&url).expect("a client")),
-            Gateway => unreachable!("not a client"),
-            GrpcOf(revision) => {
-                let settings = ClientSettings::default();
-                Arc::new(GrpcClient::connect(&url, revision, settings).expect("a client"))
-            }
-            RestOf(revision) => {
-                let http = HttpClient::new(ClientSettings::default()).expect("a client");
-                Arc::new(RestClient::new(&url, revision, http).expect("a client"))
-            }
-            JsonRpcOf(revision) => {
-                let http = HttpClient::new(ClientSettings::default()).expect("a client");
-                Arc::new(JsonRpcClient::new(&url, revision, http).expect("a client"))
-            }
-        };
+        }
     }
+}
+
+/// A client of a binding.
+fn client(binding: Binding, url: &str) -> Arc<dyn Agent> {
+    match binding {
+        JsonRpc => Arc::new(a2a_kit_jsonrpc::Client::new(url).expect("a client")),
+        Rest => Arc::new(a2a_kit_rest::Client::new(url).expect("a client")),
+        Grpc => Arc::new(a2a_kit_grpc::Client::connect(url).expect("a client")),
+        Gateway | AtPath(_) | AtHost(_) => unreachable!("not a client"),
+        GrpcOf(revision) => {
+            let settings = ClientSettings::default();
+            Arc::new(GrpcClient::connect(url, revision, settings).expect("a client"))
+        }
+        RestOf(revision) => {
+            let http = HttpClient::new(ClientSettings::default()).expect("a client");
+            Arc::new(RestClient::new(url, revision, http).expect("a client"))
+        }
+        JsonRpcOf(revision) => {
+            let http = HttpClient::new(ClientSettings::default()).expect("a client");
+            Arc::new(JsonRpcClient::new(url, revision, http).expect("a client"))
+        }
+    }
+}
+
+/// A server of the agent under test.
+fn server(agent: Arc<dyn Agent>) -> Server {
+    Server::new(agent, AgentCard::new("Public", "is the public card"))
+}
+
+/// Another agent with a store of its own.
+fn other() -> Engine {
+    engine(&Options::default(), &Control::default())
+}
+
+/// Agents with `agent` at a place, and others around it.
+fn beside_others(agent: Arc<dyn Agent>, agents: Agents, place: &str) -> Agents {
+    agents.at(place, server(agent)).at("/under", other()).tenant("other-agent", other())
+}
+
+/// Puts the tenant of each request below that of an agent.
+struct BelowTenant(Arc<dyn Agent>, &'static str);
+
+impl BelowTenant {
+    async fn put_below<R: Request, T>(
+        &self,
+        _: Operation,
+        mut call: Call<R>,
+        next: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        let Self(agent, place) = self;
+        let tenant = match call.request.tenant() {
+            "" => (*place).to_owned(),
+            tenant => format!("{place}/{tenant}"),
+        };
+        call.request.set_tenant(tenant);
+        next(&**agent, call).await
+    }
+}
+
+impl Agent for BelowTenant {
+    intercept_agent!(put_below);
 }
 
 impl Drop for Fixture {

@@ -9,6 +9,8 @@ macro_rules! in_every_topology {
             [jsonrpc_over_rest JSONRPC_OVER_REST] [jsonrpc_over_grpc JSONRPC_OVER_GRPC]
             [rest_over_jsonrpc REST_OVER_JSONRPC] [rest_over_grpc REST_OVER_GRPC]
             [grpc_over_jsonrpc GRPC_OVER_JSONRPC] [grpc_over_rest GRPC_OVER_REST]
+            [jsonrpc_at_path JSONRPC_AT_PATH] [rest_at_path REST_AT_PATH]
+            [grpc_at_path GRPC_AT_PATH] [grpc_at_host GRPC_AT_HOST]
             [gateway GATEWAY] [gateway_grpc_over_jsonrpc GATEWAY_GRPC_OVER_JSONRPC]
             [gateway_rest_over_grpc GATEWAY_REST_OVER_GRPC] [two_gateways TWO_GATEWAYS]
             [sqlite SQLITE] [postgres POSTGRES] [two_nodes TWO_NODES]

@@ -71,7 +71,7 @@ pub(crate) async fn within_limits<T>(
     tokio::select! {
         result = work => result,
         () = timeout => aborted(Code::Timeout, "timed out waiting for the task"),
-        () = crate::signal::received() => aborted(Code::Interrupted, "interrupted"),
+        () = a2a_kit_http::shutdown_signal() => aborted(Code::Interrupted, "interrupted"),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 /// | Text | Location |
 /// |---|---|
 /// | `host`, `host:port`, `scheme://host` | `/.well-known/agent-card.json` on that host; `http` for loopback, else `https` |
-/// | a URL with a path | that URL, unchanged |
+/// | a URL with a path | that URL; without a card there, `/.well-known/agent-card.json` below it, unless it has a query or ends in `.json` |
 /// | `file://…`, a path that starts with `/`, `./` or `../`, or the name of an existing file | that file |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -49,7 +49,17 @@ pub struct Client {
 impl Client {
     /// Fetches the card of an agent and selects an interface, with default settings.
     ///
-    /// Does not connect to the interface yet.
+    /// Does not connect to the interface yet. The reference is one of:
+    ///
+    /// | Reference | The card |
+    /// |---|---|
+    /// | `host`, `host:port`, `https://host` | `/.well-known/agent-card.json` of the host; without a scheme, `http` for loopback, else `https` |
+    /// | `https://host/echo` | that URL, or else `/echo/.well-known/agent-card.json` |
+    /// | `https://host/cards/echo.json`, `https://host/card?agent=echo` | that URL only |
+    /// | `file://…`, `./card.json`, `/etc/card.json` | that file |
+    ///
+    /// An agent without a card, such as one that serves gRPC only, is called by
+    /// [`from_agent`](Self::from_agent) with the client of its binding.
     ///
     /// # Errors
     ///
@@ -58,9 +68,23 @@ impl Client {
         Self::builder().connect(reference).await
     }
 
-    /// Creates a client of an existing agent, such as an engine in this process.
+    /// Creates a client of an existing agent, such as an engine in this process, or the client of
+    /// one binding for an agent without a card.
     ///
     /// `card` declares the capabilities; its interfaces are ignored.
+    ///
+    /// ```
+    /// use a2a_core::AgentCard;
+    /// use a2a_kit_client::Client;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let grpc = a2a_kit_grpc::Client::connect("127.0.0.1:50051")?;
+    /// let card = AgentCard::new("Echo", "Repeats its input").with_streaming(true);
+    /// let client = Client::from_agent(grpc, card);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_agent(agent: impl Agent, card: AgentCard) -> Self {
         Self::builder().build_from_agent(agent, card)
     }

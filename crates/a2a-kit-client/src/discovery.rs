@@ -34,12 +34,21 @@ const LEGACY_PATH: &str = "/.well-known/agent.json";
 
 /// The legacy URL of a card at the well-known path.
 fn legacy_url(url: &Url) -> Option<Url> {
-    if url.path() != WELL_KNOWN {
+    let place = url.path().strip_suffix(WELL_KNOWN)?;
+    let mut legacy = url.clone();
+    legacy.set_path(&format!("{place}{LEGACY_PATH}"));
+    Some(legacy)
+}
+
+/// The well-known URL below the path of an agent, unless the URL is that of a document.
+fn well_known_below(url: &Url) -> Option<Url> {
+    let path = url.path().trim_end_matches('/');
+    if path.is_empty() || path.ends_with(".json") || url.query().is_some() {
         return None;
     }
-    let mut legacy = url.clone();
-    legacy.set_path(LEGACY_PATH);
-    Some(legacy)
+    let mut below = url.clone();
+    below.set_path(&format!("{path}{WELL_KNOWN}"));
+    Some(below)
 }
 
 /// The maximum size of a card, in bytes.
@@ -91,7 +100,8 @@ impl Discovery {
 
     /// Fetches a card without validating it beyond its schema, and its signatures as configured.
     ///
-    /// Falls back from the well-known path to the well-known path of versions before 0.3.
+    /// Falls back from the well-known path to the well-known path of versions before 0.3, and from
+    /// a URL with a path to the well-known path below it.
     ///
     /// # Errors
     ///
@@ -106,17 +116,36 @@ impl Discovery {
     ) -> Result<Document, DiscoveryError> {
         match reference {
             CardReference::File(path) => self.read_file(path.clone()).await,
-            CardReference::Url(url) => match (self.get(url).await, legacy_url(url)) {
-                (Err(DiscoveryError::NotFound(missing)), Some(legacy)) => {
-                    match self.get(&legacy).await {
-                        Ok(document) => Ok(Document { is_at_legacy_path: true, ..document }),
-                        // The error names the requested URL.
-                        Err(DiscoveryError::NotFound(_)) => Err(DiscoveryError::NotFound(missing)),
-                        Err(error) => Err(error),
+            CardReference::Url(url) => {
+                use DiscoveryError::{Denied, NotACard, NotFound, Status};
+                let failed = match self.get_or_legacy(url).await {
+                    // The server is there, but this is not a card.
+                    Err(error @ (Denied { .. } | NotACard(_) | NotFound(_) | Status { .. })) => {
+                        error
                     }
+                    result => return result,
+                };
+                let Some(below) = well_known_below(url) else { return Err(failed) };
+                match (self.get_or_legacy(&below).await, failed) {
+                    (Ok(document), _) => Ok(document),
+                    (Err(NotFound(_)), Status { .. }) => Err(NotFound(url.clone())),
+                    (Err(_), failed) => Err(failed),
                 }
-                (result, _) => result,
-            },
+            }
+        }
+    }
+
+    async fn get_or_legacy(&self, url: &Url) -> Result<Document, DiscoveryError> {
+        match (self.get(url).await, legacy_url(url)) {
+            (Err(DiscoveryError::NotFound(missing)), Some(legacy)) => {
+                match self.get(&legacy).await {
+                    Ok(document) => Ok(Document { is_at_legacy_path: true, ..document }),
+                    // The error names the requested URL.
+                    Err(DiscoveryError::NotFound(_)) => Err(DiscoveryError::NotFound(missing)),
+                    Err(error) => Err(error),
+                }
+            }
+            (result, _) => result,
         }
     }
 

@@ -11,7 +11,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let router = a2a_kit_http::card::router(AgentCard::new("Echo", "Says what it hears"))?;
 //! let listener = a2a_kit_http::bind("127.0.0.1:8080").await?;
-//! a2a_kit_http::Server::new(router).serve(listener, std::future::pending()).await;
+//! a2a_kit_http::Server::new(router).serve(listener, a2a_kit_http::shutdown_signal()).await;
 //! # Ok(())
 //! # }
 //! ```
@@ -44,6 +44,6 @@ pub use error_log::report;
 pub use limits::Limits;
 pub use options::BindingOptions;
 pub use peer::PeerCertificates;
-pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind};
+pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind, shutdown_signal};
 pub use service_parameters::VersionPolicy;
 pub use webhook::{Allowed, Payload, UnknownAddress, WebhookPolicy, Webhooks};

@@ -68,7 +68,7 @@ pub struct Limits {
     /// Time that a shutdown waits for all requests, including event streams, before it ends the
     /// streams. Default: none.
     pub stream_drain_timeout: Duration,
-    /// Time that a shutdown then waits for the other requests. Default: 10 s.
+    /// Time that a shutdown then gives the other requests and running executors. Default: 10 s.
     pub drain_timeout: Duration,
 }
 

@@ -3,7 +3,9 @@
 //! gRPC metadata has the same keys, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
-use a2a_kit_operations::{CallContext, Caller, Credential, CredentialLocation, EventId};
+use a2a_kit_operations::{
+    CallContext, Caller, Credential, CredentialLocation, EventId, metrics::AgentLabel,
+};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue,
     header::{AUTHORIZATION, COOKIE},
@@ -172,6 +174,11 @@ pub fn read_activated(headers: &HeaderMap) -> ExtensionSet {
 /// anonymous one.
 pub fn caller(extensions: &Extensions) -> Caller {
     extensions.get().cloned().unwrap_or_default()
+}
+
+/// Returns the label of the served agent in metrics, if a server added one to the request extensions.
+pub fn metrics_label(extensions: &Extensions) -> AgentLabel {
+    extensions.get().copied().unwrap_or_default()
 }
 
 /// Returns the `Authorization` of a request, for a layer that keeps it in the [`Caller`].

@@ -13,7 +13,7 @@ use a2a_core::{
     well_known::{Struct, Value},
 };
 
-use crate::EventId;
+use crate::{EventId, metrics::AgentLabel};
 
 /// A request with its context.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +78,8 @@ pub struct CallContext {
     /// Identifies one send, so that a retry joins the task of the first attempt
     /// (`Idempotency-Key`).
     pub idempotency_key: Option<String>,
+    /// The label of the served agent in metrics. Never written to a wire.
+    pub metrics_label: AgentLabel,
 }
 
 /// The authenticated caller.

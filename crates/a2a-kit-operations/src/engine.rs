@@ -164,9 +164,13 @@ impl Engine {
         self.inner.start();
     }
 
-    /// Shuts down: rejects new messages, ends every stream with a resumable error, and drops
-    /// executors that are still running after `grace`. Their work is left to other nodes, or to the
-    /// next start.
+    /// Shuts down: rejects new messages, ends every stream with a resumable error, drops executors
+    /// that are still running after `grace`, and closes the store. A second call ends the grace
+    /// period of the first.
+    ///
+    /// A dropped executor does not fail its task. With [`Recovery::Rerun`], another node reruns it,
+    /// or this one at the next start. With [`Recovery::Fail`], the task becomes INPUT_REQUIRED, so
+    /// that its caller decides whether to continue. A task in a memory store is lost.
     pub async fn shutdown(&self, grace: Duration) {
         self.inner.draining.cancel();
         self.inner.tasks.close();
@@ -175,16 +179,19 @@ impl Engine {
             entry.change(LiveTask::drop_asking);
         }
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
+            let reruns = self.inner.agent.executor.recovery() == Recovery::Rerun;
             for entry in self.inner.entries.all() {
-                entry.change(LiveTask::drop_executor);
+                let new_status = |state, text| entry.new_status(state, text);
+                entry.change(|live| live.stop(reruns, &new_status, now()));
             }
             // Interrupted executors write a checkpoint and release their leases.
             let _ = tokio::time::timeout(LAST_WRITES, self.inner.tasks.wait()).await;
         }
+        let _ = tokio::time::timeout(LAST_WRITES, self.inner.store.close()).await;
     }
 }
 
-/// Timeout for the last writes of dropped executors.
+/// Timeout for the last writes of dropped executors, and for closing the store.
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 impl EngineBuilder {
@@ -193,7 +200,8 @@ impl EngineBuilder {
         self.shared_store(Arc::new(store))
     }
 
-    /// Sets a store that is shared with the application. It still belongs to one engine only.
+    /// Sets a store that is shared with the application. It still belongs to one engine only, which
+    /// closes it when it shuts down.
     pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self

@@ -91,10 +91,12 @@ pub trait AgentExecutor: Send + Sync + 'static {
 }
 
 /// What to do with a task whose node failed during [`AgentExecutor::execute`].
+///
+/// A node that [shuts down](crate::Engine::shutdown) first gives executors time to finish.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recovery {
-    /// The task is FAILED, with an explanation.
+    /// The task is FAILED, with an explanation; INPUT_REQUIRED if the node was shut down.
     #[default]
     Fail,
     /// `execute` is rerun with the same message and the current task, on this node or another. It

@@ -1,7 +1,9 @@
 //! Metrics through the `metrics` facade. Without a recorder, nothing is recorded.
 //!
-//! Label values are few and known at compile time: never ids, tenants or subjects. All metrics are
-//! listed in `docs/observability.md`.
+//! Label values are few and known at compile time, apart from [`AgentLabel`]: never ids, tenants or
+//! subjects. All metrics are listed in `docs/observability.md`.
+
+mod agent_label;
 
 use std::{
     cell::RefCell,
@@ -11,9 +13,11 @@ use std::{
 
 use a2a_core::{Operation, TaskState};
 use metrics::{
-    Counter, Histogram, Key, Label, Level, Metadata, Unit, counter, describe_counter,
-    describe_gauge, describe_histogram, gauge, histogram, with_recorder,
+    Counter, Histogram, Key, Level, Metadata, Unit, counter, describe_counter, describe_gauge,
+    describe_histogram, gauge, histogram, with_recorder,
 };
+
+pub use agent_label::AgentLabel;
 
 use crate::store::Backlog;
 
@@ -25,7 +29,7 @@ static METADATA: Metadata<'static> =
 struct Keys<const N: usize> {
     name: &'static str,
     labels: [&'static str; N],
-    known: RefCell<Vec<([&'static str; N], Key)>>,
+    known: RefCell<Vec<(AgentLabel, [&'static str; N], Key)>>,
 }
 
 impl<const N: usize> Keys<N> {
@@ -34,21 +38,25 @@ impl<const N: usize> Keys<N> {
     }
 
     /// Calls a function with the key for these values.
-    fn with<T>(&self, values: [&'static str; N], use_key: impl FnOnce(&Key) -> T) -> T {
+    fn with<T>(
+        &self,
+        agent: AgentLabel,
+        values: [&'static str; N],
+        use_key: impl FnOnce(&Key) -> T,
+    ) -> T {
         // Label values are static strings, so comparing addresses is enough.
-        let is_asked = |known: &[&'static str; N]| {
-            known.iter().zip(&values).all(|(known, asked)| ptr::eq(*known, *asked))
+        let is_asked = |of: AgentLabel, known: &[&'static str; N]| {
+            of == agent && known.iter().zip(&values).all(|(known, asked)| ptr::eq(*known, *asked))
         };
         let known = self.known.borrow();
-        if let Some((_, key)) = known.iter().find(|(values, _)| is_asked(values)) {
+        if let Some((_, _, key)) = known.iter().find(|(of, values, _)| is_asked(*of, values)) {
             return use_key(key);
         }
         drop(known);
-        let labels = self.labels.into_iter().zip(values);
-        let labels = labels.map(|(label, value)| Label::from_static_parts(label, value));
-        let key = Key::from_parts(self.name, labels.collect::<Vec<_>>()).to_retained();
+        let labels = agent.labels(self.labels.into_iter().zip(values));
+        let key = Key::from_parts(self.name, labels).to_retained();
         let used = use_key(&key);
-        self.known.borrow_mut().push((values, key));
+        self.known.borrow_mut().push((agent, values, key));
         used
     }
 }
@@ -63,11 +71,12 @@ macro_rules! histogram_of {
 
 /// The counter or the histogram for some label values.
 macro_rules! series {
-    ($handle:ident, $name:literal, $($label:literal => $value:expr),+ $(,)?) => {{
+    ($handle:ident, $agent:expr, $name:literal, $($label:literal => $value:expr),* $(,)?) => {{
+        const LABELS: &[&str] = &[$($label),*];
         thread_local! {
-            static KEYS: Keys<{ [$($label),+].len() }> = const { Keys::new($name, [$($label),+]) };
+            static KEYS: Keys<{ LABELS.len() }> = const { Keys::new($name, [$($label),*]) };
         }
-        KEYS.with(|keys| keys.with([$($value),+], $handle))
+        KEYS.with(|keys| keys.with($agent, [$($value),*], $handle))
     }};
 }
 
@@ -85,6 +94,7 @@ pub(crate) const OK: &str = "ok";
 pub(crate) const DROPPED: &str = "dropped";
 
 pub(crate) fn served(
+    agent: AgentLabel,
     operation: Operation,
     binding: &'static str,
     revision: &'static str,
@@ -93,6 +103,7 @@ pub(crate) fn served(
 ) {
     let operation = operation.name();
     counter_of!(
+        agent,
         "a2a_operations_total",
         "operation" => operation,
         "binding" => binding,
@@ -101,6 +112,7 @@ pub(crate) fn served(
     )
     .increment(1);
     histogram_of!(
+        agent,
         "a2a_operation_duration_seconds",
         "operation" => operation,
         "binding" => binding,
@@ -117,6 +129,7 @@ pub(crate) fn called(
 ) {
     let operation = operation.name();
     counter_of!(
+        AgentLabel::NONE,
         "a2a_client_calls_total",
         "operation" => operation,
         "binding" => binding,
@@ -124,6 +137,7 @@ pub(crate) fn called(
     )
     .increment(1);
     histogram_of!(
+        AgentLabel::NONE,
         "a2a_client_call_duration_seconds",
         "operation" => operation,
         "binding" => binding,
@@ -205,12 +219,12 @@ impl Drop for PoolWait {
     }
 }
 
-pub(crate) fn reader_opened() {
-    gauge!("a2a_stream_readers").increment(1);
+pub(crate) fn reader_opened(agent: AgentLabel) {
+    gauge!("a2a_stream_readers", agent.labels([])).increment(1);
 }
 
-pub(crate) fn reader_closed() {
-    gauge!("a2a_stream_readers").decrement(1);
+pub(crate) fn reader_closed(agent: AgentLabel) {
+    gauge!("a2a_stream_readers", agent.labels([])).decrement(1);
 }
 
 /// The gauges of a node.
@@ -251,57 +265,66 @@ impl Sample {
         self.states[place(state)] += 1;
     }
 
-    pub(crate) fn show(&self) {
+    pub(crate) fn show(&self, agent: AgentLabel) {
         for ((_, state), count) in STATES.iter().zip(self.states) {
-            gauge!("a2a_tasks", "state" => *state).set(number(count));
+            gauge!("a2a_tasks", agent.labels([("state", *state)])).set(number(count));
         }
-        gauge!("a2a_tasks_held").set(number(self.held));
-        gauge!("a2a_messages_queued").set(number(self.queued));
-        gauge!("a2a_executors", "state" => "running").set(number(self.running));
-        gauge!("a2a_executors", "state" => "asking").set(number(self.asking));
-        gauge!("a2a_log_lag_events").set(number(usize::try_from(self.lag).unwrap_or(usize::MAX)));
+        gauge!("a2a_tasks_held", agent.labels([])).set(number(self.held));
+        gauge!("a2a_messages_queued", agent.labels([])).set(number(self.queued));
+        for (state, count) in [("running", self.running), ("asking", self.asking)] {
+            gauge!("a2a_executors", agent.labels([("state", state)])).set(number(count));
+        }
+        let lag = number(usize::try_from(self.lag).unwrap_or(usize::MAX));
+        gauge!("a2a_log_lag_events", agent.labels([])).set(lag);
     }
 }
 
-pub(crate) fn changed_state(state: TaskState) {
-    counter_of!("a2a_task_transitions_total", "state" => STATES[place(state)].1).increment(1);
+pub(crate) fn changed_state(agent: AgentLabel, state: TaskState) {
+    let state = STATES[place(state)].1;
+    counter_of!(agent, "a2a_task_transitions_total", "state" => state).increment(1);
 }
 
-pub(crate) fn executed(outcome: &'static str, time: Duration) {
-    counter_of!("a2a_executions_total", "outcome" => outcome).increment(1);
-    histogram!("a2a_execution_duration_seconds").record(time);
+pub(crate) fn executed(agent: AgentLabel, outcome: &'static str, time: Duration) {
+    counter_of!(agent, "a2a_executions_total", "outcome" => outcome).increment(1);
+    histogram_of!(agent, "a2a_execution_duration_seconds",).record(time);
 }
 
 /// Counts a task that was taken over; `next` is what happens to it.
-pub(crate) fn took_over(next: &'static str) {
-    counter!("a2a_lease_takeovers_total", "next" => next).increment(1);
+pub(crate) fn took_over(agent: AgentLabel, next: &'static str) {
+    counter!("a2a_lease_takeovers_total", agent.labels([("next", next)])).increment(1);
 }
 
-pub(crate) fn lost_lease() {
-    counter!("a2a_leases_lost_total").increment(1);
+pub(crate) fn lost_lease(agent: AgentLabel) {
+    counter!("a2a_leases_lost_total", agent.labels([])).increment(1);
 }
 
-pub(crate) fn delivered(outcome: &'static str, time: Duration) {
-    counter_of!("a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
-    histogram!("a2a_webhook_delivery_duration_seconds").record(time);
+pub(crate) fn delivered(agent: AgentLabel, outcome: &'static str, time: Duration) {
+    counter_of!(agent, "a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
+    histogram_of!(agent, "a2a_webhook_delivery_duration_seconds",).record(time);
 }
 
 /// Counts a delivery postponed by a concurrency limit.
-pub(crate) fn postponed() {
-    counter!("a2a_webhook_deliveries_total", "outcome" => "postponed").increment(1);
+pub(crate) fn postponed(agent: AgentLabel) {
+    counter_of!(agent, "a2a_webhook_deliveries_total", "outcome" => "postponed").increment(1);
 }
 
-pub(crate) fn outbox(backlog: Backlog) {
+pub(crate) fn outbox(agent: AgentLabel, backlog: Backlog) {
     let webhooks = usize::try_from(backlog.webhooks).unwrap_or(usize::MAX);
-    gauge!("a2a_outbox_webhooks").set(number(webhooks));
-    gauge!("a2a_outbox_overdue_seconds").set(backlog.overdue);
+    gauge!("a2a_outbox_webhooks", agent.labels([])).set(number(webhooks));
+    gauge!("a2a_outbox_overdue_seconds", agent.labels([])).set(backlog.overdue);
 }
 
 pub(crate) fn stored(call: &'static str, outcome: &'static str, time: Duration) {
     if outcome != OK {
-        counter_of!("a2a_store_errors_total", "call" => call, "kind" => outcome).increment(1);
+        counter_of!(
+            AgentLabel::NONE,
+            "a2a_store_errors_total",
+            "call" => call,
+            "kind" => outcome,
+        )
+        .increment(1);
     }
-    histogram_of!("a2a_store_call_duration_seconds", "call" => call).record(time);
+    histogram_of!(AgentLabel::NONE, "a2a_store_call_duration_seconds", "call" => call).record(time);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]

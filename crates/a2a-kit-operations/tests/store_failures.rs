@@ -167,6 +167,8 @@ impl TaskStore for Flaky {
     async fn probe(&self) -> Result<(), StoreError> {
         self.up()?.probe().await
     }
+
+    async fn close(&self) {}
 }
 
 #[async_trait]

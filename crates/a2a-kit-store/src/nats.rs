@@ -50,7 +50,7 @@ use a2a_kit_operations::{
 };
 use futures_util::stream::poll_fn;
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::{config::NatsConfig, error::NatsError};
@@ -66,6 +66,8 @@ pub struct Clustered {
     store: Arc<dyn Store>,
     outbox: Arc<Outbox>,
     signals: Mutex<Option<mpsc::Receiver<Signal>>>,
+    /// Ends once the outbox is closed and everything is published.
+    publisher: Mutex<Option<JoinHandle<()>>>,
     _listener: AbortOnDropHandle<()>,
 }
 
@@ -81,9 +83,10 @@ impl Clustered {
         let outbox = Arc::new(Outbox::new());
         let (sender, receiver) = mpsc::channel(WAITING);
         let listener = Listener::start(link.clone(), store.node(), sender).await?;
-        // Ends by itself once the outbox is closed and everything is published.
-        tokio::spawn(Publisher::new(link, store.node(), Arc::clone(&outbox)).run());
-        Ok(Self { store, outbox, signals: Mutex::new(Some(receiver)), _listener: listener })
+        let publisher = Publisher::new(link, store.node(), Arc::clone(&outbox));
+        let publisher = Mutex::new(Some(tokio::spawn(publisher.run())));
+        let signals = Mutex::new(Some(receiver));
+        Ok(Self { store, outbox, signals, publisher, _listener: listener })
     }
 
     fn take_signals(&self) -> Option<Signals> {

@@ -110,7 +110,8 @@ fn without_audit(config: &Config) -> String {
 }
 
 impl TelemetryGuard {
-    /// Serves the metrics at `/metrics`, without authentication; `None` if they are disabled.
+    /// Serves the metrics at `/metrics`, without authentication; `None` if they are disabled. Serve it
+    /// on a listener of its own, unless everyone who reaches the agent may read them.
     pub fn metrics_router(&self) -> Option<Router> {
         self.prometheus.as_ref().map(Prometheus::router)
     }

@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "examples print")]
 
-use std::{error::Error, path::Path, sync::Arc, time::Duration};
+use std::{error::Error, path::Path, time::Duration};
 
 use a2a_kit::{
     AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, MessageRequest, RequestContext,
@@ -41,7 +41,6 @@ impl AgentExecutor for Printer {
 
 /// The state of one process.
 struct Process {
-    store: Arc<SqliteStore>,
     engine: Engine,
     client: Client,
 }
@@ -49,16 +48,15 @@ struct Process {
 impl Process {
     async fn start(file: &Path) -> Result<Self, Box<dyn Error>> {
         let card = AgentCard::new("Printer", "Prints a book");
-        let store = Arc::new(SqliteStore::open(file).await?);
-        let builder = Engine::builder(card.clone(), Printer);
-        let engine = builder.shared_store(store.clone()).build();
+        let store = SqliteStore::open(file).await?;
+        let engine = Engine::builder(card.clone(), Printer).store(store).build();
         let client = Client::from_agent(engine.clone(), card);
-        Ok(Self { store, engine, client })
+        Ok(Self { engine, client })
     }
 
     async fn stop(self) {
+        // Ends the work, and closes the file.
         self.engine.shutdown(Duration::ZERO).await;
-        self.store.close().await;
     }
 }
 

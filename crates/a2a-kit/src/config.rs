@@ -3,6 +3,9 @@
 use a2a_core::ProtocolVersion;
 use a2a_kit_compat::{Revisions, ServerOptions, TaskOrigins};
 use a2a_kit_http::{BindingOptions, Limits, VersionPolicy};
+use a2a_kit_operations::metrics::AgentLabel;
+
+use crate::agents::Place;
 
 /// The settings of a server that decide on its routes and on the interfaces in its card.
 pub(crate) struct Config {
@@ -16,6 +19,7 @@ pub(crate) struct Config {
     pub(crate) allowed_origins: Option<Vec<String>>,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) has_tls: bool,
+    pub(crate) metrics_label: AgentLabel,
     /// Whether callers have to authenticate; known once the card is complete.
     pub(crate) authenticates: bool,
 }
@@ -35,6 +39,9 @@ pub(crate) struct Paths {
     pub(crate) rest_prefix: Option<String>,
     pub(crate) public_url: Option<String>,
     pub(crate) grpc_address: Option<String>,
+    pub(crate) place: Place,
+    /// The public URL of the port, above the place.
+    pub(crate) root_url: Option<String>,
 }
 
 impl Default for Config {
@@ -49,6 +56,7 @@ impl Default for Config {
             allowed_origins: None,
             allowed_hosts: Vec::new(),
             has_tls: false,
+            metrics_label: AgentLabel::NONE,
             authenticates: false,
         }
     }

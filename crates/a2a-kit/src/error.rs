@@ -1,11 +1,11 @@
 //! Why a server could not start.
 
-use std::io;
+use std::{error::Error as _, fmt, io};
 
 use a2a_core::Error;
 
 /// Why a server could not start.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// The listener could not be bound.
@@ -14,6 +14,14 @@ pub enum ServeError {
     /// The listener has no local address.
     #[error("the listener has no local address")]
     Address(#[source] io::Error),
+    /// An agent of [`Agents`](crate::Agents) can't be at its place.
+    #[error("the agent can't be served at {place}: {problem}")]
+    Mount {
+        /// The place.
+        place: String,
+        /// The reason.
+        problem: &'static str,
+    },
     /// The agent card violates rules of the protocol.
     #[error("the agent card is invalid")]
     Card(#[source] Error),
@@ -27,4 +35,31 @@ pub enum ServeError {
     /// The agent card could not be signed.
     #[error("the agent card could not be signed")]
     Signature(#[source] Error),
+}
+
+/// As [`Display`](fmt::Display), with all sources, so that an error of `main` is readable.
+impl fmt::Debug for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        let mut source = self.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_of_main_is_readable() {
+        let source = io::Error::other("address in use");
+        let bind = a2a_kit_http::ServeError::Bind { address: "127.0.0.1:80".into(), source };
+        let text = "failed to listen on 127.0.0.1:80: address in use";
+        assert_eq!(format!("{bind:?}"), text);
+        assert_eq!(format!("{:?}", ServeError::from(bind)), text);
+    }
 }

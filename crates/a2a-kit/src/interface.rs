@@ -6,41 +6,75 @@ use a2a_core::{AgentCard, ProtocolVersion, card, host::is_loopback, v1::AgentInt
 use a2a_kit_compat::{Revisions, card::DRAFT};
 use http::Uri;
 
-use crate::config::Config;
+use crate::{
+    agents::Place,
+    config::{Bindings, Config, Paths},
+};
 
 /// Adds the interfaces served at `address` to the card, unless it has interfaces already.
 pub(crate) fn fill(config: &Config, address: SocketAddr, card: &mut AgentCard) {
     if !card.supported_interfaces.is_empty() {
         return;
     }
-    let urls = urls(config, address);
     for version in listed(&config.revisions) {
-        let supported = urls.iter().filter(|(binding, _)| has(version, binding));
-        card.supported_interfaces.extend(supported.map(|(binding, url)| AgentInterface {
-            url: url.clone(),
-            protocol_binding: (*binding).to_owned(),
-            protocol_version: version.to_owned(),
-            ..AgentInterface::default()
-        }));
+        let supported = bindings(config).filter(|binding| has(version, binding));
+        let interfaces = supported.filter_map(|binding| {
+            let (url, tenant) = place(config, address, version, binding)?;
+            Some(AgentInterface {
+                url,
+                tenant: tenant.unwrap_or_default().to_owned(),
+                protocol_binding: binding.to_owned(),
+                protocol_version: version.to_owned(),
+            })
+        });
+        card.supported_interfaces.extend(interfaces);
     }
 }
 
-/// The bindings in the order of preference, with their URLs.
-fn urls(config: &Config, address: SocketAddr) -> Vec<(&'static str, String)> {
-    let base = base(config, address);
-    let mut urls = Vec::new();
-    if config.bindings.jsonrpc {
-        let path = config.paths.rpc_path.as_deref().unwrap_or_default();
-        urls.push((card::JSONRPC, format!("{base}{path}")));
+/// The bindings in the order of preference.
+fn bindings(config: &Config) -> impl Iterator<Item = &'static str> {
+    let Bindings { jsonrpc, rest, grpc } = config.bindings;
+    [(card::JSONRPC, jsonrpc), (card::HTTP_JSON, rest), (card::GRPC, grpc)]
+        .into_iter()
+        .filter_map(|(binding, is_served)| is_served.then_some(binding))
+}
+
+/// The URL of a binding and its tenant; `None` if requests would not reach the agent.
+fn place<'a>(
+    config: &'a Config,
+    address: SocketAddr,
+    version: &str,
+    binding: &str,
+) -> Option<(String, Option<&'a str>)> {
+    let Paths { rpc_path, rest_prefix, place, .. } = &config.paths;
+    let has_tenants = version == ProtocolVersion::V1_0.as_str();
+    if binding == card::GRPC {
+        return match place.tenant() {
+            Some(tenant) if has_tenants => {
+                Some((grpc_address(config, address, None), Some(tenant)))
+            }
+            Some(_) => None,
+            None => lists_grpc(config).then(|| (grpc_address(config, address, None), None)),
+        };
     }
-    if config.bindings.rest {
-        let prefix = config.paths.rest_prefix.as_deref().unwrap_or_default();
-        urls.push((card::HTTP_JSON, format!("{base}{prefix}")));
+    let path = if binding == card::JSONRPC { rpc_path } else { rest_prefix };
+    match (place, path, &config.paths.public_url) {
+        (Place::Tenant(tenant), None, None) if has_tenants => {
+            Some((root(config, address), Some(tenant)))
+        }
+        (_, path, _) => {
+            let path = path.as_deref().unwrap_or_default();
+            Some((format!("{}{path}", base(config, address)), None))
+        }
     }
-    if config.bindings.grpc {
-        urls.push((card::GRPC, grpc_address(config, address, None)));
-    }
-    urls
+}
+
+/// Returns whether the card can list gRPC without a tenant: it has no paths, so it can't be reached
+/// under that of a public URL.
+pub(crate) fn lists_grpc(config: &Config) -> bool {
+    let Paths { grpc_address, public_url, .. } = &config.paths;
+    let public = public_url.as_ref().and_then(|url| url.parse::<Uri>().ok());
+    grpc_address.is_some() || public.is_none_or(|url| url.path() == "/")
 }
 
 /// The revisions to list, newest first. One URL serves all revisions, so a revision is omitted if
@@ -67,14 +101,34 @@ fn has(version: &str, binding: &str) -> bool {
     }
 }
 
-/// The URL under which clients reach the server.
+/// The URL under which clients reach the agent.
 fn base(config: &Config, address: SocketAddr) -> String {
-    match &config.paths.public_url {
+    let Paths { public_url, place, .. } = &config.paths;
+    match (public_url, place) {
+        (Some(url), _) => url.clone(),
+        (None, Place::Path(name) | Place::Tenant(name)) => {
+            format!("{}/{name}", root(config, address))
+        }
+        (None, Place::Port | Place::Host(_)) => root(config, address),
+    }
+}
+
+/// The URL of the port.
+fn root(config: &Config, address: SocketAddr) -> String {
+    let url = match &config.paths.root_url {
         Some(url) => url.clone(),
         None => {
             let scheme = if config.has_tls { "https" } else { "http" };
             format!("{scheme}://{}:{}", host(address), address.port())
         }
+    };
+    match (&config.paths.place, url.parse::<Uri>()) {
+        (Place::Host(host), Ok(uri)) => {
+            let scheme = uri.scheme_str().unwrap_or("https");
+            let port = uri.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{scheme}://{host}{port}")
+        }
+        _ => url,
     }
 }
 
@@ -84,8 +138,8 @@ pub(crate) fn grpc_address(config: &Config, address: SocketAddr, port: Option<u1
     if let Some(given) = &config.paths.grpc_address {
         return given.clone();
     }
-    let public = config.paths.public_url.as_ref().and_then(|url| url.parse::<Uri>().ok());
-    let (host, port, is_secure) = match public.as_ref().and_then(|url| Some((url, url.host()?))) {
+    let url = base(config, address).parse::<Uri>().ok();
+    let (host, port, is_secure) = match url.as_ref().and_then(|url| Some((url, url.host()?))) {
         Some((url, host)) => {
             let is_secure = url.scheme_str() != Some("http");
             let default = if is_secure { 443 } else { 80 };
@@ -227,5 +281,75 @@ mod tests {
         let mut given = server();
         given.parts.card = given.parts.card.with_interface("GRPC", "gateway:443");
         assert_eq!(interfaces(&given, "127.0.0.1:80"), pairs(&[("GRPC", "gateway:443")]));
+    }
+    #[test]
+    fn grpc_is_not_listed_under_a_path_without_its_address() {
+        let under = |server: Server| server.with_public_url("https://example.com/echo");
+        let listed = pairs(&[
+            ("JSONRPC", "https://example.com/echo"),
+            ("HTTP+JSON", "https://example.com/echo"),
+        ]);
+        assert_eq!(interfaces(&under(server()), "127.0.0.1:80"), listed);
+        let addressed = under(server()).with_grpc_address("grpc.example.com:443");
+        let grpc = &interfaces(&addressed, "127.0.0.1:80")[2];
+        assert_eq!(grpc, &("GRPC".to_owned(), "grpc.example.com:443".to_owned()));
+    }
+
+    #[test]
+    fn each_place_lists_the_bindings_that_reach_it() {
+        let (http, grpc) = ("http://127.0.0.1:80", "127.0.0.1:80");
+        let under = "http://127.0.0.1:80/echo";
+        let local = "http://echo.localhost:80";
+        type Listed<'a> = (&'a str, &'a str, &'a str);
+        let cases: [(Place, &[Listed<'_>]); 3] = [
+            (
+                Place::Path("echo".into()),
+                &[
+                    ("1.0 JSONRPC", under, ""),
+                    ("1.0 HTTP+JSON", under, ""),
+                    ("1.0 GRPC", grpc, "echo"),
+                    ("0.3 JSONRPC", under, ""),
+                    ("0.3 HTTP+JSON", under, ""),
+                ],
+            ),
+            (
+                Place::Tenant("echo".into()),
+                &[
+                    ("1.0 JSONRPC", http, "echo"),
+                    ("1.0 HTTP+JSON", http, "echo"),
+                    ("1.0 GRPC", grpc, "echo"),
+                    ("0.3 JSONRPC", under, ""),
+                    ("0.3 HTTP+JSON", under, ""),
+                ],
+            ),
+            (
+                Place::Host("echo.localhost".into()),
+                &[
+                    ("1.0 JSONRPC", local, ""),
+                    ("1.0 HTTP+JSON", local, ""),
+                    ("1.0 GRPC", "echo.localhost:80", ""),
+                    ("0.3 JSONRPC", local, ""),
+                    ("0.3 HTTP+JSON", local, ""),
+                    ("0.3 GRPC", "echo.localhost:80", ""),
+                ],
+            ),
+        ];
+        for (place, expected) in cases {
+            let mut server = server();
+            server.parts.config.paths.place = place.clone();
+            let card = server.card_at("127.0.0.1:80".parse().unwrap());
+            let found: Vec<_> = card
+                .supported_interfaces
+                .into_iter()
+                .map(|one| {
+                    let name = format!("{} {}", one.protocol_version, one.protocol_binding);
+                    (name, one.url, one.tenant)
+                })
+                .collect();
+            let owned = |(name, url, tenant): &(&str, &str, &str)| {
+                ((*name).to_owned(), (*url).to_owned(), (*tenant).to_owned())
+            };
+            assert_eq!(found, expected.iter().map(owned).collect::<Vec<_>>(), "{place}");
+        }
     }
 }

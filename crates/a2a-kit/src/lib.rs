@@ -1,7 +1,7 @@
 //! The Agent2Agent (A2A) protocol: agents on every binding on one port, and clients that call them.
 //!
-//! [`serve`] serves an [`Engine`], [`Server`] does the same with settings, and [`Client`] calls
-//! agents. Common types are re-exported here and in the [`prelude`]; everything else is in the
+//! [`serve`] serves an [`Engine`], [`Server`] does the same with settings, [`Agents`] serves several
+//! on one port, and [`Client`] calls agents. Common types are re-exported here and in the [`prelude`]; everything else is in the
 //! module named after its crate.
 //!
 //! ```no_run
@@ -25,6 +25,8 @@
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
 //! - `nats`: exchange signals between nodes through NATS (`store::nats`).
 
+#[cfg(feature = "server")]
+mod agents;
 #[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
@@ -70,6 +72,8 @@ pub use a2a_kit_rest as rest;
 #[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
 pub use a2a_kit_store as store;
 #[cfg(feature = "server")]
+pub use agents::Agents;
+#[cfg(feature = "server")]
 pub use error::ServeError;
 #[cfg(feature = "server")]
 pub use serve::serve;
@@ -94,5 +98,5 @@ pub mod prelude {
     };
 
     #[cfg(feature = "server")]
-    pub use crate::{ServeError, Server, serve};
+    pub use crate::{Agents, ServeError, Server, serve};
 }

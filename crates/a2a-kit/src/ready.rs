@@ -55,6 +55,11 @@ impl Readiness {
         self.checks.push((part, Arc::new(move || check().boxed())));
     }
 
+    /// Adds the checks of another server.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        self.checks.extend(other.checks.iter().cloned());
+    }
+
     /// Serves `/healthz`, which succeeds while the process runs, and `/readyz`, which succeeds while
     /// it accepts requests.
     pub(crate) fn router(self) -> Router {

@@ -5,9 +5,9 @@ use std::{net::SocketAddr, sync::Arc};
 use a2a_core::{AgentCard, ProtocolVersion, Result};
 use a2a_kit_compat::Revisions;
 use a2a_kit_http::{card::CardDocument, rate::AddressRate};
-use a2a_kit_operations::Agent;
+use a2a_kit_operations::{Agent, metrics::AgentLabel};
 use axum::{
-    Router,
+    Extension, Router,
     extract::Request,
     response::{IntoResponse as _, Response},
 };
@@ -157,6 +157,10 @@ impl Parts {
 
     fn with_layers(&self, bindings: Router) -> Router {
         let bindings = self.layers.iter().fold(bindings, |router, layers| layers(router));
+        let bindings = match self.config.metrics_label {
+            AgentLabel::NONE => bindings,
+            label => bindings.layer(Extension(label)),
+        };
         match &self.address_rate {
             Some(rate) => rate.layer(bindings),
             None => bindings,

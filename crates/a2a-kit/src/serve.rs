@@ -12,19 +12,18 @@ use tokio::net::TcpListener;
 use crate::routes::Parts;
 use crate::{Server, error::ServeError, extended::Extended, interface};
 
-/// Serves an engine on every binding at `address`, until the future is dropped.
+/// Serves an engine on every binding at `address`, until Ctrl-C or SIGTERM: see [`Server::run`].
 ///
 /// # Errors
 ///
 /// [`ServeError`] if the listener can't be bound, or the card is invalid.
 pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
-    let listener = bind(address).await?;
-    Server::from(engine).serve(listener, std::future::pending()).await
+    Server::from(engine).run(address).await
 }
 
 impl Server {
     /// Returns one router with everything, to mount it in an application. Without a public URL,
-    /// the card lists `address`.
+    /// the card lists `address`. The application calls [`Engine::shutdown`] when it stops.
     ///
     /// # Errors
     ///
@@ -36,8 +35,27 @@ impl Server {
         self.parts.router(address).map_err(ServeError::Card)
     }
 
-    /// Serves until `shutdown` completes. Then ends event streams with an error that makes clients
-    /// reconnect, gives other requests [`Limits::drain_timeout`](a2a_kit_http::Limits::drain_timeout) to finish, and returns.
+    /// Serves at `address` until Ctrl-C (SIGINT) or SIGTERM, and stops as [`serve`](Self::serve)
+    /// does. A second signal ends the grace period.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`], if the listener can't be bound, and as for [`into_router`](Self::into_router).
+    pub async fn run(self, address: &str) -> Result<(), ServeError> {
+        let stop = self.drain.signalled();
+        self.serve(bind(address).await?, stop).await
+    }
+
+    /// Serves until `shutdown` completes, then stops gracefully:
+    ///
+    /// 1. It ends event streams with an error on which clients reconnect, after
+    ///    [`Limits::stream_drain_timeout`].
+    /// 2. Other requests and running executors have [`Limits::drain_timeout`] to finish.
+    /// 3. Executors that are still running are dropped, and the store is closed: see
+    ///    [`Engine::shutdown`].
+    ///
+    /// [`Limits::stream_drain_timeout`]: a2a_kit_http::Limits::stream_drain_timeout
+    /// [`Limits::drain_timeout`]: a2a_kit_http::Limits::drain_timeout
     ///
     /// # Errors
     ///
@@ -51,6 +69,8 @@ impl Server {
         let limits = self.parts.config.limits.clone();
         let drain = self.drain.clone();
         let tls = self.tls.clone();
+        let engine: Vec<_> = self.engine.take().into_iter().collect();
+        let name = self.parts.card.name.clone();
         let server = |router: Router| {
             let server = a2a_kit_http::Server::new(router)
                 .with_limits(limits.clone())
@@ -61,7 +81,10 @@ impl Server {
             }
         };
         let Some(grpc_listener) = self.grpc_listener.take() else {
-            server(self.into_router(address)?).serve(listener, shutdown).await;
+            let server = server(self.into_router(address)?);
+            tracing::info!(agent = name, %address, "serving");
+            let serving = server.serve(listener, shutdown);
+            drain.serve_engines(&engine, limits.drain_timeout, serving).await;
             return Ok(());
         };
         let grpc_port = grpc_listener.local_addr().map_err(ServeError::Address)?.port();
@@ -74,15 +97,28 @@ impl Server {
         let others = self.parts.router(address).map_err(ServeError::Card)?;
         // One signal stops both.
         let stopped = drain.started();
-        tokio::join!(
-            server(others).serve(listener, shutdown),
-            server(grpc).serve(grpc_listener, stopped),
-        );
+        tracing::info!(agent = name, %address, grpc_port, "serving");
+        let serving = async {
+            tokio::join!(
+                server(others).serve(listener, shutdown),
+                server(grpc).serve(grpc_listener, stopped),
+            );
+        };
+        drain.serve_engines(&engine, limits.drain_timeout, serving).await;
         Ok(())
     }
 
     /// Completes the card, validates and signs it, and enforces its security requirements.
     fn complete(&mut self, address: SocketAddr) -> Result<(), ServeError> {
+        let config = &self.parts.config;
+        let is_named = config.paths.place.tenant().is_some();
+        let is_filled = self.parts.card.supported_interfaces.is_empty();
+        if is_filled && config.bindings.grpc && !is_named && !interface::lists_grpc(config) {
+            tracing::warn!(
+                agent = self.parts.card.name,
+                "gRPC is not in the card, because the public URL has a path: set its address"
+            );
+        }
         let mut card = self.card_at(address);
         if card.supported_interfaces != self.parts.card.supported_interfaces {
             // Signatures of the given card don't cover the added interfaces.

@@ -23,9 +23,7 @@ const STORE_TIMEOUT: Duration = Duration::from_millis(900);
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let card = AgentCard::new("Echo", "Repeats its input");
 /// let engine = Engine::new(card, agent_fn(async |text: String| text));
-/// let listener = a2a_kit::http::bind("127.0.0.1:8080").await?;
-/// let stop = async { drop(tokio::signal::ctrl_c().await) };
-/// Server::from(engine).with_public_url("https://echo.example").serve(listener, stop).await?;
+/// Server::from(engine).with_public_url("https://echo.example").run("127.0.0.1:8080").await?;
 /// # Ok(())
 /// # }
 /// ```
@@ -37,16 +35,18 @@ pub struct Server {
     pub(crate) grpc_listener: Option<TcpListener>,
     pub(crate) drain: Drain,
     pub(crate) has_external_security: bool,
+    /// The engine to shut down with the server.
+    pub(crate) engine: Option<Engine>,
     /// With the number of layers inside of it.
     #[cfg(feature = "auth")]
     pub(crate) guard: Option<(a2a_kit_auth::server::Guard, usize)>,
 }
 
-/// Serves an engine with the engine's card. The server is ready when the engine's store responds.
+/// Serves an engine with the engine's card, as by [`Server::with_engine`].
 impl From<Engine> for Server {
     fn from(engine: Engine) -> Self {
         let card = engine.card().clone();
-        Self::new(engine.clone(), card).with_engine_readiness(engine)
+        Self::new(engine.clone(), card).with_engine(engine)
     }
 }
 
@@ -71,17 +71,29 @@ impl Server {
             grpc_listener: None,
             drain: Drain::new(),
             has_external_security: false,
+            engine: None,
             #[cfg(feature = "auth")]
             guard: None,
         }
     }
 
-    /// Adds the store of this engine to `/readyz`, for a server of a wrapper around the engine.
-    pub fn with_engine_readiness(self, engine: Engine) -> Self {
+    /// Names the engine behind the agent, for a server of a wrapper around it: the server is ready
+    /// when the engine's store responds, shuts the engine down when it stops, and labels its metrics
+    /// as the engine does (`EngineConfig::metrics_label`).
+    pub fn with_engine(mut self, engine: Engine) -> Self {
+        self.engine = Some(engine.clone());
+        self.parts.config.metrics_label = engine.metrics_label();
         self.with_readiness("store", move || {
             let engine = engine.clone();
             async move { engine.probe(STORE_TIMEOUT).await }
         })
+    }
+
+    /// Leaves the engine running when the server stops, because other servers share it. Call
+    /// [`Engine::shutdown`] after the last of them.
+    pub fn with_shared_engine(mut self) -> Self {
+        self.engine = None;
+        self
     }
 
     /// Adds a check to `/readyz`. It runs at most once a second, and fails after a second.
@@ -129,6 +141,9 @@ impl Server {
     }
 
     /// Sets the public URL of the server, for the card. Default: the address of the listener.
+    ///
+    /// gRPC has no paths: under a URL with a path, the card lists it only
+    /// [with an address](Self::with_grpc_address).
     pub fn with_public_url(mut self, url: impl Into<String>) -> Self {
         self.parts.config.paths.public_url = Some(url.into().trim_end_matches('/').to_owned());
         self
@@ -156,11 +171,10 @@ impl Server {
     /// let tls = TlsSettings::new(Pem::file("agent.crt"), Pem::file("agent.key")).load()?;
     /// let card = AgentCard::new("Echo", "Repeats its input");
     /// let engine = Engine::new(card, agent_fn(async |text: String| text));
-    /// let listener = a2a_kit::http::bind("0.0.0.0:443").await?;
     /// Server::from(engine)
     ///     .with_tls(tls)
     ///     .with_public_url("https://echo.example")
-    ///     .serve(listener, std::future::pending())
+    ///     .run("0.0.0.0:443")
     ///     .await?;
     /// # Ok(())
     /// # }

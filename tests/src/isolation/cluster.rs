@@ -15,7 +15,11 @@ use super::{
     recording_store::{Calls, RecordingStore},
     wire::{Answer, Client, Until, WireRequest},
 };
-use crate::{Control, Options, agent::engine_on, backend::Backend};
+use crate::{
+    Control, Options,
+    agent::{self, engine_on},
+    backend::Backend,
+};
 
 /// The header with the name of the caller, in place of authentication.
 pub const CALLER: &str = "x-test-caller";
@@ -38,7 +42,8 @@ pub(super) struct Node {
 }
 
 impl Cluster {
-    /// Starts a server for each node of a store, optionally with identification of callers.
+    /// Starts a server for each node of a store, optionally with identification of callers, next to
+    /// another agent.
     pub async fn start(backend: Backend, identifies: bool) -> Self {
         let control = Control::default();
         let options = Options { webhooks_of_all_revisions: true, ..Options::default() };
@@ -55,8 +60,10 @@ impl Cluster {
                     true => router.layer(middleware::from_fn(identify)),
                     false => router,
                 });
+            let other = agent::engine(&Options::default(), &Control::default());
+            let agents = a2a_kit::Agents::new().at("/", server).at("/another-agent", other);
             let server = tokio::spawn(async move {
-                server.serve(listener, std::future::pending()).await.expect("serving");
+                agents.serve(listener, std::future::pending()).await.expect("serving");
             });
             nodes.push(Node { address, calls, server });
         }

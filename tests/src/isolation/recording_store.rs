@@ -50,7 +50,7 @@ macro_rules! recording_store {
         $store:ident,
         noted { $($method:ident($($name:ident: $type:ty),*) -> $result:ty;)* }
         not { $($quiet:ident($($quiet_name:ident: $quiet_type:ty),*) -> $quiet_result:ty;)* }
-            $($plain:item)*
+        plain { $($plain:tt)* }
     ) => {
         #[async_trait]
         impl $store for RecordingStore {
@@ -65,6 +65,7 @@ macro_rules! recording_store {
                     self.store.$quiet($($quiet_name),*).await
                 }
             )*
+            $($plain)*
         }
     };
 }
@@ -87,6 +88,11 @@ recording_store! {
     sweep(sweep: Sweep) -> usize;
     probe() -> ();
     }
+    plain {
+    async fn close(&self) {
+        self.store.close().await;
+    }
+    }
 }
 
 recording_store! {
@@ -104,6 +110,7 @@ recording_store! {
     purge_dead_letters(query: &DeadLetterQuery) -> u64;
     backlog() -> Backlog;
     }
+    plain {}
 }
 
 #[async_trait]

@@ -1,7 +1,7 @@
 //! Why an agent can't be called, as a failure of a command.
 
 use a2a_core::{ErrorKind, ProtocolVersion, Violation};
-use a2a_kit_client::{DiscoveryError, credentials::CredentialError};
+use a2a_kit_client::{DiscoveryError, Transport, credentials::CredentialError};
 use serde_json::json;
 
 use crate::{
@@ -15,6 +15,13 @@ pub(super) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> 
     match error {
         DiscoveryError::Reference { .. } => Failure::usage(message)
             .with_hint("name the agent as host:port, by the URL of its card, or by a file"),
+        DiscoveryError::NotFound(_) | DiscoveryError::Status { .. }
+            if settings.transport == [Transport::Grpc] =>
+        {
+            Failure::new(Code::CardNotFound, message).with_hint(
+                "for an agent without a card, give the address of its gRPC with --endpoint (-e)",
+            )
+        }
         DiscoveryError::File { .. } | DiscoveryError::NotFound(_) => {
             Failure::new(Code::CardNotFound, message)
                 .with_hint("check the address; for a card elsewhere, give its complete URL")

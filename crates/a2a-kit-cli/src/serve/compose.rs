@@ -107,7 +107,9 @@ pub(super) fn compose(
     };
     let mut served = with_bindings(of(&card), &options.bindings);
     served = with_places(served, serve);
-    if let Some(grpc_address) = grpc_address {
+    if let Some(public) = &serve.listen.grpc_address {
+        served = served.with_grpc_address(public);
+    } else if let Some(grpc_address) = grpc_address {
         // `host:port` implies TLS except on loopback.
         let is_secure_here = options.tls.is_some() && encryption::is_here(grpc_address);
         let scheme = if is_secure_here { "https://" } else { "" };
@@ -132,7 +134,7 @@ pub(super) fn compose(
     // The card has its interfaces, so each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
         let ready = |server: Server| match &engine {
-            Some(engine) => server.with_engine_readiness(engine.clone()),
+            Some(engine) => server.with_engine(engine.clone()),
             None => server,
         };
         let has_bearer = options.bearer.is_some();

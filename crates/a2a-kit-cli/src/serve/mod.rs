@@ -18,7 +18,7 @@ use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 use a2a_kit_auth::webhook::JWKS_PATH;
-use a2a_kit_http::{Drain, Server};
+use a2a_kit_http::{Drain, Server, shutdown_signal};
 use a2a_kit_operations::{Store, store::StoreError};
 use tokio::net::TcpListener;
 
@@ -34,8 +34,8 @@ use options::Options;
 use proxy::Upstream;
 use store::{OpenedStore, StoreConfig};
 
-/// Grace period of executors after all connections have ended.
-const EXECUTOR_GRACE: Duration = Duration::from_millis(500);
+/// Grace period of scripts, which continue where they stopped at the next start.
+const SCRIPT_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves until a signal comes.
 pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
@@ -57,7 +57,9 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     public_url::check(&serve, address, output)?;
     signal::survive_file_size_limit();
     // Before the address is announced: a supervisor may stop the server as soon as it reads it.
-    let [stop, stop_grpc, stop_metrics] = std::array::from_fn(|_| signal::received());
+    let drain = Drain::new();
+    let stop = drain.signalled();
+    let [stop_grpc, stop_metrics] = std::array::from_fn(|_| shutdown_signal());
     // After the ports: a server that can't have them leaves no file behind.
     let mut store = match store_config {
         Some(plan) => plan.open().await?,
@@ -82,7 +84,6 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let _gone = announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
 
     idle_memory::return_regularly();
-    let drain = Drain::new();
     let server = |router| {
         let server =
             Server::new(router).with_limits(options.limits.clone()).with_drain(drain.clone());
@@ -112,12 +113,11 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
             server.with_drain(drain.clone()).serve(listener, stop_metrics).await;
         }
     };
-    tokio::join!(server(router).serve(listener, stop), grpc_server, metrics_server);
-    // No streams are left. Executors without readers get a short grace period too.
-    if let Some(engine) = composed.engine {
-        engine.shutdown(EXECUTOR_GRACE).await;
-    }
-    store.close().await;
+    let servers = async {
+        tokio::join!(server(router).serve(listener, stop), grpc_server, metrics_server);
+    };
+    let grace = if serve.is_scripted() { SCRIPT_GRACE } else { options.limits.drain_timeout };
+    Box::pin(drain.serve_engines(composed.engine.as_slice(), grace, servers)).await;
     guard.shutdown().await;
     Ok(())
 }
@@ -126,7 +126,6 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
 #[derive(Debug)]
 pub(crate) struct OpenStore {
     store: Arc<dyn Store>,
-    opened: OpenedStore,
 }
 
 impl OpenStore {
@@ -136,9 +135,8 @@ impl OpenStore {
     ///
     /// A failure that names the flag, if the store is missing or can't be opened.
     pub(crate) async fn open(location: Option<&str>) -> Result<Self, Failure> {
-        let mut opened = store::existing(location)?.open().await?;
-        match opened.store.take() {
-            Some(store) => Ok(Self { store, opened }),
+        match store::existing(location)?.open().await?.store {
+            Some(store) => Ok(Self { store }),
             None => Err(Failure::usage("--store memory is lost when its server stops")),
         }
     }
@@ -149,8 +147,7 @@ impl OpenStore {
         work: impl AsyncFnOnce(&dyn Store) -> Result<T, StoreError>,
     ) -> Result<T, Failure> {
         let result = work(&*self.store).await;
-        drop(self.store);
-        self.opened.close().await;
+        self.store.close().await;
         let failed = |error| Failure::new(Code::Unreachable, format!("--store: {}", chain(&error)));
         result.map_err(failed)
     }

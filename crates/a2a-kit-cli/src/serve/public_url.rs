@@ -4,15 +4,30 @@ use std::net::SocketAddr;
 
 use url::Url;
 
-use crate::{failure::Failure, output::Output, settings::serve::Serve};
+use crate::{
+    failure::Failure,
+    output::Output,
+    settings::serve::{GrpcInCard, Serve},
+};
 
-/// Warns if the card names localhost although the server listens on all addresses.
+/// Warns if the card names localhost although the server listens on all addresses, or can't list
+/// gRPC.
 ///
 /// # Errors
 ///
 /// A usage failure in place of the warning, with `--production`.
 pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Result<(), Failure> {
-    if serve.listen.public_url.is_some() || !address.ip().is_unspecified() {
+    let listen = &serve.listen;
+    let public = listen.public_url.as_ref().and_then(|url| Url::parse(url).ok());
+    let has_path = public.is_some_and(|url| url.path() != "/");
+    let has_grpc = listen.grpc && listen.grpc_in_card == GrpcInCard::Always;
+    if has_path && has_grpc && listen.grpc_address.is_none() && listen.grpc_port.is_none() {
+        output.warning(
+            "the card does not list gRPC, because --public-url has a path: name the address of gRPC \
+             with --grpc-address, or use --no-grpc",
+        );
+    }
+    if listen.public_url.is_some() || !address.ip().is_unspecified() {
         return Ok(());
     }
     let said = format!(

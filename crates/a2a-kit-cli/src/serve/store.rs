@@ -50,17 +50,6 @@ pub(super) struct OpenedStore {
     pub(super) store: Option<Arc<dyn Store>>,
     /// Labels and values.
     pub(super) lines: Vec<(&'static str, String)>,
-    /// The store again, if it is a file.
-    file: Option<Arc<SqliteStore>>,
-}
-
-impl OpenedStore {
-    /// Closes the file and releases its lock.
-    pub(super) async fn close(self) {
-        if let Some(file) = self.file {
-            file.close().await;
-        }
-    }
 }
 
 impl StoreConfig {
@@ -112,7 +101,7 @@ impl StoreConfig {
         match self.place {
             Location::Memory => {
                 let description = "memory (tasks are lost at exit)".to_owned();
-                Ok(OpenedStore { lines: vec![("Store", description)], ..OpenedStore::default() })
+                Ok(OpenedStore { store: None, lines: vec![("Store", description)] })
             }
             Location::File(path) => file(&path, self.keys).await,
             Location::Database { url, cluster, node } => {
@@ -223,8 +212,7 @@ async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
     })?;
     let place = std::path::absolute(path).unwrap_or_else(|_no_folder| path.to_owned());
     let lines = vec![("Store", format!("SQLite {}", place.display()))];
-    let store = Arc::new(store);
-    Ok(OpenedStore { store: Some(store.clone()), lines, file: Some(store) })
+    Ok(OpenedStore { store: Some(Arc::new(store)), lines })
 }
 
 async fn database(
@@ -250,7 +238,7 @@ async fn database(
     lines.push(("Node", store.node().to_owned()));
     let store: Arc<dyn Store> = Arc::new(store);
     let Some(cluster) = cluster else {
-        return Ok(OpenedStore { store: Some(store), lines, file: None });
+        return Ok(OpenedStore { store: Some(store), lines });
     };
     let shown = without_secrets(cluster);
     let (servers, name) = named(cluster);
@@ -262,7 +250,7 @@ async fn database(
         .await
         .map_err(|error| unreachable("--cluster", &shown, &error))?;
     lines.push(("Cluster", format!("NATS {shown}")));
-    Ok(OpenedStore { store: Some(Arc::new(store)), lines, file: None })
+    Ok(OpenedStore { store: Some(Arc::new(store)), lines })
 }
 
 /// The servers of a cluster, and its name: the path of a URL, as for a database.

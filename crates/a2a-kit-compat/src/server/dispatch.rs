@@ -157,6 +157,7 @@ pub(crate) fn context(parts: &Parts, revision: ProtocolVersion) -> Result<CallCo
     headers.remove(service_parameters::VERSION);
     let mut context = service_parameters::read(&headers, None, VersionPolicy::Lenient)?;
     context.caller = service_parameters::caller(&parts.extensions);
+    context.metrics_label = service_parameters::metrics_label(&parts.extensions);
     context.version = revision;
     Ok(context)
 }

@@ -1,17 +1,22 @@
 //! Serves this binding on its own port.
 
 use a2a_kit_http::{ServeError, Server, bind};
-use a2a_kit_operations::Agent;
+use a2a_kit_operations::Engine;
 
 use super::router::{fallback, router};
 
-/// Serves `agent` over gRPC only, at `address`, until the future is dropped.
+/// Serves an engine over gRPC only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
+/// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
+/// settings, serve the [`router`] by [`a2a_kit_http::Server`].
 ///
 /// # Errors
 ///
-/// If listening fails.
-pub async fn serve(agent: impl Agent, address: &str) -> Result<(), ServeError> {
+/// [`ServeError::Bind`] if listening fails.
+pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
     let listener = bind(address).await?;
-    Server::new(router(agent).fallback(fallback)).serve(listener, std::future::pending()).await;
+    tracing::info!(agent = engine.card().name, address, "serving");
+    let server = Server::new(router(engine.clone()).fallback(fallback));
+    let stop = server.drain().signalled();
+    server.serve_engine(listener, engine, stop).await;
     Ok(())
 }

@@ -53,6 +53,7 @@ impl AgentService {
         let headers = request.metadata().as_ref();
         let mut context = service_parameters::read(headers, None, self.versions)?;
         context.caller = service_parameters::caller(request.extensions());
+        context.metrics_label = service_parameters::metrics_label(request.extensions());
         Ok((context, deadline::read(headers)?))
     }
 

@@ -175,7 +175,10 @@ async fn response_over_the_server_limit_is_an_error_with_reason() {
 
 #[tokio::test]
 async fn serving_an_invalid_address_fails() {
-    let answer = a2a_kit_grpc::serve(Fake::default(), "nowhere.invalid:0").await;
+    let card = a2a_core::AgentCard::new("Echo", "Repeats its input");
+    let engine = a2a_kit_operations::agent_fn(async |text: String| text);
+    let engine = a2a_kit_operations::Engine::new(card, engine);
+    let answer = a2a_kit_grpc::serve(engine, "nowhere.invalid:0").await;
     assert!(matches!(answer, Err(a2a_kit_grpc::ServeError::Bind { .. })), "{answer:?}");
 }
 

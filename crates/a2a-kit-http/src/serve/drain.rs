@@ -1,6 +1,11 @@
 //! The drain signal of a graceful shutdown.
 
+use std::{future::Future, time::Duration};
+
+use a2a_kit_operations::Engine;
+use futures_util::future::join_all;
 use http::Extensions;
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// The drain signal of a graceful shutdown. [`Server`](super::Server) adds it to the extensions of
@@ -9,7 +14,10 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 /// A handler that responds with an endless stream watches it, and ends the stream with an error of
 /// kind [`Unavailable`](a2a_core::ErrorKind::Unavailable), so that clients resume on another node.
 #[derive(Clone, Debug, Default)]
-pub struct Drain(CancellationToken);
+pub struct Drain {
+    started: CancellationToken,
+    ended: CancellationToken,
+}
 
 impl Drain {
     /// Creates a signal that has not started.
@@ -25,16 +33,49 @@ impl Drain {
 
     /// Starts draining.
     pub fn start(&self) {
-        self.0.cancel();
+        self.started.cancel();
     }
 
     /// Returns whether draining has started.
     pub fn has_started(&self) -> bool {
-        self.0.is_cancelled()
+        self.started.is_cancelled()
     }
 
     /// Waits until draining starts.
     pub fn started(&self) -> WaitForCancellationFutureOwned {
-        self.0.clone().cancelled_owned()
+        self.started.clone().cancelled_owned()
+    }
+
+    /// Ends all grace periods: connections that are still open are closed, and executors that are
+    /// still running are dropped.
+    pub fn end(&self) {
+        self.start();
+        self.ended.cancel();
+    }
+
+    /// Waits until [`end`](Self::end) is called.
+    pub(super) fn ended(&self) -> WaitForCancellationFutureOwned {
+        self.ended.clone().cancelled_owned()
+    }
+
+    /// Runs the servers of some engines, which share this signal, and shuts the engines down after
+    /// them. Connections and executors share one grace period, which begins when the drain starts.
+    pub async fn serve_engines(
+        &self,
+        engines: &[Engine],
+        grace: Duration,
+        servers: impl Future<Output = ()>,
+    ) {
+        let deadline = async {
+            self.started().await;
+            Instant::now() + grace
+        };
+        let (deadline, ()) = tokio::join!(deadline, servers);
+        let shutdown = |grace| join_all(engines.iter().map(move |engine| engine.shutdown(grace)));
+        tokio::select! {
+            _all = shutdown(deadline.saturating_duration_since(Instant::now())) => return,
+            () = self.ended() => {}
+        }
+        shutdown(Duration::ZERO).await;
     }
 }

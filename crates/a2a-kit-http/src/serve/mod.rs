@@ -14,6 +14,7 @@ mod request;
 mod response;
 mod response_budget;
 mod server;
+mod signal;
 mod version;
 mod write_timeout;
 
@@ -22,3 +23,4 @@ pub use drain::Drain;
 pub use per_ip::{PerIpLimit, PerIpPermit};
 pub(crate) use response_budget::UNCOUNTED;
 pub use server::{ServeError, Server, bind};
+pub use signal::shutdown_signal;

@@ -1,8 +1,11 @@
 //! Accepts connections and serves a router on them until shutdown.
 
-use std::{future::Future, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+use std::{
+    error::Error as _, fmt, future::Future, io, net::SocketAddr, pin::pin, sync::Arc,
+    time::Duration,
+};
 
-use a2a_kit_operations::metrics::OpenConnection;
+use a2a_kit_operations::{Engine, metrics::OpenConnection};
 use axum::Router;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
@@ -23,7 +26,7 @@ use crate::{Limits, tls::Tls};
 const ACCEPT_BACKOFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// Why a server could not start.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
     /// Binding the listener failed.
@@ -35,6 +38,19 @@ pub enum ServeError {
         #[source]
         source: io::Error,
     },
+}
+
+/// As [`Display`](fmt::Display), with all sources, so that an error of `main` is readable.
+impl fmt::Debug for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        let mut source = self.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
 }
 
 /// Length of the accept queue, capped by the system (`net.core.somaxconn`). After a restart all
@@ -124,7 +140,9 @@ impl Server {
     /// Serves until `shutdown` completes, then shuts down gracefully: stops accepting, waits up to
     /// [`Limits::stream_drain_timeout`] for all requests, ends event streams with an error on which
     /// clients resume on another node, waits up to [`Limits::drain_timeout`] for the other
-    /// requests, and closes the remaining connections.
+    /// requests, and closes the remaining connections. [`Drain::end`] ends the waits.
+    ///
+    /// The agent is not shut down: see [`serve_engine`](Self::serve_engine).
     ///
     /// Accept errors are logged and retried.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
@@ -194,13 +212,32 @@ impl Server {
         }
         drop(listener);
         stop.cancel();
-        let in_time =
-            timeout(limits.stream_drain_timeout, join_all(&mut connections)).await.is_ok();
-        self.drain.start();
-        if !in_time && timeout(limits.drain_timeout, join_all(&mut connections)).await.is_err() {
-            tracing::info!(connections = connections.len(), "shutdown grace period expired");
+        let drained = async {
+            let in_time =
+                timeout(limits.stream_drain_timeout, join_all(&mut connections)).await.is_ok();
+            self.drain.start();
+            if !in_time && timeout(limits.drain_timeout, join_all(&mut connections)).await.is_err()
+            {
+                tracing::info!(connections = connections.len(), "shutdown grace period expired");
+            }
+        };
+        tokio::select! {
+            () = drained => {}
+            () = self.drain.ended() => {}
         }
         connections.shutdown().await;
+    }
+
+    /// Serves the routes of an engine until `shutdown` completes, then shuts the engine down as
+    /// well: its executors have until [`Limits::drain_timeout`] after the event streams ended.
+    pub async fn serve_engine(
+        self,
+        listener: TcpListener,
+        engine: Engine,
+        shutdown: impl Future<Output = ()>,
+    ) {
+        let (drain, grace) = (self.drain.clone(), self.limits.drain_timeout);
+        drain.serve_engines(&[engine], grace, self.serve(listener, shutdown)).await;
     }
 }
 

@@ -110,6 +110,7 @@ impl Endpoint {
         let mut context =
             service_parameters::read(&parts.headers, query, self.options.version_policy)?;
         context.caller = service_parameters::caller(&parts.extensions);
+        context.metrics_label = service_parameters::metrics_label(&parts.extensions);
         Ok(context)
     }
 

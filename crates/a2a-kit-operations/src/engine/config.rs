@@ -5,6 +5,7 @@ use std::time::Duration;
 use derive_setters::Setters;
 
 use super::limits::{CallerLimits, RunLimits, TaskLimits};
+use crate::metrics::AgentLabel;
 
 /// Limits and timeouts of an [`Engine`](super::Engine).
 #[derive(Clone, Debug, Setters)]
@@ -86,6 +87,8 @@ pub struct EngineConfig {
     pub caller_limits: CallerLimits,
     /// Limits per run of the executor. Default: none.
     pub run_limits: RunLimits,
+    /// The label of this engine's metrics. Default: none.
+    pub metrics_label: AgentLabel,
     /// Whether a message with a known `messageId` joins the task of the first one. Deployed clients
     /// reuse ids. Default: no.
     pub dedupe_by_message_id: bool,
@@ -123,6 +126,7 @@ impl Default for EngineConfig {
             task_limits: TaskLimits::default(),
             caller_limits: CallerLimits::default(),
             run_limits: RunLimits::default(),
+            metrics_label: AgentLabel::NONE,
             dedupe_by_message_id: false,
         }
     }

@@ -126,7 +126,7 @@ impl Worker {
                 self.limits.sweep();
                 // A store failure shows in the call below.
                 if let Ok(backlog) = self.store.backlog().await {
-                    metrics::outbox(backlog);
+                    metrics::outbox(self.config.metrics_label, backlog);
                 }
             }
             // Not in a `select!`: the claims it returns must not be lost.
@@ -158,7 +158,7 @@ impl Worker {
         let permit = match self.limits.acquire(host, &scope) {
             Ok(permit) => permit,
             Err(after) => {
-                metrics::postponed();
+                metrics::postponed(self.config.metrics_label);
                 self.record(&key, DeliveryOutcome::Postponed { after }).await;
                 return Next::After(after);
             }

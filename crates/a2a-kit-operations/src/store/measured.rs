@@ -119,6 +119,10 @@ impl TaskStore for Measured {
     async fn probe(&self) -> Result<(), StoreError> {
         measure("probe", self.store.probe()).await
     }
+
+    async fn close(&self) {
+        self.store.close().await;
+    }
 }
 
 #[async_trait]

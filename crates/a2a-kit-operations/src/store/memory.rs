@@ -189,6 +189,8 @@ impl TaskStore for MemoryStore {
     async fn probe(&self) -> Result<(), StoreError> {
         Ok(())
     }
+
+    async fn close(&self) {}
 }
 
 #[async_trait]

@@ -248,4 +248,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// [`Unwritable`](StoreError::Unwritable) while writes fail, and
     /// [`Failed`](StoreError::Failed).
     async fn probe(&self) -> Result<(), StoreError>;
+
+    /// Waits for calls in progress, and releases files and connections. Later calls may fail; a
+    /// second close does nothing. The engine closes its store when it shuts down.
+    async fn close(&self);
 }

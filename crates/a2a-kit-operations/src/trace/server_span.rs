@@ -11,7 +11,10 @@ use futures_core::Stream;
 use tracing::{Span, field, info_span};
 
 use super::{SERVICE, known, outcome, propagation, system};
-use crate::{CallContext, Event, EventStream, metrics};
+use crate::{
+    CallContext, Event, EventStream,
+    metrics::{self, AgentLabel},
+};
 
 /// An operation served by a binding, once it is known which one it is.
 ///
@@ -25,6 +28,7 @@ pub struct ServerSpan {
     operation: Operation,
     binding: &'static str,
     revision: &'static str,
+    agent: AgentLabel,
     ended: bool,
 }
 
@@ -35,7 +39,8 @@ impl ServerSpan {
         let revision = context.version.as_str();
         let span = span(operation, binding, revision);
         propagation::pass_through(&span, &mut context.parameters);
-        Self { span, begun: Instant::now(), operation, binding, revision, ended: false }
+        let (begun, agent) = (Instant::now(), context.metrics_label);
+        Self { span, begun, operation, binding, revision, agent, ended: false }
     }
 
     /// The span to perform the operation in.
@@ -70,8 +75,8 @@ impl ServerSpan {
         if is_fault {
             self.span.record("otel.status_code", "ERROR");
         }
-        let Self { operation, binding, revision, begun, .. } = self;
-        metrics::served(*operation, binding, revision, outcome, begun.elapsed());
+        let Self { operation, binding, revision, begun, agent, .. } = self;
+        metrics::served(*agent, *operation, binding, revision, outcome, begun.elapsed());
     }
 }
 

@@ -222,6 +222,10 @@ impl TaskStore for Linked {
     async fn probe(&self) -> Result<(), StoreError> {
         self.link.call(self.store.probe()).await
     }
+
+    async fn close(&self) {
+        self.store.close().await;
+    }
 }
 
 #[async_trait]

@@ -102,6 +102,7 @@ impl Binding {
         let mut context =
             service_parameters::read(&parts.headers, query, self.options.version_policy)?;
         context.caller = service_parameters::caller(&parts.extensions);
+        context.metrics_label = service_parameters::metrics_label(&parts.extensions);
         if body.as_ref().is_some_and(|body| !body.is_empty()) {
             content_type::require_json(&parts.headers)?;
         }

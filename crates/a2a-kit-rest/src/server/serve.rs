@@ -1,18 +1,24 @@
 //! Serves this binding on its own port.
 
-use a2a_kit_http::{ServeError, Server};
-use a2a_kit_operations::Agent;
+use a2a_kit_http::{ServeError, Server, bind};
+use a2a_kit_operations::Engine;
 
 use super::router;
 
-/// Serves `agent` over this binding only, until the process ends. The agent card is not served: add
-/// `a2a_kit_http::card::router` to [`router`] for it.
+/// Serves an engine over this binding only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
+/// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
+/// settings, serve the [`router`] by [`a2a_kit_http::Server`].
+///
+/// The agent card is not served: add `a2a_kit_http::card::router` to [`router`] for it.
 ///
 /// # Errors
 ///
 /// [`ServeError::Bind`] if listening fails.
-pub async fn serve(agent: impl Agent, address: &str) -> Result<(), ServeError> {
-    let listener = a2a_kit_http::bind(address).await?;
-    Server::new(router(agent)).serve(listener, std::future::pending()).await;
+pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
+    let listener = bind(address).await?;
+    tracing::info!(agent = engine.card().name, address, "serving");
+    let server = Server::new(router(engine.clone()));
+    let stop = server.drain().signalled();
+    server.serve_engine(listener, engine, stop).await;
     Ok(())
 }

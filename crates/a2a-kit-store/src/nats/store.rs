@@ -129,6 +129,16 @@ impl TaskStore for Clustered {
     async fn probe(&self) -> Result<(), StoreError> {
         self.store.probe().await
     }
+
+    async fn close(&self) {
+        self.outbox.close();
+        let publisher = self.publisher.lock().take();
+        if let Some(publisher) = publisher {
+            // Other nodes wait for the last signals.
+            let _ended = publisher.await;
+        }
+        self.store.close().await;
+    }
 }
 
 #[async_trait]

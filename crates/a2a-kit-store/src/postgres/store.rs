@@ -197,6 +197,9 @@ impl TaskStore for PostgresStore {
         self.pool.read("SELECT 1", &[]).await?;
         Ok(())
     }
+
+    /// Does nothing: a write that returned is committed, and connections end with the store.
+    async fn close(&self) {}
 }
 
 #[async_trait]

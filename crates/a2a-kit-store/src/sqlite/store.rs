@@ -251,6 +251,10 @@ impl TaskStore for SqliteStore {
         self.readers.read(lease::has_orphans).await?;
         self.writer.probe().await
     }
+
+    async fn close(&self) {
+        Self::close(self).await;
+    }
 }
 
 #[async_trait]

@@ -21,6 +21,9 @@ section! {
         grpc_port: u16, "--grpc-port";
         /// URL that clients use; in the agent card, and the issuer of signed webhooks
         public_url: String, "--public-url";
+        /// Address of gRPC that clients use, as host:port or a URL; in the agent card. Without it, the
+        /// card does not list gRPC if public_url has a path
+        grpc_address: String, "--grpc-address";
         /// Binding to serve; repeatable, in the order of the agent card [default: all three]
         transport: Vec<Binding> = [], "--transport";
         /// The gRPC binding

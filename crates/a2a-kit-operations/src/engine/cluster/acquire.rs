@@ -151,11 +151,12 @@ impl Handle {
             }
         };
         let next = self.apply_acquired(stored, next).await;
-        metrics::took_over(match next {
+        let next_step = match next {
             Next::Leave => "left",
             Next::Run(_) => "rerun",
             Next::Write => "failed",
-        });
+        };
+        metrics::took_over(inner.config.metrics_label, next_step);
         match next {
             Next::Leave => {
                 inner.serve_commands(self);

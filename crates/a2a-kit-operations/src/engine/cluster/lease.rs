@@ -43,7 +43,7 @@ impl Inner {
             let is_lost = handle.change(|live| live.lose_lease(epoch));
             if is_lost {
                 tracing::warn!(task.id = %task_id, "lease lost");
-                metrics::lost_lease();
+                metrics::lost_lease(self.config.metrics_label);
                 handle.refresh();
             }
         }

@@ -21,7 +21,8 @@ use crate::{
         task::{Ended, Left, LiveTask, TurnRequest},
     },
     executor::public_message,
-    metrics, trace,
+    metrics::{self, AgentLabel},
+    trace,
 };
 
 impl Handle {
@@ -73,7 +74,7 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
         let (task, context) = (&handle.task_id, &handle.context_id);
         let span = trace::execution(task, context, &request.call, request.rerun);
         let outcome = execute(&handle, generation, request).instrument(span.clone()).await;
-        outcome.count(&span, begun.elapsed());
+        outcome.count(handle.inner.config.metrics_label, &span, begun.elapsed());
         let stops = handle.inner.draining.is_cancelled();
         let new_status = |state, text| handle.new_status(state, text);
         // Failures are logged within the span of the execution.
@@ -102,7 +103,7 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn count(&self, span: &Span, time: Duration) {
+    fn count(&self, agent: AgentLabel, span: &Span, time: Duration) {
         let (outcome, is_fault) = match self {
             Self::Returned => ("returned", false),
             Self::Failed(_) => ("failed", true),
@@ -114,7 +115,7 @@ impl Outcome {
         if is_fault {
             span.record("otel.status_code", "ERROR");
         }
-        metrics::executed(outcome, time);
+        metrics::executed(agent, outcome, time);
     }
 
     /// The public outcome; causes go to the log.

@@ -50,7 +50,7 @@ impl Worker {
         if counts_as != "delivered" {
             span.record("otel.status_code", "ERROR");
         }
-        metrics::delivered(counts_as, begun.elapsed());
+        metrics::delivered(self.config.metrics_label, counts_as, begun.elapsed());
         outcome
     }
 

@@ -6,7 +6,7 @@ use a2a_core::{Error, Result, TaskState};
 
 use crate::{
     engine::{Engine, Inner, runtime::Handle},
-    metrics::{self, Sample},
+    metrics::{self, AgentLabel, Sample},
 };
 
 impl Inner {
@@ -27,14 +27,14 @@ impl Inner {
             let next = live.watchers().cursors.slowest().unwrap_or(u64::MAX);
             sample.lag = sample.lag.max((live.log.last() + 1).saturating_sub(next));
         }
-        sample.show();
+        sample.show(self.config.metrics_label);
     }
 }
 
 impl Handle {
     /// Counts a state transition, and writes it to the audit log.
     pub(in crate::engine) fn record_transition(&self, state: TaskState) {
-        metrics::changed_state(state);
+        metrics::changed_state(self.inner.config.metrics_label, state);
         tracing::debug!(
             target: "a2a::audit",
             event = "task_state",
@@ -48,6 +48,11 @@ impl Handle {
 }
 
 impl Engine {
+    /// The label of this engine's metrics.
+    pub fn metrics_label(&self) -> AgentLabel {
+        self.inner.config.metrics_label
+    }
+
     /// Checks that the store responds and accepts writes.
     ///
     /// # Errors

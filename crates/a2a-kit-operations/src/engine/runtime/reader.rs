@@ -47,7 +47,7 @@ pub(in crate::engine) struct Reader {
 impl Reader {
     /// Reads from position `next`.
     pub(in crate::engine) fn new(handle: Handle, until: Until, next: u64) -> Self {
-        metrics::reader_opened();
+        metrics::reader_opened(handle.inner.config.metrics_label);
         let buffer = VecDeque::new();
         Self { handle, until, next, buffer, slot: None, cursor: None, done: false }
     }
@@ -76,6 +76,11 @@ impl Reader {
 
     /// Takes available events out of the log, or returns that the stream is over.
     fn refill(&mut self, live: &LiveTask) -> Result<Refill> {
+        let stopping = || Error::unavailable("the server is shutting down; subscribe again");
+        // Before the question of the stop, which must not look like one of the agent.
+        if live.run.was_stopped {
+            return Err(stopping());
+        }
         if live.log.read(self.next, BATCH, &mut self.buffer).is_err() {
             return Err(Error::unavailable(
                 "the reader fell behind the retained events; subscribe again",
@@ -99,7 +104,7 @@ impl Reader {
             return Ok(Refill::Over);
         }
         if self.handle.inner.draining.is_cancelled() {
-            return Err(Error::unavailable("the server is shutting down; subscribe again"));
+            return Err(stopping());
         }
         Ok(Refill::Wait)
     }
@@ -162,7 +167,7 @@ impl Stream for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        metrics::reader_closed();
+        metrics::reader_closed(self.handle.inner.config.metrics_label);
         if self.slot.is_some() || self.cursor.is_some() {
             let mut locked = self.handle.lock();
             let (_, watchers) = locked.watched();

@@ -91,7 +91,7 @@ async fn write(handle: Handle) {
             }
             Err(StoreError::Conflict { .. }) => {
                 tracing::warn!(task.id = %handle.task_id, "lease lost");
-                crate::metrics::lost_lease();
+                crate::metrics::lost_lease(handle.inner.config.metrics_label);
                 handle.change(|live| live.lose(Holder::Elsewhere));
                 handle.refresh();
                 return;

@@ -20,6 +20,9 @@ use crate::{Event, RunLimits, TaskLimits, UpdateError, engine::slots::Slot};
 
 /// The status message of a task whose run does not repeat an earlier one.
 const DIVERGED: &str = "the agent could not resume the conversation";
+/// The text of a task whose executor was dropped because the engine stopped.
+const STOPPED: &str =
+    "the agent was stopped while working on this task; send a message to continue";
 
 /// The run of the executor.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ pub(in crate::engine) struct Run {
     pub(in crate::engine) is_canceling: bool,
     /// Whether a shutdown dropped the executor in the middle of its work.
     pub(in crate::engine) was_interrupted: bool,
+    /// Whether a shutdown ended the work, and asked the caller whether to continue.
+    pub(in crate::engine) was_stopped: bool,
 }
 
 #[derive(Debug, Default)]
@@ -339,6 +344,27 @@ impl LiveTask {
     pub(in crate::engine) fn drop_executor(&mut self) {
         self.run.drop_executor();
         self.effects.drop = true;
+    }
+
+    /// Drops the executor because the engine stops. If it may not be rerun, its caller is asked.
+    pub(in crate::engine) fn stop(
+        &mut self,
+        reruns: bool,
+        new_status: NewStatus<'_>,
+        now: Instant,
+    ) {
+        let generation = self.ownership.generation;
+        let is_at_work = self.run.executing().is_some()
+            && self.accepts(generation).is_ok()
+            && self.changes.head != TaskState::InputRequired
+            && self.reply.is_none()
+            && !self.run.is_canceling;
+        if is_at_work && !reruns {
+            self.appear();
+            self.push(new_status(TaskState::InputRequired, Some(STOPPED.to_owned())), now);
+            self.run.was_stopped = true;
+        }
+        self.drop_executor();
     }
 
     /// The executor was silent for a while: makes the task visible.

@@ -1,0 +1,211 @@
+//! Several agents on one port.
+
+mod dispatch;
+mod place;
+mod tenant;
+
+use std::{fmt, future::Future, net::SocketAddr, sync::Arc};
+
+use a2a_kit_http::{Drain, Limits, bind, tls::Tls};
+use a2a_kit_operations::Engine;
+use axum::Router;
+use tokio::net::TcpListener;
+
+pub(crate) use place::Place;
+
+use crate::{ServeError, Server, ready::Readiness};
+use dispatch::Dispatch;
+use tenant::InTenant;
+
+/// Several agents on one port, each with its own card, engine, store and security.
+///
+/// ```no_run
+/// use a2a_kit::{AgentCard, Agents, Engine, Server, agent_fn};
+///
+/// # async fn example() -> Result<(), a2a_kit::ServeError> {
+/// let echo = agent_fn(async |text: String| text);
+/// let echo = Engine::new(AgentCard::new("Echo", "Repeats its input"), echo);
+/// let shout = agent_fn(async |text: String| text.to_uppercase());
+/// let shout = Engine::new(AgentCard::new("Shout", "Repeats its input aloud"), shout);
+/// Agents::new().at("/echo", echo).at("/shout", shout).run("127.0.0.1:8080").await
+/// # }
+/// ```
+///
+/// The card of an agent lists the bindings and revisions that reach it:
+///
+/// | | card | JSON-RPC, HTTP+JSON | gRPC |
+/// |---|---|---|---|
+/// | [`at`](Self::at) `/echo` | `/echo/.well-known/agent-card.json` | under `/echo` | 1.0, with the tenant `echo` |
+/// | [`host`](Self::host) `echo.example` | at the root of the host | at the root of the host | all revisions, at the host |
+/// | [`tenant`](Self::tenant) `echo` | `/echo/.well-known/agent-card.json` | 1.0: at the root, with the tenant `echo`; older revisions under `/echo` | 1.0, with the tenant `echo` |
+///
+/// gRPC has no paths, and its revisions before 1.0 have no tenant. The agent itself sees requests
+/// without the tenant that selects it; a tenant `acme` of the agent is `echo/acme` from outside.
+///
+/// Port, TLS, limits and shutdown are shared, and so are `/healthz` and `/readyz`, which is ready
+/// when all agents are. Everything else is set on each [`Server`]. Engines must not share a store:
+/// use one SQLite file, or one PostgreSQL schema (`PostgresConfig::schema`), for each.
+#[must_use]
+#[derive(Default)]
+pub struct Agents {
+    mounts: Vec<Mount>,
+    public_url: Option<String>,
+    limits: Limits,
+    tls: Option<Tls>,
+    drain: Drain,
+    routes: Router,
+}
+
+/// An agent and where it is.
+struct Mount {
+    place: Place,
+    server: Server,
+}
+
+impl Agents {
+    /// Creates a port without agents.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Serves an agent under a path, such as `/echo`. At `/`, it gets every request that is for no
+    /// other agent.
+    pub fn at(self, path: &str, agent: impl Into<Server>) -> Self {
+        let path = path.trim_matches('/').to_owned();
+        self.with(if path.is_empty() { Place::Port } else { Place::Path(path) }, agent.into())
+    }
+
+    /// Serves an agent to requests for a host, such as `echo.example`, on all paths.
+    ///
+    /// The card lists the port of the listener, or that of [`with_public_url`].
+    ///
+    /// [`with_public_url`]: Self::with_public_url
+    pub fn host(self, host: &str, agent: impl Into<Server>) -> Self {
+        self.with(Place::Host(host.to_ascii_lowercase()), agent.into())
+    }
+
+    /// Serves an agent to requests with a tenant, which is in its card (spec §8.3.2).
+    pub fn tenant(self, tenant: &str, agent: impl Into<Server>) -> Self {
+        self.with(Place::Tenant(tenant.to_owned()), agent.into())
+    }
+
+    fn with(mut self, place: Place, server: Server) -> Self {
+        self.mounts.push(Mount { place, server });
+        self
+    }
+
+    /// Sets the public URL of the port, without the path of an agent. Default: the address of the
+    /// listener. The URL of a single agent is set on its [`Server`].
+    pub fn with_public_url(mut self, url: impl Into<String>) -> Self {
+        self.public_url = Some(url.into().trim_end_matches('/').to_owned());
+        self
+    }
+
+    /// Sets the limits for connections and requests, in place of those of the servers.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Accepts TLS only. The certificate must be valid for the hosts in the cards.
+    pub fn with_tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Sets the signal that starts before the server stops.
+    pub fn with_drain(mut self, drain: Drain) -> Self {
+        self.drain = drain;
+        self
+    }
+
+    /// Adds routes of your own at the root, which come before those of the agents.
+    ///
+    /// # Panics
+    ///
+    /// If a path is already in use.
+    pub fn with_routes(mut self, routes: Router) -> Self {
+        self.routes = self.routes.merge(routes);
+        self
+    }
+
+    /// Returns one router with all agents, to mount it in an application at the root of a port.
+    /// Without public URLs, the cards list `address`. The application calls [`Engine::shutdown`]
+    /// when it stops.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`], as for [`Server::into_router`], and [`ServeError::Mount`] if agents have the
+    /// same place.
+    pub fn into_router(self, address: SocketAddr) -> Result<Router, ServeError> {
+        let mut readiness = Readiness::default();
+        let mut dispatch = Dispatch::new(self.limits.clone());
+        for Mount { place, mut server } in self.mounts {
+            place.check()?;
+            if server.tls.is_some() || server.grpc_listener.is_some() {
+                let problem = "TLS and listeners are set on `Agents`";
+                return Err(ServeError::Mount { place: place.to_string(), problem });
+            }
+            readiness.extend(&server.parts.readiness);
+            let config = &mut server.parts.config;
+            config.limits = self.limits.clone();
+            config.has_tls = self.tls.is_some();
+            config.paths.place = place.clone();
+            config.paths.root_url.clone_from(&self.public_url);
+            if let Place::Host(host) = &place {
+                config.allowed_hosts.push(host.clone());
+            }
+            if let Some(tenant) = place.tenant() {
+                server.parts.agent = Arc::new(InTenant::new(server.parts.agent, tenant));
+            }
+            dispatch.add(place, server.into_router(address)?)?;
+        }
+        Ok(self.routes.merge(readiness.router()).fallback_service(dispatch.into_service()))
+    }
+
+    /// Serves at `address` until Ctrl-C or SIGTERM, as [`Server::run`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`], if the listener can't be bound, and as for [`into_router`](Self::into_router).
+    pub async fn run(self, address: &str) -> Result<(), ServeError> {
+        let stop = self.drain.signalled();
+        self.serve(bind(address).await?, stop).await
+    }
+
+    /// Serves until `shutdown` completes, then stops gracefully, with all engines, as
+    /// [`Server::serve`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`], as for [`into_router`](Self::into_router).
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<(), ServeError> {
+        let address = listener.local_addr().map_err(ServeError::Address)?;
+        let engines: Vec<Engine> =
+            self.mounts.iter_mut().filter_map(|mount| mount.server.engine.take()).collect();
+        let (limits, drain, tls) = (self.limits.clone(), self.drain.clone(), self.tls.clone());
+        let names: Vec<_> = self.mounts.iter().map(|mount| mount.place.to_string()).collect();
+        let server = a2a_kit_http::Server::new(self.into_router(address)?)
+            .with_limits(limits.clone())
+            .with_drain(drain.clone());
+        let server = match tls {
+            Some(tls) => server.with_tls(tls),
+            None => server,
+        };
+        tracing::info!(agents = ?names, %address, "serving");
+        let serving = server.serve(listener, shutdown);
+        drain.serve_engines(&engines, limits.drain_timeout, serving).await;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Agents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mounts = self.mounts.iter().map(|mount| (mount.place.to_string(), &mount.server));
+        f.debug_map().entries(mounts).finish()
+    }
+}

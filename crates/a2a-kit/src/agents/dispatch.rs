@@ -1,0 +1,172 @@
+//! Finds the agent for each request.
+
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
+
+use a2a_core::{Error, ErrorKind, Result};
+use a2a_kit_http::{
+    Limits, body,
+    error_response::{self, is_grpc},
+    parse::{PendingBody, parse},
+};
+use axum::{
+    Router,
+    body::Body,
+    extract::Request,
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use http::{
+    Method, Uri, header,
+    request::Parts,
+    uri::{Authority, PathAndQuery},
+};
+use tower::{Service, ServiceExt as _, service_fn};
+
+use super::{
+    place::Place,
+    tenant::{below, of_grpc, of_jsonrpc},
+};
+use crate::ServeError;
+
+/// The path of the service of 1.0, which has tenants.
+const GRPC_SERVICE: &str = "/lf.a2a.v1.A2AService/";
+
+/// The agents of a port, by what selects them.
+pub(super) struct Dispatch {
+    hosts: HashMap<String, Router>,
+    /// By path and tenant, the longest first.
+    named: Vec<(String, Router)>,
+    root: Option<Router>,
+    /// Whether a tenant selects an agent in JSON-RPC requests at the root.
+    reads_jsonrpc: bool,
+    limits: Limits,
+}
+
+impl Dispatch {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { hosts: HashMap::new(), named: Vec::new(), root: None, reads_jsonrpc: false, limits }
+    }
+
+    /// Adds an agent.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError::Mount`] if another agent has the place.
+    pub(super) fn add(&mut self, place: Place, router: Router) -> Result<(), ServeError> {
+        self.reads_jsonrpc |= matches!(place, Place::Tenant(_));
+        let text = place.to_string();
+        let is_taken = match place {
+            Place::Port => self.root.replace(router).is_some(),
+            Place::Host(host) => self.hosts.insert(host, router).is_some(),
+            Place::Path(name) | Place::Tenant(name) => {
+                let is_taken = self.named.iter().any(|(known, _)| *known == name);
+                self.named.push((name, router));
+                is_taken
+            }
+        };
+        if is_taken {
+            let problem = "another agent is there already";
+            return Err(ServeError::Mount { place: text, problem });
+        }
+        self.named.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        Ok(())
+    }
+
+    pub(super) fn into_service(
+        self,
+    ) -> impl Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
+    + Clone
+    + Send
+    + Sync {
+        let this = Arc::new(self);
+        service_fn(move |request: Request| {
+            let this = Arc::clone(&this);
+            async move { Ok(this.serve(request).await) }
+        })
+    }
+
+    async fn serve(&self, request: Request) -> Response {
+        let (mut parts, body) = request.into_parts();
+        match self.find(&mut parts, body).await {
+            Ok((router, body)) => {
+                let request = Request::from_parts(parts, body);
+                router.clone().oneshot(request).await.into_response()
+            }
+            Err(error) => error_response::write(&parts, &error),
+        }
+    }
+
+    /// Finds the agent, and removes its path from the request.
+    async fn find(&self, parts: &mut Parts, body: Body) -> Result<(&Router, Body)> {
+        if let Some(router) = host(parts).and_then(|host| self.hosts.get(&host)) {
+            return Ok((router, body));
+        }
+        if is_grpc(&parts.headers) {
+            return self.find_by_grpc(parts, body).await;
+        }
+        for (name, router) in &self.named {
+            let path = parts.uri.path().strip_prefix('/').unwrap_or_default();
+            if let Some(rest) = below(path, name) {
+                parts.uri = with_path(&parts.uri, rest)?;
+                return Ok((router, body));
+            }
+        }
+        let is_jsonrpc = parts.method == Method::POST && parts.uri.path() == "/";
+        if self.reads_jsonrpc && is_jsonrpc {
+            let body = self.read(parts, body).await?;
+            let copy = body.clone();
+            let tenant = parse(body.len(), move || Ok(of_jsonrpc(&copy))).await?;
+            return Ok((self.named_or_root(parts, &tenant)?, body.into()));
+        }
+        Ok((self.root.as_ref().ok_or_else(|| unknown(parts))?, body))
+    }
+
+    /// Finds the agent by the tenant in a body; health and reflection are the same for all.
+    async fn find_by_grpc(&self, parts: &Parts, body: Body) -> Result<(&Router, Body)> {
+        let path = parts.uri.path();
+        if let Some(method) = path.strip_prefix(GRPC_SERVICE).filter(|_| !self.named.is_empty()) {
+            let body = self.read(parts, body).await?;
+            let tenant = of_grpc(method, &body);
+            return Ok((self.named_or_root(parts, &tenant)?, body.into()));
+        }
+        let any = path.starts_with("/grpc.").then(|| self.named.first().map(|(_, router)| router));
+        let router = self.root.as_ref().or(any.flatten());
+        Ok((router.ok_or_else(|| unknown(parts))?, body))
+    }
+
+    async fn read(&self, parts: &Parts, body: Body) -> Result<Bytes> {
+        let body = body::read(body, &self.limits).await?;
+        Ok(PendingBody::hold(&parts.extensions, body))
+    }
+
+    fn named_or_root(&self, parts: &Parts, tenant: &str) -> Result<&Router> {
+        let named = self.named.iter().find(|(name, _)| below(tenant, name).is_some());
+        named.map(|(_, router)| router).or(self.root.as_ref()).ok_or_else(|| unknown(parts))
+    }
+}
+
+/// The host that a request is for.
+fn host(parts: &Parts) -> Option<String> {
+    let of_header = || parts.headers.get(header::HOST)?.to_str().ok()?.parse::<Authority>().ok();
+    let authority = parts.uri.authority().cloned().or_else(of_header)?;
+    Some(authority.host().to_ascii_lowercase())
+}
+
+/// Replaces the path of a URI.
+fn with_path(uri: &Uri, path: &str) -> Result<Uri> {
+    let target = match uri.query() {
+        Some(query) => format!("/{path}?{query}"),
+        None => format!("/{path}"),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(target).map_err(Error::internal)?);
+    Uri::from_parts(parts).map_err(Error::internal)
+}
+
+fn unknown(parts: &Parts) -> Error {
+    let path = parts.uri.path();
+    Error::new(
+        ErrorKind::MethodNotFound,
+        format!("no agent serves {path} for this host and tenant"),
+    )
+}
