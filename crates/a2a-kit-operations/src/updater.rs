@@ -7,6 +7,10 @@ use a2a_core::v1::{
 
 use crate::{engine::Handle, extension::Active, update_error::UpdateError};
 
+pub use stream::IntoChunk;
+
+mod stream;
+
 /// Updates the task of an executor.
 ///
 /// Each method returns when the update is accepted; a status update, when it is stored. Readers see
