@@ -10,8 +10,8 @@
 use std::{collections::HashMap, sync::Arc, sync::Mutex};
 
 use a2a_kit::{
-    AgentCard, AgentExecutor, BoxError, Client, Engine, MessageRequest, RequestContext, SendOutcome,
-    Server, TaskState, TaskUpdater,
+    AgentCard, AgentExecutor, BoxError, Client, Engine, MessageRequest, RequestContext,
+    SendOutcome, Server, TaskState, TaskUpdater,
     http::client::{ClientSettings, HttpClient},
 };
 use axum::{Router, extract::Path, routing::post};
