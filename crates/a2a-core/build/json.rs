@@ -56,11 +56,18 @@ pub(crate) fn configure(
         }
         config.message_attribute(
             message.full_name(),
-            "#[derive(::serde::Serialize, ::serde::Deserialize)] #[serde(remote = \"Self\")]",
+            // With `remote`, the derived functions are public methods, which users never call:
+            // rustdoc gets the traits alone.
+            "#[derive(::serde::Serialize, ::serde::Deserialize)] \
+             #[cfg_attr(not(doc), serde(remote = \"Self\"))]",
         );
         let is_requested = requested.contains(message.full_name());
         for field in message.fields() {
             config.field_attribute(field.full_name(), attribute(&field, is_requested)?);
+            if let Kind::Enum(kind) = field.kind() {
+                config
+                    .field_attribute(field.full_name(), enum_doc(&field, &rust_type(kind.name())));
+            }
         }
     }
     Ok(())
@@ -164,6 +171,15 @@ fn form(
         ),
         (kind, _) => return Err(unsupported(format!("{kind:?}")).into()),
     })
+}
+
+/// The doc attributes of an enum field, a paragraph after the comment of the proto.
+fn enum_doc(field: &FieldDescriptor, kind: &str) -> String {
+    let name = field.name();
+    format!(
+        "#[doc = \"\"] #[doc = \"The number of a [`{kind}`]: read it with [`{name}`](Self::{name}), \
+         write it as `{kind}::….into()`.\"]"
+    )
 }
 
 fn attribute(field: &FieldDescriptor, is_requested: bool) -> Result<String, Box<dyn Error>> {

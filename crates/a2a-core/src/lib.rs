@@ -18,6 +18,7 @@ pub mod well_known;
 
 pub mod card;
 mod error;
+mod event;
 mod extension;
 pub mod host;
 pub mod json;
@@ -33,7 +34,10 @@ mod version;
 pub use error::{Codes, Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation};
 pub use extension::ExtensionSet;
 pub use operation::{Operation, ROUTES, Request, Route};
-pub use v1::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
+pub use v1::{
+    AgentCard, Artifact, Message, Part, Role, Task, TaskState, part::Content as PartContent,
+    stream_response::Payload as EventPayload,
+};
 pub use validate::{Rules, Validate};
 pub use version::{ProtocolVersion, UnknownVersion};
 

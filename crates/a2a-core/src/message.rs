@@ -1,9 +1,11 @@
 //! Constructors and accessors of messages and artifacts.
 
+use serde::de::DeserializeOwned;
+
 use crate::{
-    fresh_id,
+    Error, Result, fresh_id,
     v1::{Artifact, Message, Part, Role},
-    well_known::Struct,
+    well_known::{Struct, Value},
 };
 
 impl Message {
@@ -54,6 +56,26 @@ impl Message {
     pub fn text(&self) -> String {
         join_text(&self.parts)
     }
+
+    /// The files: parts of inline bytes or with a URL.
+    pub fn files(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| part.is_file())
+    }
+
+    /// The values of the data parts.
+    pub fn data(&self) -> impl Iterator<Item = &Value> {
+        self.parts.iter().filter_map(Part::as_data)
+    }
+
+    /// Reads the first data part as a value of a type.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if there is no data part, or
+    /// with the path of the invalid member.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+        parse_data(&self.parts)
+    }
 }
 
 impl Artifact {
@@ -85,8 +107,58 @@ impl Artifact {
     pub fn text(&self) -> String {
         join_text(&self.parts)
     }
+
+    /// The files: parts of inline bytes or with a URL.
+    pub fn files(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| part.is_file())
+    }
+
+    /// The values of the data parts.
+    pub fn data(&self) -> impl Iterator<Item = &Value> {
+        self.parts.iter().filter_map(Part::as_data)
+    }
+
+    /// Reads the first data part as a value of a type.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if there is no data part, or
+    /// with the path of the invalid member.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+        parse_data(&self.parts)
+    }
 }
 
 fn join_text(parts: &[Part]) -> String {
     parts.iter().filter_map(Part::as_text).collect()
+}
+
+fn parse_data<T: DeserializeOwned>(parts: &[Part]) -> Result<T> {
+    match parts.iter().find(|part| part.as_data().is_some()) {
+        Some(part) => part.parse(),
+        None => Err(Error::invalid_params("parts", "contain no data")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn parts_of_a_message_are_found_by_kind() {
+        let message = Message::user("See ")
+            .with_part(Part::file("map.png", "image/png", vec![1]))
+            .with_part(json!([1, 2]))
+            .with_part(Part::url("https://example.com/a.pdf"))
+            .with_part("both.");
+        assert_eq!(message.text(), "See both.");
+        let names: Vec<_> = message.files().map(|file| file.filename.as_str()).collect();
+        assert_eq!(names, ["map.png", ""]);
+        assert_eq!(message.data().count(), 1);
+        assert_eq!(message.parse::<Vec<u8>>().unwrap(), [1, 2]);
+        let error = Message::user("no data").parse::<Vec<u8>>().unwrap_err();
+        assert_eq!(error.violations()[0].field, "parts");
+    }
 }

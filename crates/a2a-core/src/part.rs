@@ -9,11 +9,12 @@ use base64::{
 use bytes::Bytes;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, MapAccess, Visitor},
+    de::{self, DeserializeOwned, MapAccess, Visitor},
     ser::SerializeMap as _,
 };
 
 use crate::{
+    Error,
     v1::{Part, part::Content},
     well_known::{Struct, Value},
 };
@@ -29,6 +30,22 @@ impl Part {
         Self { content: Some(Content::Raw(bytes.into())), ..Self::default() }
     }
 
+    /// Creates a part of inline bytes with a file name and a media type.
+    ///
+    /// ```
+    /// use a2a_core::Part;
+    ///
+    /// let part = Part::file("plan.csv", "text/csv", "day,city\n1,Oslo\n");
+    /// assert_eq!(part.as_raw().map(|bytes| bytes.len()), Some(16));
+    /// ```
+    pub fn file(
+        filename: impl Into<String>,
+        media_type: impl Into<String>,
+        bytes: impl Into<Bytes>,
+    ) -> Self {
+        Self::raw(bytes).with_filename(filename).with_media_type(media_type)
+    }
+
     /// Creates a part that refers to a URL.
     pub fn url(url: impl Into<String>) -> Self {
         Self { content: Some(Content::Url(url.into())), ..Self::default() }
@@ -37,6 +54,33 @@ impl Part {
     /// Creates a part with structured data: any JSON value.
     pub fn data(data: impl Into<Value>) -> Self {
         Self { content: Some(Content::Data(data.into())), ..Self::default() }
+    }
+
+    /// Creates a part with structured data: a value of any serializable type. [`parse`](Self::parse)
+    /// reads it.
+    ///
+    /// ```
+    /// use a2a_core::Part;
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Forecast {
+    ///     city: String,
+    ///     degrees: i8,
+    /// }
+    ///
+    /// let part = Part::json(&Forecast { city: "Oslo".into(), degrees: -3 })?;
+    /// let forecast: Forecast = part.parse()?;
+    /// assert_eq!(forecast.degrees, -3);
+    /// # Ok::<(), a2a_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Internal`](crate::ErrorKind::Internal) if the value has no JSON form, such as a
+    /// map whose keys are not strings.
+    pub fn json(value: &(impl Serialize + ?Sized)) -> crate::Result<Self> {
+        serde_json::to_value(value).map(Self::data).map_err(Error::internal)
     }
 
     /// Sets the media type, for example `image/png`.
@@ -74,6 +118,46 @@ impl Part {
             Some(Content::Data(data)) => Some(data),
             _ => None,
         }
+    }
+
+    /// The bytes, if this is a part of inline bytes.
+    pub fn as_raw(&self) -> Option<&Bytes> {
+        match &self.content {
+            Some(Content::Raw(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The URL, if this is a part that refers to one.
+    pub fn as_url(&self) -> Option<&str> {
+        match &self.content {
+            Some(Content::Url(url)) => Some(url),
+            _ => None,
+        }
+    }
+
+    /// Returns whether this is a file: inline bytes or a URL.
+    pub fn is_file(&self) -> bool {
+        matches!(&self.content, Some(Content::Raw(_) | Content::Url(_)))
+    }
+
+    /// Reads the data as a value of a type.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if this is not a data part, or
+    /// with the path of the invalid member.
+    pub fn parse<T: DeserializeOwned>(&self) -> crate::Result<T> {
+        let data = self.as_data().ok_or_else(|| Error::invalid_params("data", "is required"))?;
+        let json = serde_json::Value::from(data.clone());
+        serde_path_to_error::deserialize(json).map_err(|error| {
+            let field = match error.path().to_string() {
+                root if root == "." => "data".to_owned(),
+                index if index.starts_with('[') => format!("data{index}"),
+                member => format!("data.{member}"),
+            };
+            Error::invalid_params(field, error.into_inner().to_string())
+        })
     }
 }
 
@@ -196,6 +280,8 @@ impl<'de> Deserialize<'de> for Base64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -216,6 +302,33 @@ mod tests {
             assert_eq!(serde_json::to_value(&part).unwrap(), printed);
             assert_eq!(serde_json::from_value::<Part>(printed).unwrap(), part);
         }
+    }
+
+    #[test]
+    fn data_is_read_as_a_type_or_the_path_of_the_invalid_member_is_named() {
+        #[derive(Debug, Deserialize, PartialEq)]
+        struct Trip {
+            days: Vec<u8>,
+        }
+        let parse = |json: serde_json::Value| Part::data(json).parse::<Trip>();
+        assert_eq!(parse(json!({"days": [1, 2]})).unwrap(), Trip { days: vec![1, 2] });
+        for (json, field) in [
+            (json!({"days": [1, "two"]}), "data.days[1]"),
+            (json!({}), "data"),
+            (json!(null), "data"),
+        ] {
+            assert_eq!(parse(json.clone()).unwrap_err().violations()[0].field, field, "{json}");
+        }
+        let elements = Part::data(json!([true])).parse::<Vec<u8>>().unwrap_err();
+        assert_eq!(elements.violations()[0].field, "data[0]");
+        let text = Part::text("Oslo").parse::<Trip>().unwrap_err();
+        assert_eq!(text.message(), "invalid parameters: data is required");
+    }
+
+    #[test]
+    fn values_without_a_json_form_are_refused() {
+        let error = Part::json(&BTreeMap::from([((1, 2), "x")])).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Internal);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Security schemes of agent cards, and what they require (spec §4.5).
 
+use std::collections::BTreeMap;
+
 use crate::v1::{
-    AgentCard, AgentSkill, ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme,
-    OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme, SecurityRequirement,
-    SecurityScheme, StringList, o_auth_flows::Flow, security_scheme::Scheme,
+    AgentCard, AgentSkill, ApiKeySecurityScheme, AuthorizationCodeOAuthFlow,
+    ClientCredentialsOAuthFlow, DeviceCodeOAuthFlow, HttpAuthSecurityScheme,
+    MutualTlsSecurityScheme, OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme,
+    SecurityRequirement, SecurityScheme, StringList, o_auth_flows::Flow, security_scheme::Scheme,
 };
 
 impl SecurityScheme {
@@ -49,6 +52,50 @@ impl SecurityScheme {
         Scheme::Oauth2SecurityScheme(oauth2).into()
     }
 
+    /// An access token of OAuth 2.0 for programs that act on their own behalf. `scopes` are pairs
+    /// of a name and a description.
+    pub fn oauth2_client_credentials(
+        token_url: impl Into<String>,
+        scopes: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> Self {
+        Self::oauth2(Flow::ClientCredentials(ClientCredentialsOAuthFlow {
+            token_url: token_url.into(),
+            scopes: described(scopes),
+            ..Default::default()
+        }))
+    }
+
+    /// An access token of OAuth 2.0 for users who sign in with a browser, with PKCE (RFC 7636).
+    /// `scopes` are pairs of a name and a description.
+    pub fn oauth2_authorization_code(
+        authorization_url: impl Into<String>,
+        token_url: impl Into<String>,
+        scopes: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> Self {
+        Self::oauth2(Flow::AuthorizationCode(AuthorizationCodeOAuthFlow {
+            authorization_url: authorization_url.into(),
+            token_url: token_url.into(),
+            scopes: described(scopes),
+            pkce_required: true,
+            ..Default::default()
+        }))
+    }
+
+    /// An access token of OAuth 2.0 for users who sign in on another device (RFC 8628). `scopes`
+    /// are pairs of a name and a description.
+    pub fn oauth2_device_code(
+        device_authorization_url: impl Into<String>,
+        token_url: impl Into<String>,
+        scopes: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> Self {
+        Self::oauth2(Flow::DeviceCode(DeviceCodeOAuthFlow {
+            device_authorization_url: device_authorization_url.into(),
+            token_url: token_url.into(),
+            scopes: described(scopes),
+            ..Default::default()
+        }))
+    }
+
     /// A token of the issuer that describes itself at `url`
     /// (`…/.well-known/openid-configuration`).
     pub fn open_id_connect(url: impl Into<String>) -> Self {
@@ -61,6 +108,12 @@ impl SecurityScheme {
     pub fn mutual_tls() -> Self {
         Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default()).into()
     }
+}
+
+fn described(
+    scopes: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+) -> BTreeMap<String, String> {
+    scopes.into_iter().map(|(name, description)| (name.into(), description.into())).collect()
 }
 
 impl From<Scheme> for SecurityScheme {
@@ -162,6 +215,41 @@ mod tests {
                 json!({ "openIdConnectSecurityScheme": {
                     "openIdConnectUrl": "https://issuer.example/x",
                 } }),
+            ),
+            (
+                SecurityScheme::oauth2_client_credentials(
+                    "https://issuer.example/token",
+                    [("read", "Read tasks")],
+                ),
+                json!({ "oauth2SecurityScheme": { "flows": { "clientCredentials": {
+                    "tokenUrl": "https://issuer.example/token",
+                    "scopes": { "read": "Read tasks" },
+                } } } }),
+            ),
+            (
+                SecurityScheme::oauth2_authorization_code(
+                    "https://issuer.example/authorize",
+                    "https://issuer.example/token",
+                    [("read", "Read tasks")],
+                ),
+                json!({ "oauth2SecurityScheme": { "flows": { "authorizationCode": {
+                    "authorizationUrl": "https://issuer.example/authorize",
+                    "tokenUrl": "https://issuer.example/token",
+                    "scopes": { "read": "Read tasks" },
+                    "pkceRequired": true,
+                } } } }),
+            ),
+            (
+                SecurityScheme::oauth2_device_code(
+                    "https://issuer.example/device",
+                    "https://issuer.example/token",
+                    [("read", "Read tasks")],
+                ),
+                json!({ "oauth2SecurityScheme": { "flows": { "deviceCode": {
+                    "deviceAuthorizationUrl": "https://issuer.example/device",
+                    "tokenUrl": "https://issuer.example/token",
+                    "scopes": { "read": "Read tasks" },
+                } } } }),
             ),
             (SecurityScheme::mutual_tls(), json!({ "mtlsSecurityScheme": {} })),
         ] {

@@ -48,9 +48,24 @@ impl Task {
         self.status.as_ref()?.message.as_ref()
     }
 
+    /// The text of the message of the current status; empty if there is none.
+    pub fn status_text(&self) -> String {
+        self.status_message().map(Message::text).unwrap_or_default()
+    }
+
+    /// The reason of the agent, if the task is FAILED or REJECTED; empty if it gave none.
+    pub fn failure(&self) -> Option<String> {
+        self.status.as_ref()?.failure()
+    }
+
     /// All text of the artifacts, joined.
     pub fn text(&self) -> String {
         self.artifacts.iter().map(Artifact::text).collect()
+    }
+
+    /// The newest artifact with a name.
+    pub fn artifact(&self, name: &str) -> Option<&Artifact> {
+        self.artifacts.iter().rfind(|artifact| artifact.name == name)
     }
 
     /// Sets a new status. The message of the previous status is moved to the history, as in
@@ -105,6 +120,11 @@ impl TaskStatus {
     pub fn now(state: TaskState, message: Option<Message>) -> Self {
         Self { state: state.into(), message, timestamp: Some(crate::well_known::Timestamp::now()) }
     }
+
+    pub(crate) fn failure(&self) -> Option<String> {
+        matches!(self.state(), TaskState::Failed | TaskState::Rejected)
+            .then(|| self.message.as_ref().map(Message::text).unwrap_or_default())
+    }
 }
 
 fn merge_metadata(
@@ -142,6 +162,16 @@ mod tests {
     }
 
     #[test]
+    fn newest_artifact_with_a_name_is_found() {
+        let mut task = Task::default();
+        for text in ["old", "new"] {
+            task.artifacts.push(Artifact::new("plan", text));
+        }
+        assert_eq!(task.artifact("plan").map(Artifact::text).as_deref(), Some("new"));
+        assert_eq!(task.artifact("other"), None);
+    }
+
+    #[test]
     fn previous_status_message_becomes_history() {
         let mut task = Task::default();
         for text in ["one", "two"] {
@@ -153,6 +183,6 @@ mod tests {
         }
         assert_eq!(task.history.len(), 1);
         assert_eq!(task.history[0].text(), "one");
-        assert_eq!(task.status_message().map(Message::text).as_deref(), Some("two"));
+        assert_eq!(task.status_text(), "two");
     }
 }

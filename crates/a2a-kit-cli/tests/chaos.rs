@@ -102,11 +102,7 @@ async fn a_stream_goes_on_with_the_next_event_after_its_server_was_killed() {
     while let Some(event) = events.next().await {
         let event = event.unwrap();
         ids.push(event.id().unwrap().get());
-        if let Some(a2a_core::v1::stream_response::Payload::ArtifactUpdate(update)) =
-            event.payload()
-        {
-            chunks.push(update.artifact.as_ref().unwrap().text());
-        }
+        chunks.extend(event.artifact_update().map(|update| update.text()));
         last = event.state();
         if ids.len() == 20 {
             node.kill();

@@ -28,7 +28,7 @@ async fn hook(
     body: Bytes,
 ) -> Result<StatusCode, ReceiveError> {
     let event = hook.0.receive(&headers, &body).await?;
-    hook.1.send(Event::new(None, event)).unwrap();
+    hook.1.send(event).unwrap();
     Ok(StatusCode::NO_CONTENT)
 }
 

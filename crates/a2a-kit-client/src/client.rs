@@ -5,8 +5,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+#[cfg(doc)]
+use a2a_core::ErrorKind;
 use a2a_core::{
-    AgentCard, Error, ErrorKind, Result, Task,
+    AgentCard, Result, Task,
     v1::{
         AgentInterface, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -15,12 +17,10 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{Agent, Call, CallContext};
-use futures_core::Stream;
-use futures_util::stream;
 
 use crate::{
-    DiscoveryError, Events, MessageRequest, SelectedInterface, SendOutcome, candidate::Candidates,
-    client_event::Observer, preflight::SharedCard,
+    DiscoveryError, Events, Listing, MessageRequest, SelectedInterface, SendOutcome,
+    candidate::Candidates, client_event::Observer, preflight::SharedCard,
 };
 
 /// A client of one agent, cheap to clone.
@@ -226,14 +226,18 @@ impl Client {
         Ok(self.agent.get_task(self.call(request)).await?.response)
     }
 
-    /// Streams the caller's tasks that match `filter`, newest first, page by page (spec §3.1.4).
-    /// The stream ends after an error.
-    pub fn list(
-        &self,
-        filter: ListTasksRequest,
-    ) -> impl Stream<Item = Result<Task>> + Send + Unpin + use<> {
+    /// Lists the caller's tasks that match `filter`, newest first, page by page (spec §3.1.4).
+    ///
+    /// ```no_run
+    /// # async fn example(client: a2a_kit_client::Client) -> a2a_core::Result<()> {
+    /// let tasks = client.list(Default::default()).try_collect().await?;
+    /// println!("{} tasks", tasks.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn list(&self, filter: ListTasksRequest) -> Listing<Task> {
         let client = self.clone();
-        paged(filter.page_token.clone(), move |page_token| {
+        Listing::new(filter.page_token.clone(), move |page_token| {
             let client = client.clone();
             let request = ListTasksRequest { page_token, ..filter.clone() };
             async move {
@@ -294,14 +298,11 @@ impl Client {
         Ok(self.agent.get_task_push_notification_config(call).await?.response)
     }
 
-    /// Streams the webhooks of a task, page by page (spec §3.1.9).
-    pub fn push_configs(
-        &self,
-        task_id: &str,
-    ) -> impl Stream<Item = Result<TaskPushNotificationConfig>> + Send + Unpin + use<> {
+    /// Lists the webhooks of a task, page by page (spec §3.1.9).
+    pub fn push_configs(&self, task_id: &str) -> Listing<TaskPushNotificationConfig> {
         let client = self.clone();
         let task_id = task_id.to_owned();
-        paged(String::new(), move |page_token| {
+        Listing::new(String::new(), move |page_token| {
             let client = client.clone();
             let request = ListTaskPushNotificationConfigsRequest {
                 task_id: task_id.clone(),
@@ -363,53 +364,12 @@ pub(crate) fn shared(card: Arc<AgentCard>) -> SharedCard {
     Arc::new(RwLock::new(card))
 }
 
-/// Streams the items of all pages, from the page of `token` on.
-fn paged<T, F>(
-    token: String,
-    fetch: impl Fn(String) -> F + Send + 'static,
-) -> impl Stream<Item = Result<T>> + Send + Unpin
-where
-    T: Send + 'static,
-    F: Future<Output = Result<(Vec<T>, String)>> + Send,
-{
-    struct Pages<T> {
-        items: std::vec::IntoIter<T>,
-        token: Option<String>,
-    }
-    let pages = Pages { items: Vec::new().into_iter(), token: Some(token) };
-    let items = stream::unfold((pages, fetch), |(mut pages, fetch)| async move {
-        loop {
-            if let Some(item) = pages.items.next() {
-                return Some((Ok(item), (pages, fetch)));
-            }
-            let token = pages.token.take()?;
-            match fetch(token.clone()).await {
-                // A page whose next page is itself would be fetched forever.
-                Ok((_, next)) if !next.is_empty() && next == token => {
-                    let error = Error::new(
-                        ErrorKind::InvalidAgentResponse,
-                        "page token refers to its own page",
-                    );
-                    return Some((Err(error), (pages, fetch)));
-                }
-                Ok((items, next)) => {
-                    pages.items = items.into_iter();
-                    pages.token = (!next.is_empty()).then_some(next);
-                }
-                Err(error) => return Some((Err(error), (pages, fetch))),
-            }
-        }
-    });
-    Box::pin(items)
-}
-
 #[cfg(test)]
 mod tests {
     use a2a_core::{
-        Message, Operation, TaskState,
+        ErrorKind, Message, Operation, TaskState,
         v1::{SendMessageResponse, send_message_response::Payload},
     };
-    use futures_util::TryStreamExt as _;
 
     use super::*;
     use crate::test_agent::{TestAgent, chunk, snapshot, status, task};
@@ -458,8 +418,7 @@ mod tests {
             .then(page(&["1", "2"], "x"))
             .then(page(&[], "y"))
             .then(page(&["3"], ""));
-        let tasks: Vec<_> =
-            client(&agent).list(ListTasksRequest::default()).try_collect().await.unwrap();
+        let tasks = client(&agent).list(ListTasksRequest::default()).try_collect().await.unwrap();
         let ids: Vec<_> = tasks.iter().map(|task| task.id.as_str()).collect();
         assert_eq!(ids, ["1", "2", "3"]);
         assert_eq!(agent.operations(), [Operation::ListTasks; 3]);
@@ -468,8 +427,7 @@ mod tests {
     #[tokio::test]
     async fn page_token_of_its_own_page_is_an_error() {
         let agent = TestAgent::new().then(page(&["1"], "x")).then(page(&["1"], "x"));
-        let tasks: Result<Vec<_>> =
-            client(&agent).list(ListTasksRequest::default()).try_collect().await;
+        let tasks = client(&agent).list(ListTasksRequest::default()).try_collect().await;
         assert_eq!(tasks.unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
     }
 

@@ -22,10 +22,7 @@ impl SendOutcome {
             Self::Message(message) => message.text(),
             Self::Task(task) => {
                 let text = task.text();
-                match task.status_message() {
-                    Some(message) if text.is_empty() => message.text(),
-                    _ => text,
-                }
+                if text.is_empty() { task.status_text() } else { text }
             }
         }
     }

@@ -216,9 +216,7 @@ pub(crate) fn describe(event: &Event) -> String {
         Some(Payload::StatusUpdate(_)) => {
             format!("status {}", event.state().unwrap_or_default().as_str_name())
         }
-        Some(Payload::ArtifactUpdate(update)) => {
-            update.artifact.as_ref().map(Artifact::text).unwrap_or_default()
-        }
+        Some(Payload::ArtifactUpdate(update)) => update.text(),
         None => "nothing".into(),
     }
     .replace("TASK_STATE_", "")

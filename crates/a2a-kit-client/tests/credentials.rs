@@ -41,7 +41,6 @@ use axum::{
     response::IntoResponse as _,
     routing::{get, post},
 };
-use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode, Uri, header::LOCATION};
 use serde_json::json;
 use support::{Counter, card, routes, serve, url};

@@ -10,7 +10,6 @@ mod support;
 
 use a2a_core::{AgentCard, ErrorKind, TaskState, card};
 use a2a_kit_client::{Client, MessageRequest, Transport};
-use futures_util::TryStreamExt as _;
 use support::{Counter, serve_engine, unused_address, url};
 
 //
@@ -57,9 +56,9 @@ async fn interface_tenant_is_sent_with_every_request() {
         let error = other.get(id).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TaskNotFound, "{transport}");
 
-        let listed: Vec<_> = client.list(Default::default()).try_collect().await.unwrap();
+        let listed = client.list(Default::default()).try_collect().await.unwrap();
         assert!(listed.iter().any(|task| task.id == id), "{transport}");
-        let listed: Vec<_> = other.list(Default::default()).try_collect().await.unwrap();
+        let listed = other.list(Default::default()).try_collect().await.unwrap();
         assert!(listed.is_empty(), "{transport}");
     }
 }
@@ -76,7 +75,7 @@ async fn all_pages_are_fetched_on_every_binding() {
     for transport in Transport::ALL {
         let client = Client::builder().build(support::card(transport, address)).unwrap();
         let filter = a2a_core::v1::ListTasksRequest { page_size: Some(3), ..Default::default() };
-        let tasks: Vec<_> = client.list(filter).try_collect().await.unwrap();
+        let tasks = client.list(filter).try_collect().await.unwrap();
         assert_eq!(tasks.len(), 7, "{transport}");
     }
 }

@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex};
 use a2a_core::v1::TaskPushNotificationConfig;
 use a2a_kit_client::{Client, ClientBuilder, MessageRequest, Transport};
 use axum::{extract::Request, middleware};
-use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use support::{Counter, card, routes, serve};
 

@@ -10,7 +10,7 @@ mod support;
 
 use a2a_core::{
     AgentCard, ErrorKind, TaskState,
-    v1::{AgentExtension, ListTasksRequest, stream_response::Payload},
+    v1::{AgentExtension, ListTasksRequest},
 };
 use a2a_kit_client::{
     Client, Events, IDEMPOTENCY_KEY, MessageRequest, RetryPolicy, Snapshot, Transport,
@@ -19,10 +19,7 @@ use a2a_kit_operations::{Engine, EngineConfig, Event, EventId};
 use support::{Counter, Proxy, card, serve_engine, unused_address};
 
 fn chunk(event: &Event) -> Option<String> {
-    match event.payload() {
-        Some(Payload::ArtifactUpdate(update)) => update.artifact.as_ref().map(|a| a.text()),
-        _ => None,
-    }
+    event.artifact_update().map(|update| update.text())
 }
 
 /// Reads up to the chunk `text`.

@@ -14,7 +14,6 @@ use a2a_core::{AgentCard, ErrorKind, ProtocolVersion, TaskState};
 use a2a_kit_client::{Client, DiscoveryError, MessageRequest, Transport};
 use a2a_kit_compat::{Revisions, ServerOptions, grpc, server};
 use axum::Router;
-use futures_util::TryStreamExt as _;
 use support::{Counter, serve, url};
 
 /// The protocol versions and their bindings.
@@ -136,7 +135,7 @@ async fn operation_missing_in_a_version_is_rejected_without_a_call() {
     for (version, transports) in &BINDINGS[..3] {
         for transport in *transports {
             let client = client(*transport, *version, address);
-            let listed: Result<Vec<_>, _> = client.list(Default::default()).try_collect().await;
+            let listed = client.list(Default::default()).try_collect().await;
             let kind = listed.unwrap_err().kind();
             assert_eq!(kind, ErrorKind::UnsupportedOperation, "{version} {transport}");
         }

@@ -3,6 +3,27 @@
 //! A revision is implemented as a pair of total conversions from and to [`a2a_core::v1`]; an
 //! [`Agent`](a2a_kit_operations::Agent) only sees the types of 1.0. Lossy conversions are listed in
 //! `docs/revisions.md`.
+//!
+//! ```
+//! use a2a_core::AgentCard;
+//! use a2a_kit_compat::{Revisions, ServerOptions, server};
+//! use a2a_kit_operations::{Engine, agent_fn};
+//!
+//! let card = AgentCard::new("Echo", "Repeats its input");
+//! let engine = Engine::new(card, agent_fn(async |text: String| text));
+//! // The JSON-RPC binding of the older revisions.
+//! let router = server::jsonrpc(engine, ServerOptions::default());
+//! # let _ = router;
+//! assert!(Revisions::all().contains(a2a_core::ProtocolVersion::V0_3));
+//! ```
+//!
+//! | To | see |
+//! |---|---|
+//! | serve older revisions | [`server`], [`grpc`] |
+//! | call agents of older revisions | [`client`] |
+//! | detect the revision of a request | [`detect`] |
+//! | read cards and webhooks of any revision | [`card`], [`webhook`] |
+//! | convert objects of a revision | [`v0_1`], [`v0_3`], [`v1_draft`] |
 
 #[cfg(test)]
 mod arbitrary;

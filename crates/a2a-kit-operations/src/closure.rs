@@ -1,12 +1,15 @@
 //! Agents from closures.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{fmt, future::Future};
 
 use a2a_core::v1::{Artifact, Message, Part};
 use futures_core::Stream;
-use futures_util::StreamExt as _;
 
-use crate::{AgentExecutor, BoxError, RequestContext, TaskUpdater, UpdateError};
+use crate::{AgentExecutor, BoxError, IntoChunk, RequestContext, TaskUpdater, UpdateError};
+
+pub use argument::{ContextFn, Data, FromContext, StateFn};
+
+mod argument;
 
 /// The name of the artifact with the answer of a closure.
 const ARTIFACT: &str = "answer";
@@ -86,25 +89,39 @@ impl<T: IntoAnswer, E: Into<BoxError>> IntoAnswer for Result<T, E> {
     }
 }
 
-/// Creates an agent from a closure that maps the text of a message to an answer.
+/// Creates an agent from a closure that maps a message to an answer.
 ///
-/// The result becomes the artifact of a completed task; a [`Message`] responds without a task, and
-/// an error fails it.
+/// The closure takes the text of the message, or other [arguments](FromContext); their types have to
+/// be written. Its result becomes the artifact of a completed task; a [`Message`] responds without a
+/// task, and an error fails it.
 ///
 /// ```
 /// use a2a_kit_operations::agent_fn;
 ///
 /// let shout = agent_fn(async |text: String| text.to_uppercase());
 /// ```
-pub fn agent_fn<F, Fut>(answer: F) -> impl AgentExecutor
+///
+/// With the context of the message, and updates:
+///
+/// ```
+/// use a2a_kit_operations::{RequestContext, TaskUpdater, UpdateError, agent_fn};
+///
+/// let greeter = agent_fn(async |context: RequestContext, updates: TaskUpdater| {
+///     let caller = context.call().caller.subject().unwrap_or("stranger").to_owned();
+///     let mood = updates.ask(format!("How are you, {caller}?")).await?;
+///     Ok::<_, UpdateError>(format!("You are {}", mood.text()))
+/// });
+/// ```
+pub fn agent_fn<F, Arguments>(answer: F) -> impl AgentExecutor
 where
-    F: Fn(String) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: IntoAnswer> + Send + 'static,
+    F: ContextFn<Arguments, Output: Future<Output: IntoAnswer> + Send>,
+    Arguments: 'static,
 {
-    AgentFn(answer)
+    AgentFn(move |context: &RequestContext, updates: &TaskUpdater| answer.call(context, updates))
 }
 
-/// Creates an agent from a closure with shared state: each call gets a clone of `state`.
+/// Creates an agent from a closure with shared state: each call gets a clone of `state` before the
+/// [arguments](FromContext). An async closure cannot borrow what it captures.
 ///
 /// ```
 /// use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
@@ -114,19 +131,19 @@ where
 ///     format!("{}: {text}", seen.fetch_add(1, Ordering::Relaxed))
 /// });
 /// ```
-pub fn agent_fn_with<S, F, Fut>(state: S, answer: F) -> impl AgentExecutor
+pub fn agent_fn_with<S, F, Arguments>(state: S, answer: F) -> impl AgentExecutor
 where
     S: Clone + Send + Sync + 'static,
-    F: Fn(S, String) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: IntoAnswer> + Send + 'static,
+    F: StateFn<S, Arguments, Output: Future<Output: IntoAnswer> + Send>,
+    Arguments: 'static,
 {
-    AgentFn(move |text| answer(state.clone(), text))
+    AgentFn(move |context: &RequestContext, updates: &TaskUpdater| {
+        answer.call(state.clone(), context, updates)
+    })
 }
 
-/// Creates an agent from a closure that maps the text of a message to a stream of text: each item
-/// is a chunk of one artifact.
-///
-/// A chunk is sent when the next one arrives, so that the last one is marked as such.
+/// Creates an agent from a closure that maps a message to a stream: each item is a chunk of one
+/// artifact, as of [`TaskUpdater::stream`]. An `Err` item fails the task.
 ///
 /// ```
 /// use a2a_kit_operations::stream_fn;
@@ -136,75 +153,78 @@ where
 ///     stream::iter(text.chars().map(String::from).collect::<Vec<_>>())
 /// });
 /// ```
-pub fn stream_fn<F, S>(answer: F) -> impl AgentExecutor
+pub fn stream_fn<F, Arguments>(answer: F) -> impl AgentExecutor
 where
-    F: Fn(String) -> S + Send + Sync + 'static,
-    S: Stream<Item: Into<String> + Send> + Send + 'static,
+    F: ContextFn<Arguments, Output: Stream<Item: IntoChunk + Send> + Send>,
+    Arguments: 'static,
 {
-    StreamFn(Arc::new(answer))
+    StreamFn(move |context: &RequestContext, updates: &TaskUpdater| answer.call(context, updates))
+}
+
+/// Creates an agent from a closure with shared state that maps a message to a stream, as
+/// [`agent_fn_with`] and [`stream_fn`] do.
+///
+/// ```
+/// use std::sync::Arc;
+/// use a2a_kit_operations::stream_fn_with;
+/// use futures_util::stream;
+///
+/// let model = Arc::new(["Once", " upon", " a", " time"]);
+/// let teller = stream_fn_with(model, |model: Arc<[&'static str; 4]>, _prompt: String| {
+///     stream::iter(*model)
+/// });
+/// ```
+pub fn stream_fn_with<S, F, Arguments>(state: S, answer: F) -> impl AgentExecutor
+where
+    S: Clone + Send + Sync + 'static,
+    F: StateFn<S, Arguments, Output: Stream<Item: IntoChunk + Send> + Send>,
+    Arguments: 'static,
+{
+    StreamFn(move |context: &RequestContext, updates: &TaskUpdater| {
+        answer.call(state.clone(), context, updates)
+    })
 }
 
 struct AgentFn<F>(F);
 
 impl<F, Fut> AgentExecutor for AgentFn<F>
 where
-    F: Fn(String) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: IntoAnswer> + Send + 'static,
+    F: Fn(&RequestContext, &TaskUpdater) -> Result<Fut, BoxError> + Send + Sync + 'static,
+    Fut: Future<Output: IntoAnswer> + Send,
 {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
-        let answer = (self.0)(context.text()).await.into_answer()?;
+        let answer = (self.0)(&context, &updates)?.await.into_answer()?;
         match answer {
-            Answer::Done => updates.complete(()).await?,
-            Answer::Message(message) => updates.reply(message).await?,
+            Answer::Done => complete(&updates).await,
+            Answer::Message(message) => Ok(updates.reply(message).await?),
             Answer::Artifact(artifact) => {
                 updates.artifact(artifact).await?;
-                updates.complete(()).await?;
+                complete(&updates).await
             }
         }
-        Ok(())
     }
 }
 
-struct StreamFn<F>(Arc<F>);
+/// Completes a task that the closure has not ended itself.
+async fn complete(updates: &TaskUpdater) -> Result<(), BoxError> {
+    match updates.complete(()).await {
+        Ok(()) | Err(UpdateError::Ended) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+struct StreamFn<F>(F);
 
 impl<F, S> AgentExecutor for StreamFn<F>
 where
-    F: Fn(String) -> S + Send + Sync + 'static,
-    S: Stream<Item: Into<String> + Send> + Send + 'static,
+    F: Fn(&RequestContext, &TaskUpdater) -> Result<S, BoxError> + Send + Sync + 'static,
+    S: Stream<Item: IntoChunk + Send> + Send,
 {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         updates.start().await?;
-        let mut chunks = std::pin::pin!((self.0)(context.text()));
-        let Some(first) = chunks.next().await else {
-            return Ok(updates.complete(()).await?);
-        };
-        let id = a2a_core::fresh_id();
-        let mut held: String = first.into();
-        let mut is_first = true;
-        loop {
-            let next = chunks.next().await.map(Into::into);
-            let artifact = Artifact::new(ARTIFACT, held).with_id(&id);
-            chunk(&updates, artifact, is_first, next.is_none()).await?;
-            is_first = false;
-            match next {
-                Some(next) => held = next,
-                None => return Ok(updates.complete(()).await?),
-            }
-        }
-    }
-}
-
-async fn chunk(
-    updates: &TaskUpdater,
-    artifact: Artifact,
-    is_first: bool,
-    is_last: bool,
-) -> Result<(), UpdateError> {
-    match (is_first, is_last) {
-        (true, true) => updates.artifact(artifact).await,
-        (true, false) => updates.begin(artifact).await,
-        (false, false) => updates.append(artifact).await,
-        (false, true) => updates.append_last(artifact).await,
+        let chunks = (self.0)(&context, &updates)?;
+        updates.stream(ARTIFACT, chunks).await?;
+        complete(&updates).await
     }
 }
 

@@ -8,7 +8,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use a2a_core::v1::{StreamResponse, Task, TaskState, stream_response::Payload};
+use a2a_core::v1::{
+    Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
+    stream_response::Payload,
+};
 use bytes::Bytes;
 use prost::Message as _;
 
@@ -57,6 +60,20 @@ impl FromStr for EventId {
 /// One event: a cheap handle to the message, its position, and its encodings.
 ///
 /// Each encoding is computed on first use, once for all readers.
+///
+/// ```
+/// use a2a_kit_operations::Event;
+///
+/// fn print(event: &Event) {
+///     if let Some(chunk) = event.artifact_update() {
+///         print!("{}", chunk.text());
+///     } else if let Some(reason) = event.failure() {
+///         eprintln!("failed: {reason}");
+///     } else if let Some(message) = event.message() {
+///         println!("{}", message.text());
+///     }
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Event(Arc<Inner>);
 
@@ -125,20 +142,43 @@ impl Event {
 
     /// The task, if the event is one.
     pub fn task(&self) -> Option<&Task> {
-        match self.payload() {
-            Some(Payload::Task(task)) => Some(task),
-            _ => None,
-        }
+        self.0.response.task()
     }
 
-    /// The task state of the event, if it has one.
+    /// The status update, if the event is one.
+    pub fn status_update(&self) -> Option<&TaskStatusUpdateEvent> {
+        self.0.response.status_update()
+    }
+
+    /// The artifact or its chunk, if the event is one.
+    pub fn artifact_update(&self) -> Option<&TaskArtifactUpdateEvent> {
+        self.0.response.artifact_update()
+    }
+
+    /// The message of the event: one without a task, or the message of a status.
+    pub fn message(&self) -> Option<&Message> {
+        self.0.response.message()
+    }
+
+    /// The state of the task, if the event has a status.
     pub fn state(&self) -> Option<TaskState> {
-        let status = match self.payload()? {
-            Payload::Task(task) => task.status.as_ref(),
-            Payload::StatusUpdate(update) => update.status.as_ref(),
-            Payload::Message(_) | Payload::ArtifactUpdate(_) => None,
-        };
-        status.map(|status| status.state())
+        self.0.response.state()
+    }
+
+    /// The reason of the agent, if the task is FAILED or REJECTED; empty if it gave none.
+    pub fn failure(&self) -> Option<String> {
+        self.0.response.failure()
+    }
+
+    /// The text of the event: that of the artifact chunk, or of [`message`](Self::message); of a
+    /// whole task, that of its artifacts.
+    pub fn text(&self) -> String {
+        self.0.response.text()
+    }
+
+    /// The id of the task; `None` for a message without one.
+    pub fn task_id(&self) -> Option<&str> {
+        self.0.response.task_id()
     }
 
     /// Returns whether a stream may end at this event.

@@ -10,6 +10,10 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{BoxError, engine::Handle, extension::Active, update_error::UpdateError};
 
+pub use stream::IntoChunk;
+
+mod stream;
+
 /// Updates the task of an executor.
 ///
 /// Each method returns when the update is accepted; a status update, when it is stored. Readers see

@@ -2,6 +2,21 @@
 //!
 //! Each is a [`Store`](a2a_kit_operations::Store) for an [`Engine`](a2a_kit_operations::Engine):
 //!
+#![cfg_attr(feature = "sqlite", doc = "```no_run")]
+#![cfg_attr(not(feature = "sqlite"), doc = "```ignore")]
+//! use a2a_core::AgentCard;
+//! use a2a_kit_operations::{Engine, agent_fn};
+//! use a2a_kit_store::sqlite::SqliteStore;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = SqliteStore::open("tasks.db").await?;
+//! let card = AgentCard::new("Echo", "Repeats its input");
+//! let engine = Engine::builder(card, agent_fn(async |text: String| text)).store(store).build();
+//! # let _ = engine;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! - feature `sqlite` (default): a file for one process;
 //! - feature `postgres`: a database shared by many nodes;
 //! - feature `nats`: signals between nodes through NATS JetStream.

@@ -10,8 +10,8 @@
 use std::{collections::HashMap, sync::Arc, sync::Mutex};
 
 use a2a_kit::{
-    AgentCard, AgentExecutor, BoxError, Client, Engine, Message, MessageRequest, RequestContext,
-    SendOutcome, Server, Task, TaskState, TaskUpdater,
+    AgentCard, AgentExecutor, BoxError, Client, Engine, MessageRequest, RequestContext,
+    SendOutcome, Server, TaskState, TaskUpdater,
     http::client::{ClientSettings, HttpClient},
 };
 use axum::{Router, extract::Path, routing::post};
@@ -70,14 +70,14 @@ impl AgentExecutor for Assistant {
         };
         while !task.state().is_terminal() {
             if task.state() == TaskState::AuthRequired {
-                let explanation = status_text(&task);
+                let explanation = task.status_text();
                 updates.require_auth(format!("The calendar asks: {explanation}")).await?;
                 task = self.calendar.wait_while_auth_required(&task.id).await?;
                 updates.start().await?;
             }
             task = self.calendar.wait_until(&task.id, |state| state.is_interrupted()).await?;
         }
-        updates.complete(format!("Today: {}", status_text(&task))).await?;
+        updates.complete(format!("Today: {}", task.status_text())).await?;
         Ok(())
     }
 }
@@ -102,13 +102,13 @@ pub(crate) async fn run() -> Result<Vec<String>, Failure> {
         let outcome = client.send(MessageRequest::from(question).in_context(&context_id)).await?;
         context_id = outcome.context_id().to_owned();
         let task = outcome.task().ok_or("the response has no task")?;
-        dialog.push(format!("assistant: [{:?}] {}", task.state(), status_text(task)));
+        dialog.push(format!("assistant: [{:?}] {}", task.state(), task.status_text()));
 
         let waiting = client.wait_until(&task.id, TaskState::is_terminal);
-        let (done, approved) = tokio::join!(waiting, approve(status_text(task)));
+        let (done, approved) = tokio::join!(waiting, approve(task.status_text()));
         dialog.push(format!("user:      approves ({})", approved?));
         let done = done?;
-        dialog.push(format!("assistant: [{:?}] {}", done.state(), status_text(&done)));
+        dialog.push(format!("assistant: [{:?}] {}", done.state(), done.status_text()));
     }
     Ok(dialog)
 }
@@ -119,10 +119,6 @@ async fn approve(explanation: String) -> Result<StatusCode, Failure> {
     let request = http::Request::post(address).body(bytes::Bytes::new())?;
     let answer = HttpClient::new(ClientSettings::default())?.send(request).await?;
     Ok(answer.status())
-}
-
-fn status_text(task: &Task) -> String {
-    task.status_message().map(Message::text).unwrap_or_default()
 }
 
 fn lock(

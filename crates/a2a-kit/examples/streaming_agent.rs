@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use a2a_kit::{AgentCard, Client, Engine, Server, stream_fn, v1::stream_response::Payload};
+use a2a_kit::{AgentCard, Client, Engine, Server, stream_fn};
 use tokio_stream::StreamExt as _;
 
 #[tokio::main]
@@ -23,17 +23,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::connect("localhost:8080").await?;
     let mut events = client.stream("one two three four five").await?;
     while let Some(event) = events.next().await {
-        match event?.payload() {
-            Some(Payload::ArtifactUpdate(update)) => {
-                println!(
-                    "{}",
-                    update.artifact.as_ref().map(a2a_kit::Artifact::text).unwrap_or_default()
-                );
-            }
-            Some(Payload::StatusUpdate(update)) => {
-                println!("{:?}", update.status.as_ref().map(|status| status.state()));
-            }
-            _ => {}
+        let event = event?;
+        if let Some(chunk) = event.artifact_update() {
+            println!("{}", chunk.text());
+        } else if let Some(update) = event.status_update() {
+            println!("{:?}", update.state());
         }
     }
     Ok(())

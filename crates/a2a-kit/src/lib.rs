@@ -14,6 +14,61 @@
 //! # }
 //! ```
 //!
+//! A client:
+//!
+//! ```no_run
+//! use a2a_kit::Client;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect("localhost:8080").await?;
+//! println!("{}", client.send_text("Hello!").await?);
+//!
+//! let mut events = client.stream("Count to five").await?;
+//! while let Some(event) = events.next().await {
+//!     print!("{}", event?.text());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An agent that asks its caller, and streams the response of a model:
+//!
+//! ```
+//! use a2a_kit::prelude::*;
+//! # use futures_util::{Stream, stream};
+//! # fn complete(prompt: String) -> impl Stream<Item = std::io::Result<String>> + Send {
+//! #     stream::iter([Ok(prompt)])
+//! # }
+//!
+//! struct Planner;
+//!
+//! impl AgentExecutor for Planner {
+//!     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+//!         updates.start().await?;
+//!         let date = updates.ask("When do you want to travel?").await?;
+//!         let prompt = format!("Plan {} for {}", context.text(), date.text());
+//!         updates.stream("plan", complete(prompt)).await?;
+//!         updates.complete("Have a good trip!").await?;
+//!         Ok(())
+//!     }
+//! }
+//! ```
+//!
+//! | To | see |
+//! |---|---|
+//! | write an agent as a closure | [`agent_fn`], [`stream_fn`] |
+//! | write an agent as a type | [`AgentExecutor`], [`TaskUpdater`] |
+//! | serve with TLS, limits, own routes and layers | `Server` |
+//! | serve one binding only | [`jsonrpc`], [`rest`], [`grpc`] |
+//! | call an agent, or test one without a socket | `Client` |
+//! | choose credentials, bindings and retries of a client | `client::ClientBuilder` |
+//! | authenticate callers | `auth::server::Guard` |
+//! | receive webhooks | `webhook::receiver` |
+//! | keep tasks in a database | `store` |
+//! | support older revisions | [`Revisions`], [`compat`] |
+//! | wrap or forward an agent | [`Agent`] |
+//! | read and write protocol types | [`v1`], [`types`] |
+//!
 //! # Features
 //!
 //! The first two are enabled by default.
@@ -49,8 +104,10 @@ mod sites;
 pub mod webhook;
 
 pub use a2a_core as types;
+#[doc(no_inline)]
 pub use a2a_core::{
-    AgentCard, Artifact, Error, ErrorKind, Message, Part, Role, Task, TaskState, v1,
+    AgentCard, Artifact, Error, ErrorKind, EventPayload, Message, Part, PartContent, Result, Role,
+    Task, TaskState, v1,
 };
 #[cfg(feature = "auth")]
 pub use a2a_kit_auth as auth;
@@ -62,11 +119,13 @@ pub use a2a_kit_compat as compat;
 pub use a2a_kit_compat::{Revisions, TaskOrigins};
 pub use a2a_kit_grpc as grpc;
 pub use a2a_kit_http as http;
+pub use a2a_kit_http::{Webhooks, bind};
 pub use a2a_kit_jsonrpc as jsonrpc;
 pub use a2a_kit_operations as operations;
 pub use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, BoxError, Call, Engine, Event, EventStream, Reply,
-    RequestContext, TaskUpdater, agent_fn, agent_fn_with, stream_fn,
+    Agent, AgentError, AgentExecutor, BoxError, Call, CallContext, Caller, Data, Engine,
+    EngineConfig, Event, EventStream, MemoryStore, Recovery, Reply, RequestContext, TaskUpdater,
+    UpdateError, agent_fn, agent_fn_with, async_trait, bytes, stream_fn, stream_fn_with,
 };
 pub use a2a_kit_rest as rest;
 #[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
@@ -89,12 +148,14 @@ pub use server::Server;
 /// let engine = Engine::new(card, agent_fn(async |text: String| text));
 /// ```
 pub mod prelude {
+    #[doc(no_inline)]
     pub use a2a_core::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
     #[cfg(feature = "client")]
-    pub use a2a_kit_client::{Client, SendOutcome};
+    pub use a2a_kit_client::{Client, MessageRequest, SendOutcome};
     pub use a2a_kit_operations::{
-        Agent, AgentError, AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater, agent_fn,
-        agent_fn_with, stream_fn,
+        Agent, AgentError, AgentExecutor, BoxError, Caller, Engine, EngineConfig, Event,
+        RequestContext, TaskUpdater, UpdateError, agent_fn, agent_fn_with, async_trait, stream_fn,
+        stream_fn_with,
     };
 
     #[cfg(feature = "server")]

@@ -10,7 +10,6 @@ pub fn receiver(url: impl Into<String>) -> Receiver {
 
 #[cfg(test)]
 mod tests {
-    use a2a_core::v1::stream_response::Payload;
     use http::{HeaderMap, HeaderValue};
 
     use super::*;
@@ -27,8 +26,7 @@ mod tests {
             r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}"#,
         ] {
             let event = receiver.receive(&headers, body.as_bytes()).await.unwrap();
-            let Some(Payload::Task(task)) = event.payload else { panic!("{body}: {event:?}") };
-            assert_eq!(task.id, "t");
+            assert_eq!(event.task().map(|task| &*task.id), Some("t"), "{body}");
             assert!(receiver.receive(&HeaderMap::new(), body.as_bytes()).await.is_err(), "{body}");
         }
     }

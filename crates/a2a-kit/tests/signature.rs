@@ -8,10 +8,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::{
-    v1::{ApiKeySecurityScheme, SecurityRequirement, SecurityScheme, StringList},
-    v1::{GetExtendedAgentCardRequest, security_scheme::Scheme},
-};
+use a2a_core::v1::{AgentSkill, GetExtendedAgentCardRequest, SecurityScheme};
 use a2a_kit::{AgentCard, Client, Engine, Server, agent_fn};
 use a2a_kit_auth::{
     card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
@@ -33,19 +30,10 @@ fn verifier(key: &SigningKey) -> Arc<dyn CardVerifier> {
 
 /// A card with something of everything that older revisions write otherwise.
 fn card() -> AgentCard {
-    let scheme = ApiKeySecurityScheme {
-        location: "header".into(),
-        name: "X-Key".into(),
-        ..ApiKeySecurityScheme::default()
-    };
-    let scheme = SecurityScheme { scheme: Some(Scheme::ApiKeySecurityScheme(scheme)) };
-    let schemes = [("key".to_owned(), StringList::default())].into();
-    let mut card = AgentCard::new("Echo", "Repeats its input")
-        .with_skill(a2a_core::v1::AgentSkill::new("echo", "Echo", ""))
-        .with_provider("Example", "https://example.com");
-    card.security_schemes = [("key".to_owned(), scheme)].into();
-    card.skills[0].security_requirements = vec![SecurityRequirement { schemes }];
-    card
+    AgentCard::new("Echo", "Repeats its input")
+        .with_skill(AgentSkill::new("echo", "Echo", "").requiring("key"))
+        .with_provider("Example", "https://example.com")
+        .with_security_scheme("key", SecurityScheme::api_key_header("X-Key"))
 }
 
 async fn serve(server: impl FnOnce(Server) -> Server) -> String {

@@ -21,12 +21,10 @@ pub async fn stream_is_the_task_followed_by_updates_in_order(topology: Topology)
     assert_eq!(events[1].state(), Some(TaskState::Working));
     let mut task = events[0].task().unwrap().clone();
     for (index, event) in events[2..42].iter().enumerate() {
-        let Some(Payload::ArtifactUpdate(update)) = event.payload() else {
-            panic!("not a chunk: {event:?}");
-        };
+        let update = event.artifact_update().expect("a chunk");
         assert_eq!((&update.task_id, &update.context_id), (&task.id, &task.context_id));
         assert_eq!((update.append, update.last_chunk), (index > 0, index == 39));
-        assert_eq!(update.artifact.as_ref().unwrap().text(), (index + 1).to_string());
+        assert_eq!(update.text(), (index + 1).to_string());
         task.apply_artifact(update);
     }
     assert_eq!(events[42].state(), Some(TaskState::Completed));
@@ -67,9 +65,7 @@ pub async fn stream_stays_open_in_auth_required(topology: Topology) {
             break event;
         }
     };
-    let Some(Payload::StatusUpdate(update)) = required.payload() else { panic!("{required:?}") };
-    let explained = update.status.as_ref().unwrap().message.as_ref().unwrap();
-    assert_eq!(explained.text(), "sign in, please");
+    assert_eq!(required.status_update().expect("a status").text(), "sign in, please");
     fixture.control.open();
     assert_eq!(next(&mut stream).await.state(), Some(TaskState::Completed));
     assert!(stream.next().await.is_none());

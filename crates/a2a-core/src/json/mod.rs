@@ -60,15 +60,18 @@ fn explain<T: DeserializeOwned>(json: &[u8], error: serde_json::Error) -> Error 
     }
 }
 
-/// Defines the JSON form of a message by its derived serialization (`remote = "Self"`).
+/// Defines the JSON form of a message by its derived serialization (`remote = "Self"`, which rustdoc
+/// does not see).
 macro_rules! object {
     ($name:ty) => {
+        #[cfg(not(doc))]
         impl ::serde::Serialize for $name {
             fn serialize<S: ::serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 <$name>::serialize(self, to)
             }
         }
 
+        #[cfg(not(doc))]
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 <$name>::deserialize(crate::json::Object(from))

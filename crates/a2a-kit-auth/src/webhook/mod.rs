@@ -17,7 +17,7 @@
 //! ) -> Result<StatusCode, ReceiveError> {
 //!     let event = receiver.receive(&headers, &body).await?;
 //!     // Events may be delivered more than once: process them idempotently.
-//!     println!("{event:?}");
+//!     println!("{:?}: {}", event.state(), event.text());
 //!     Ok(StatusCode::NO_CONTENT)
 //! }
 //!

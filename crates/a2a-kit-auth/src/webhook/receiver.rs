@@ -4,10 +4,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use a2a_core::{
-    Result,
-    v1::{StreamResponse, stream_response::Payload},
-};
+use a2a_core::{Result, v1::StreamResponse};
+use a2a_kit_operations::Event;
 use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use subtle::ConstantTimeEq as _;
 
@@ -116,7 +114,7 @@ impl Receiver {
         self
     }
 
-    /// Verifies a delivery, and returns its event. The body must be unmodified.
+    /// Verifies a delivery, and returns its event, without a position. The body must be unmodified.
     ///
     /// # Errors
     ///
@@ -125,7 +123,7 @@ impl Receiver {
         &self,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> StdResult<StreamResponse, ReceiveError> {
+    ) -> StdResult<Event, ReceiveError> {
         self.receive_at(SystemTime::now(), headers, body).await
     }
 
@@ -134,7 +132,7 @@ impl Receiver {
         now: SystemTime,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> StdResult<StreamResponse, ReceiveError> {
+    ) -> StdResult<Event, ReceiveError> {
         let header = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         compare("credentials", self.authorization.as_deref(), header(&AUTHORIZATION))?;
         let notification_token = NOTIFICATION_TOKENS.iter().find_map(header);
@@ -151,7 +149,7 @@ impl Receiver {
             }
         };
         let event = (self.read)(body).map_err(ReceiveError::Malformed)?;
-        let task_id = task_id(&event);
+        let task_id = event.task_id();
         if let Some(signed) = claims.as_ref().and_then(|claims| claims.task_id.as_deref())
             && task_id.is_some_and(|task_id| task_id != signed)
         {
@@ -166,7 +164,7 @@ impl Receiver {
         if let Some(claims) = &claims {
             self.record(claims, now)?;
         }
-        Ok(event)
+        Ok(Event::new(None, event))
     }
 
     /// Checks that the claims match this delivery and are not expired.
@@ -232,17 +230,6 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Returns the task id of an event; messages may have none.
-fn task_id(event: &StreamResponse) -> Option<&str> {
-    let id = match event.payload.as_ref()? {
-        Payload::Task(task) => &task.id,
-        Payload::Message(message) => &message.task_id,
-        Payload::StatusUpdate(update) => &update.task_id,
-        Payload::ArtifactUpdate(update) => &update.task_id,
-    };
-    (!id.is_empty()).then_some(id)
-}
-
 impl fmt::Debug for Receiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receiver").field("url", &self.url).finish_non_exhaustive()
@@ -255,9 +242,11 @@ mod tests {
 
     use a2a_core::{
         Task, TaskState,
-        v1::{TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent},
+        v1::{
+            TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload,
+        },
     };
-    use a2a_kit_operations::{Delivery, Event, Webhook};
+    use a2a_kit_operations::{Delivery, Webhook};
     use http::{HeaderValue, StatusCode};
 
     use super::*;
@@ -310,7 +299,7 @@ mod tests {
         let receiver = receiver(&signer);
         let token = signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap();
         let event = receiver.receive_at(now(), &signed(&token), &body).await.unwrap();
-        assert_eq!(task_id(&event), Some("t"));
+        assert_eq!(event.task_id(), Some("t"));
         let again = receiver.receive_at(now(), &signed(&token), &body).await;
         assert!(matches!(again, Err(ReceiveError::Replayed)), "{again:?}");
         let retried = signer.sign_at(now(), &webhook(URL), &delivery(), &body).unwrap();
@@ -431,7 +420,7 @@ mod tests {
         });
         let token = signer.sign_at(now(), &webhook(URL), &delivery(), body).unwrap();
         let event = receiver.receive_at(now(), &signed(&token), body).await.unwrap();
-        assert_eq!(task_id(&event), Some("t"));
+        assert_eq!(event.task_id(), Some("t"));
         let foreign = br#"{"kind":"task","id":"x"}"#;
         let token = signer.sign_at(now(), &webhook(URL), &delivery(), foreign).unwrap();
         let rejected = receiver.receive_at(now(), &signed(&token), foreign).await;

@@ -1,8 +1,8 @@
 //! Events as text.
 
 use a2a_core::{
-    TaskState,
-    v1::{StreamResponse, TaskArtifactUpdateEvent, TaskStatus, stream_response::Payload},
+    Message, TaskState,
+    v1::{StreamResponse, TaskArtifactUpdateEvent, stream_response::Payload},
 };
 
 use super::{
@@ -31,7 +31,7 @@ impl EventText {
                 self.artifact = None;
                 self.task = Some((task.id.clone(), task.context_id.clone(), task.state()));
                 write_ids(&mut text, &task.id, &task.context_id, task.state());
-                self.status_message(&mut text, task.status.as_ref());
+                write_status_message(&mut text, task.status_message());
                 for artifact in &task.artifacts {
                     write_artifact_head(&mut text, artifact);
                     text.parts(&artifact.parts);
@@ -40,12 +40,11 @@ impl EventText {
             }
             Some(Payload::Message(message)) => write_message(&mut text, message, self.verbose),
             Some(Payload::StatusUpdate(update)) => {
-                let state =
-                    update.status.as_ref().map_or(TaskState::Unspecified, TaskStatus::state);
+                let state = update.state();
                 self.artifact = None;
                 self.task = Some((update.task_id.clone(), update.context_id.clone(), state));
                 text.line("State", state_name(state));
-                self.status_message(&mut text, update.status.as_ref());
+                write_status_message(&mut text, update.message());
             }
             Some(Payload::ArtifactUpdate(update)) => self.chunk(&mut text, update),
             None => {}
@@ -72,11 +71,11 @@ impl EventText {
         }
         text.parts(&artifact.parts);
     }
+}
 
-    fn status_message(&self, text: &mut Text, status: Option<&TaskStatus>) {
-        if let Some(message) = status.and_then(|status| status.message.as_ref()) {
-            text.parts(&message.parts);
-        }
+fn write_status_message(text: &mut Text, message: Option<&Message>) {
+    if let Some(message) = message {
+        text.parts(&message.parts);
     }
 }
 

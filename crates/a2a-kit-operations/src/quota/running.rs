@@ -8,7 +8,7 @@ use std::{
 };
 
 use a2a_core::{
-    ErrorKind, Result, Task, TaskState,
+    ErrorKind, Result, Task,
     v1::{GetTaskRequest, SubscribeToTaskRequest, stream_response::Payload},
 };
 use futures_core::Stream;
@@ -187,6 +187,5 @@ impl RunningTask {
 
 /// Returns whether a task continues without further input.
 pub(super) fn is_working(task: &Task) -> bool {
-    let state = task.status.as_ref().map_or(TaskState::Unspecified, |status| status.state());
-    !state.is_terminal() && !state.is_interrupted()
+    !task.state().is_settled()
 }

@@ -116,7 +116,7 @@ pub(crate) async fn send_history_length(peer: &Peer) -> Result {
 pub(crate) async fn multi_turn(peer: &Peer) -> Result {
     let first = peer.task("ask").await?;
     state_is(&first, TaskState::InputRequired)?;
-    let question = first.status_message().map(Message::text).unwrap_or_default();
+    let question = first.status_text();
     same(question.as_str(), "what is your name?", "question")?;
     let second = peer.task_with_history(answer(&first, "Ada")).await?;
     same(&second.id, &first.id, "task id")?;
@@ -144,7 +144,7 @@ pub(crate) async fn tenant(peer: &Peer) -> Result {
 pub(crate) async fn failed_task(peer: &Peer) -> Result {
     let task = peer.task("fail").await?;
     state_is(&task, TaskState::Failed)?;
-    let reason = task.status_message().map(Message::text).unwrap_or_default();
+    let reason = task.status_text();
     same(reason.as_str(), "failed as asked", "reason")
 }
 

@@ -2,7 +2,6 @@
 
 use a2a_core::{TaskState, v1::ListTasksRequest};
 use a2a_kit_client::MessageRequest;
-use futures_util::TryStreamExt as _;
 
 use crate::{
     expect::{Result, expect, same, state_is},
@@ -32,7 +31,7 @@ pub(crate) async fn list_pages(peer: &Peer) -> Result {
     let page = peer.client.list_page(filter.clone()).await?;
     same((page.tasks.len(), page.page_size, page.total_size), (2, 2, 5), "the first page")?;
     expect(!page.next_page_token.is_empty(), "there is a next page")?;
-    let listed: Vec<_> = peer.client.list(filter).try_collect().await?;
+    let listed = peer.client.list(filter).try_collect().await?;
     tasks.reverse();
     same(ids(&listed), ids(&tasks), "tasks, newest first")
 }
