@@ -1,13 +1,7 @@
-//! A test double for agents: returns queued responses and records the calls it receives.
-
-use std::{
-    any::Any,
-    collections::VecDeque,
-    sync::{Arc, Mutex},
-};
+//! Events and tasks of the test double, for the unit tests of this crate.
 
 use a2a_core::{
-    Artifact, Error, ErrorKind, Operation, Request, Result, Task, TaskState,
+    Artifact, ErrorKind, Result, Task, TaskState,
     v1::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -16,106 +10,9 @@ use a2a_core::{
         TaskPushNotificationConfig, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload,
     },
 };
-use a2a_kit_operations::{
-    Agent, AgentMethod, Call, CallContext, Event, EventId, EventStream, Reply, intercept_agent,
-};
-use futures_util::{StreamExt as _, future, stream};
+use a2a_kit_operations::{Agent, Call, Event, EventId};
 
-/// A call that the agent received.
-#[derive(Clone, Debug)]
-pub(crate) struct ReceivedCall {
-    pub(crate) operation: Operation,
-    pub(crate) tenant: String,
-    pub(crate) context: CallContext,
-    /// Set for subscriptions.
-    pub(crate) task_id: Option<String>,
-}
-
-impl ReceivedCall {
-    pub(crate) fn last_event_id(&self) -> Option<u64> {
-        self.context.last_event_id.map(EventId::get)
-    }
-}
-
-/// Stands for a response that never comes.
-struct NoResponse;
-
-type Response = Result<Box<dyn Any + Send>>;
-
-#[derive(Clone, Default)]
-pub(crate) struct TestAgent {
-    responses: Arc<Mutex<VecDeque<Response>>>,
-    received: Arc<Mutex<Vec<ReceivedCall>>>,
-}
-
-impl TestAgent {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    /// Queues a response, of the response type of the operation.
-    pub(crate) fn then(self, response: impl Any + Send) -> Self {
-        self.responses.lock().unwrap().push_back(Ok(Box::new(response)));
-        self
-    }
-
-    /// Queues an error.
-    pub(crate) fn then_fail(self, error: Error) -> Self {
-        self.responses.lock().unwrap().push_back(Err(error));
-        self
-    }
-
-    /// Queues a response that never comes.
-    pub(crate) fn then_no_response(self) -> Self {
-        self.then(NoResponse)
-    }
-
-    /// Queues a stream that breaks off after these events unless they end the task.
-    pub(crate) fn then_stream(self, events: impl IntoIterator<Item = Event>) -> Self {
-        let events: Vec<_> = events.into_iter().map(Ok).collect();
-        self.then(EventStream::new(stream::iter(events)))
-    }
-
-    /// Queues a stream that stays open after these events.
-    pub(crate) fn then_open_stream(self, events: impl IntoIterator<Item = Event>) -> Self {
-        let events: Vec<_> = events.into_iter().map(Ok).collect();
-        self.then(EventStream::new(stream::iter(events).chain(stream::pending())))
-    }
-
-    pub(crate) fn received(&self) -> Vec<ReceivedCall> {
-        self.received.lock().unwrap().clone()
-    }
-
-    pub(crate) fn operations(&self) -> Vec<Operation> {
-        self.received().iter().map(|call| call.operation).collect()
-    }
-
-    async fn intercept<R: Request, T: 'static>(
-        &self,
-        operation: Operation,
-        call: Call<R>,
-        _: AgentMethod<R, T>,
-    ) -> Result<Reply<T>> {
-        let subscription = (&call.request as &dyn Any).downcast_ref::<SubscribeToTaskRequest>();
-        self.received.lock().unwrap().push(ReceivedCall {
-            operation,
-            tenant: call.request.tenant().to_owned(),
-            context: call.context.clone(),
-            task_id: subscription.map(|request| request.id.clone()),
-        });
-        let response = self.responses.lock().unwrap().pop_front();
-        let response = response.unwrap_or_else(|| panic!("no response queued for {operation:?}"));
-        let body = response?;
-        if body.is::<NoResponse>() {
-            return future::pending().await;
-        }
-        Ok(Reply::new(*body.downcast().expect("response of the operation's type")))
-    }
-}
-
-impl Agent for TestAgent {
-    intercept_agent!(intercept);
-}
+pub(crate) use crate::testing::TestAgent;
 
 /// Calls every operation once and returns the kinds of the errors.
 pub(crate) async fn call_every_operation(agent: &dyn Agent) -> Vec<Option<ErrorKind>> {

@@ -1,15 +1,20 @@
 //! Stores for tasks, events, leases and webhooks.
 
 mod error;
+#[doc(hidden)]
+pub mod forward;
+mod key_value;
 mod lease;
 mod measured;
 mod memory;
 mod outbox;
 mod page;
 mod signal;
+mod single_node;
 mod task;
 
 pub use error::StoreError;
+pub use key_value::KeyValue;
 pub use lease::{Acquired, Command, LeaseStore, Orphan};
 pub use measured::Measured;
 pub use memory::{MemoryLimits, MemoryStore};
@@ -19,6 +24,7 @@ pub use outbox::{
 };
 pub use page::{PageKey, TaskPage, TaskQuery, TaskView};
 pub use signal::{Signal, Signals};
+pub use single_node::SingleNode;
 pub use task::{
     Claim, Committed, LeaseUpdate, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition, Usage,
 };

@@ -1,4 +1,4 @@
-//! cargo run -p a2a-kit --example auth_required
+//! cargo run -p a2a-kit --features testing --example auth_required
 //!
 //! A chain of agents in which the last one needs the user's authorization. The calendar requests it
 //! out of band: its task is AUTH_REQUIRED until the user approves on its page. The assistant in
@@ -11,8 +11,9 @@ use std::{collections::HashMap, sync::Arc, sync::Mutex};
 
 use a2a_kit::{
     AgentCard, AgentExecutor, BoxError, Client, Engine, MessageRequest, RequestContext,
-    SendOutcome, Server, TaskState, TaskUpdater,
+    SendOutcome, TaskState, TaskUpdater,
     http::client::{ClientSettings, HttpClient},
+    testing::TestServer,
 };
 use axum::{Router, extract::Path, routing::post};
 use http::StatusCode;
@@ -88,11 +89,12 @@ pub(crate) async fn run() -> Result<Vec<String>, Failure> {
     let page_url = listen(page(approvals.clone())).await?;
     let calendar = Calendar { page: page_url, approvals };
     let card = AgentCard::new("Calendar", "Lists today's events");
-    let calendar_url = start(Engine::new(card, calendar)).await?;
+    let calendar = TestServer::start(Engine::new(card, calendar)).await;
 
-    let assistant = Assistant { calendar: Client::connect(&calendar_url).await? };
+    let assistant = Assistant { calendar: calendar.client.clone() };
     let card = AgentCard::new("Assistant", "Helps with the day");
-    let client = Client::connect(&start(Engine::new(card, assistant)).await?).await?;
+    let assistant = TestServer::start(Engine::new(card, assistant)).await;
+    let client = &assistant.client;
 
     let mut dialog = Vec::new();
     let mut context_id = String::new();
@@ -125,14 +127,6 @@ fn lock(
     approvals: &Mutex<HashMap<String, oneshot::Sender<()>>>,
 ) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<()>>> {
     approvals.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Serves an agent on a free port, and returns its URL.
-async fn start(engine: Engine) -> Result<String, Failure> {
-    let listener = a2a_kit::http::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
-    Ok(url)
 }
 
 /// Serves pages on a free port, and returns their URL.

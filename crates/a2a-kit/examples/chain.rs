@@ -1,4 +1,4 @@
-//! cargo run -p a2a-kit --example chain
+//! cargo run -p a2a-kit --features testing --example chain
 //!
 //! An agent that calls another agent. The editor is independent of HTTP: it gets a client, and
 //! forwards the other agent's text as its own events.
@@ -6,8 +6,8 @@
 #![allow(clippy::print_stdout, reason = "examples print")]
 
 use a2a_kit::{
-    AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, RequestContext, Server,
-    TaskUpdater, agent_fn,
+    AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, RequestContext, TaskUpdater,
+    agent_fn, testing::TestServer,
 };
 
 struct Editor {
@@ -30,24 +30,15 @@ impl AgentExecutor for Editor {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let card = AgentCard::new("Writer", "Writes about anything");
     let writer = agent_fn(async |topic: String| format!("{topic} is very, very very interesting."));
-    let writer_url = start(Engine::new(card, writer)).await?;
+    let writer = TestServer::start(Engine::new(card, writer)).await;
 
     let card = AgentCard::new("Editor", "Requests a text and shortens it");
-    let editor = Editor { writer: Client::connect(&writer_url).await? };
-    let editor_url = start(Engine::new(card, editor)).await?;
+    let editor = Editor { writer: writer.client.clone() };
+    let editor = TestServer::start(Engine::new(card, editor)).await;
 
-    let client = Client::connect(&editor_url).await?;
-    let outcome = client.send("Rust").await?;
+    let outcome = editor.client.send("Rust").await?;
     for artifact in outcome.task().map(|task| task.artifacts.as_slice()).unwrap_or_default() {
         println!("{}: {}", artifact.name, artifact.text());
     }
     Ok(())
-}
-
-/// Serves an agent on a free port, and returns its URL.
-async fn start(engine: Engine) -> Result<String, a2a_kit::ServeError> {
-    let listener = a2a_kit::http::bind("127.0.0.1:0").await?;
-    let url = listener.local_addr().map(|address| format!("http://{address}"));
-    tokio::spawn(Server::from(engine).serve(listener, std::future::pending()));
-    url.map_err(a2a_kit::ServeError::Address)
 }

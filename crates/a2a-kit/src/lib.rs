@@ -78,6 +78,7 @@
 //! - `auth`: enforce the security requirements of the card (`auth`).
 //! - `sqlite`: store tasks in a file owned by one process (`store::sqlite`).
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
+//! - `testing`: test agents and their callers (`testing`).
 //! - `nats`: exchange signals between nodes through NATS (`store::nats`).
 
 #[cfg(feature = "server")]
@@ -100,6 +101,8 @@ mod serve;
 mod server;
 #[cfg(feature = "server")]
 mod sites;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(feature = "auth")]
 pub mod webhook;
 

@@ -1,5 +1,6 @@
 //! A store in memory.
 
+mod changes;
 mod command;
 mod context;
 mod data;
@@ -13,7 +14,10 @@ mod node_mailbox;
 mod outbox;
 mod packed_task;
 mod push;
+mod restore;
 mod retention;
+mod save;
+mod saved;
 mod scope;
 mod status_index;
 mod timer_queue;
@@ -29,7 +33,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::limits::MemoryLimits;
-use self::{data::Data, node_mailbox::Mailbox};
+use self::{changes::Changes, data::Data, node_mailbox::Mailbox};
 use crate::{
     EventId, Scope, Webhook,
     store::{
@@ -79,7 +83,21 @@ impl MemoryStore {
 
     /// Creates an empty store.
     pub fn with_limits(limits: MemoryLimits) -> Self {
-        Self::node_of(Arc::new(Data::new(limits)), fresh_id().into())
+        Self::node_of(Arc::new(Data::new(limits, Changes::default())), fresh_id().into())
+    }
+
+    /// Restores a store from saved pairs, and records its changes from now on.
+    pub(in crate::store) fn restore(
+        limits: MemoryLimits,
+        pairs: Vec<(String, Bytes)>,
+    ) -> Result<Self, StoreError> {
+        let data = Data::restore(limits, pairs)?;
+        Ok(Self::node_of(Arc::new(data), fresh_id().into()))
+    }
+
+    /// The changes that have not been written.
+    pub(in crate::store) fn changes(&self) -> &Changes {
+        &self.data.changes
     }
 
     /// Adds a node that shares the data of this one. Node names must be unique.

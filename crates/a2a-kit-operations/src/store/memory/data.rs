@@ -1,14 +1,18 @@
 //! The data that all nodes share.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use a2a_core::well_known::Timestamp;
 use tokio::time::Instant;
 
 use super::{
+    changes::Changes,
     command::Commands,
     context::Contexts,
     entry::{Entry, Record, StatusKey},
@@ -26,8 +30,8 @@ use crate::{
     Event, EventId, Scope,
     sharded_map::{Slot, TrustedMap},
     store::{
-        Claim, Committed, NewTask, PageKey, Replay, Signal, StoreError, StoredTask, Sweep,
-        TaskPage, TaskQuery, Transition,
+        Claim, Committed, LeaseUpdate, NewTask, PageKey, Replay, Signal, StoreError, StoredTask,
+        Sweep, TaskPage, TaskQuery, Transition,
     },
 };
 
@@ -51,13 +55,14 @@ pub(super) struct Data {
     /// The number of tasks, including those being inserted.
     pub(super) count: AtomicUsize,
     pub(super) limits: MemoryLimits,
+    pub(super) changes: Changes,
 }
 
 // Lock order: an entry first, then the idempotency keys. All others are taken one at a time, with
 // no other lock held. A list is therefore built without the locks of its tasks, and skips a task
 // that moved before it is read: the task is now further ahead.
 impl Data {
-    pub(super) fn new(limits: MemoryLimits) -> Self {
+    pub(super) fn new(limits: MemoryLimits, changes: Changes) -> Self {
         let max_ended = Weight { events: limits.max_ended_events, bytes: limits.max_ended_bytes };
         Self {
             tasks: TrustedMap::new(),
@@ -67,14 +72,16 @@ impl Data {
             idempotency_keys: IdempotencyKeys::new(
                 limits.max_idempotency_keys,
                 limits.max_idempotency_age,
+                changes.clone(),
             ),
             parked: TimerQueue::new(),
             leases: TimerQueue::new(),
             commands: Commands::new(limits.max_commands),
-            dispatch: Dispatch::new(limits.push_claim, limits.max_dead_letters),
+            dispatch: Dispatch::new(limits.push_claim, limits.max_dead_letters, changes.clone()),
             mailboxes: NodeMailboxes::default(),
             count: AtomicUsize::new(0),
             limits,
+            changes,
         }
     }
 
@@ -120,10 +127,8 @@ impl Data {
             self.release_slot(scope);
             return Err(error);
         }
-        let status_key = record.status_key();
-        entry.scoped().index.lock().insert(status_key, &entry);
-        self.contexts.insert(status_key, &entry);
         record.set_journal(journal);
+        self.index(&entry, &record);
         if let Some(checkpoint) = checkpoint {
             self.grant_lease(&entry, &mut record, node);
             record.set_checkpoint(checkpoint);
@@ -135,8 +140,9 @@ impl Data {
         });
         let has_pushes = self.push(&entry, &mut record, &pushes);
         self.signal_written(node, &entry, &record, signalled);
-        self.park(&entry, &mut record);
-        let evicted = self.finish_write(&entry, &mut record);
+        self.park(&entry, &mut record, Duration::ZERO);
+        self.save_insert(&entry, &mut record, &pushes);
+        let evicted = self.finish_write(&entry, &mut record, Duration::ZERO);
         drop(record);
         evicted.drop_logs();
         Ok(Committed::new(has_pushes))
@@ -154,7 +160,14 @@ impl Data {
         self.idempotency_keys.claim_if(scope, key, fingerprint, task_id, is_free)
     }
 
-    fn insert_entry(&self, entry: &Arc<Entry>) -> bool {
+    /// Adds a task to the lists.
+    pub(super) fn index(&self, entry: &Arc<Entry>, record: &Record) {
+        let status_key = record.status_key();
+        entry.scoped().index.lock().insert(status_key, entry);
+        self.contexts.insert(status_key, entry);
+    }
+
+    pub(super) fn insert_entry(&self, entry: &Arc<Entry>) -> bool {
         match self.tasks.at(entry.task_id()).slot() {
             Slot::Occupied(_) => false,
             Slot::Vacant(slot) => {
@@ -185,6 +198,7 @@ impl Data {
         let signalled = self.signalled_events(&events);
         let mut record = entry.lock();
         let before = record.status_key();
+        let last = record.last_event();
         let has_status = snapshot.is_some();
         if record.commit(version, epoch, events, snapshot).is_err() {
             return Err(conflict(&task_id));
@@ -196,6 +210,7 @@ impl Data {
         for (command_id, answer) in answers {
             self.answer_in(&mut record, &command_id, answer);
         }
+        let has_lease = lease != LeaseUpdate::Keep || journal.is_some();
         self.update_lease(&mut record, lease);
         if let Some(journal) = journal {
             record.set_journal(journal);
@@ -203,9 +218,14 @@ impl Data {
         let has_pushes = self.push(&entry, &mut record, &pushes);
         self.signal_written(node, &entry, &record, signalled);
         if has_status {
-            self.park(&entry, &mut record);
+            self.park(&entry, &mut record, Duration::ZERO);
+            self.save_task(&entry, &mut record);
         }
-        let evicted = self.finish_write(&entry, &mut record);
+        self.save_events(&entry, &record, last.get(), &pushes);
+        if has_lease {
+            self.save_lease(&entry, &record);
+        }
+        let evicted = self.finish_write(&entry, &mut record, Duration::ZERO);
         drop(record);
         evicted.drop_logs();
         Ok(Committed::new(has_pushes))
@@ -240,23 +260,32 @@ impl Data {
         self.contexts.move_to(before, now, entry);
     }
 
-    /// Tracks when a task starts to wait for user input or authorization.
-    fn park(&self, entry: &Arc<Entry>, record: &mut Record) {
+    /// Tracks when a task started to wait for user input or authorization.
+    pub(super) fn park(&self, entry: &Arc<Entry>, record: &mut Record, age: Duration) {
         if let Some(timer) = record.parked.take() {
             self.parked.remove(*timer);
         }
         if record.status_key().state.is_interrupted() {
-            record.parked = Some(Box::new(self.parked.put(Instant::now(), Arc::clone(entry))));
+            let now = Instant::now();
+            let since = now.checked_sub(age).unwrap_or(now);
+            record.parked = Some(Box::new(self.parked.put(since, Arc::clone(entry))));
         }
     }
 
-    /// Applies the log limits to a task, and returns the ended tasks whose logs have to be dropped.
-    fn finish_write(&self, entry: &Arc<Entry>, record: &mut Record) -> EvictedLogs {
+    /// Applies the log limits to a task whose status has the given age, and returns the ended tasks
+    /// whose logs have to be dropped.
+    pub(super) fn finish_write(
+        &self,
+        entry: &Arc<Entry>,
+        record: &mut Record,
+        age: Duration,
+    ) -> EvictedLogs {
         let MemoryLimits { max_log_events: events, max_log_bytes: bytes, .. } = self.limits;
         record.trim(entry, Weight { events, bytes });
+        self.save_trim(entry, record);
         record.update_usage(entry);
         let ended = record.pack_if_ended(entry);
-        EvictedLogs(ended.map_or_else(Vec::new, |log| self.retention.push(entry, log)))
+        EvictedLogs(ended.map_or_else(Vec::new, |log| self.retention.push(entry, log, age)))
     }
 
     /// Reserves capacity for one more task.
@@ -290,6 +319,7 @@ impl Data {
             self.parked.remove(*timer);
         }
         record.update_usage(entry);
+        self.save_removal(entry, &record);
         self.remove_lease(&mut record);
         self.remove_outbox(entry, &mut record);
         self.release_slot(&scoped.scope);
@@ -401,11 +431,11 @@ impl Data {
 }
 
 /// Ended tasks whose logs are to be dropped.
-struct EvictedLogs(Vec<Arc<Entry>>);
+pub(super) struct EvictedLogs(Vec<Arc<Entry>>);
 
 impl EvictedLogs {
     /// Drops the logs; no lock may be held.
-    fn drop_logs(self) {
+    pub(super) fn drop_logs(self) {
         for entry in &self.0 {
             let mut record = entry.lock();
             record.drop_log(entry);

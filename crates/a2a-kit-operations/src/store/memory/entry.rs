@@ -52,6 +52,8 @@ pub(super) struct Record {
     epoch: u64,
     last_event: EventId,
     log: Log,
+    /// The position of the oldest event that is saved.
+    pub(super) saved_from: u64,
     /// While the task waits for user input or authorization: its timer.
     pub(super) parked: Option<Box<TimerKey>>,
     /// While a node holds the lease, or commands are pending.
@@ -88,6 +90,7 @@ impl Entry {
             epoch: 1,
             last_event: EventId::FIRST,
             log: Log::default(),
+            saved_from: 1,
             parked: None,
             lease: None,
             outbox: None,
@@ -162,6 +165,11 @@ impl Record {
         Ok(Some(StoredTask { task, version, epoch, node, last_event, journal }))
     }
 
+    /// The journal; empty without one.
+    pub(super) fn journal(&self) -> &[u8] {
+        self.journal.as_deref().map_or(&[], |journal| journal)
+    }
+
     /// Replaces the journal.
     pub(super) fn set_journal(&mut self, journal: Bytes) {
         self.journal = (!journal.is_empty()).then(|| Box::new(journal));
@@ -177,6 +185,47 @@ impl Record {
 
     pub(super) fn last_event(&self) -> EventId {
         self.last_event
+    }
+
+    /// The number of writes.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The retained events after a position.
+    pub(super) fn behind(&self, position: u64) -> Vec<(u64, Event)> {
+        self.log.behind(position)
+    }
+
+    /// The position of the newest trimmed event.
+    pub(super) fn trimmed(&self) -> u64 {
+        self.log.trimmed()
+    }
+
+    /// Restores what [`Entry::new`] does not: the log after the first `position` events, which are
+    /// applied to the task, and the numbers.
+    pub(super) fn restore(
+        &mut self,
+        position: EventId,
+        events: Vec<Event>,
+        version: u64,
+        epoch: u64,
+    ) {
+        let first = events.first().and_then(Event::id);
+        self.saved_from = first.map_or(position.get() + 1, EventId::get);
+        self.log = Log::after(self.saved_from - 1);
+        let is_newer = |event: &Event| event.id().is_some_and(|id| id > position);
+        self.version = version + events.iter().filter(|event| is_newer(event)).count() as u64;
+        self.epoch = epoch;
+        let bytes = self.body_bytes;
+        let split = events.iter().position(is_newer).unwrap_or(events.len());
+        let mut events = events;
+        let newer = events.split_off(split);
+        self.push(position, events);
+        self.body_bytes = bytes;
+        self.last_event = position;
+        self.applied = position.get();
+        self.push(position.next(), newer);
     }
 
     /// Starts a new epoch.

@@ -6,9 +6,14 @@ use std::{
     time::Duration,
 };
 
+use a2a_core::well_known::Timestamp;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use super::{
+    changes::Changes,
+    saved::{SavedKey, encode, idempotency_key},
+};
 use crate::{Scope, store::Claim};
 
 /// Idempotency keys and the tasks that they are bound to, limited by number and age.
@@ -29,6 +34,7 @@ struct Maps {
     /// The owners by number of keys.
     by_count: BTreeSet<(usize, Arc<str>)>,
     next_number: u64,
+    changes: Changes,
 }
 
 #[derive(Debug)]
@@ -40,8 +46,8 @@ struct Claimed {
 }
 
 impl IdempotencyKeys {
-    pub(super) fn new(max: usize, max_age: Duration) -> Self {
-        Self { maps: Mutex::default(), max, max_age }
+    pub(super) fn new(max: usize, max_age: Duration, changes: Changes) -> Self {
+        Self { maps: Mutex::new(Maps { changes, ..Maps::default() }), max, max_age }
     }
 
     pub(super) fn claim(&self, scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim {
@@ -67,14 +73,34 @@ impl IdempotencyKeys {
                 return Claim::Known { task_id: task_id.clone(), fingerprint: *fingerprint };
             }
             (claimed.task_id, claimed.fingerprint) = (task_id.to_owned(), fingerprint);
+            maps.save(&key);
             return Claim::New;
         }
         let number = maps.next_number;
         maps.next_number += 1;
         let claimed = Claimed { task_id: task_id.to_owned(), fingerprint, number, since: now };
-        maps.insert(number, key, claimed);
+        maps.insert(number, Arc::clone(&key), claimed);
+        maps.save(&key);
         while maps.by_key.len() > self.max && maps.evict_from_largest() {}
         Claim::New
+    }
+
+    /// Restores the next oldest key.
+    pub(super) fn restore(&self, saved: SavedKey<'_>) {
+        let key =
+            Arc::new((super::saved::scope(&saved.tenant, &saved.owner), saved.key.into_owned()));
+        let age = u64::try_from(Timestamp::now().as_millis() - saved.millis).unwrap_or_default();
+        let now = Instant::now();
+        let since = now.checked_sub(Duration::from_millis(age)).unwrap_or(now);
+        let mut maps = self.maps.lock();
+        let number = maps.next_number;
+        maps.next_number += 1;
+        let SavedKey { task_id, fingerprint, .. } = saved;
+        maps.insert(
+            number,
+            key,
+            Claimed { task_id: task_id.into_owned(), fingerprint, number, since },
+        );
     }
 
     /// Runs `work` for a task while no key can be rebound, or returns the other task that the key
@@ -132,9 +158,31 @@ impl Maps {
         self.by_key.insert(key, claimed);
     }
 
+    fn save(&self, key: &(Scope, String)) {
+        let Some(Claimed { task_id, fingerprint, since, .. }) = self.by_key.get(key) else {
+            return;
+        };
+        let (scope, name) = key;
+        self.changes.put(
+            || idempotency_key(scope, name),
+            || {
+                let age = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
+                encode(&SavedKey {
+                    tenant: (&*scope.tenant).into(),
+                    owner: (&*scope.owner).into(),
+                    key: name.into(),
+                    task_id: task_id.into(),
+                    fingerprint: *fingerprint,
+                    millis: Timestamp::now().as_millis().saturating_sub(age),
+                })
+            },
+        );
+    }
+
     fn remove(&mut self, number: u64) {
         let Some(key) = self.by_age.remove(&number) else { return };
         self.by_key.remove(&key);
+        self.changes.delete(|| idempotency_key(&key.0, &key.1));
         self.change_numbers(&key.0.owner, |numbers| {
             numbers.remove(&number);
         });
@@ -174,7 +222,7 @@ mod tests {
 
     #[test]
     fn one_owner_cannot_evict_the_keys_of_another() {
-        let claims = IdempotencyKeys::new(100, Duration::from_secs(60));
+        let claims = IdempotencyKeys::new(100, Duration::from_secs(60), Changes::default());
         let ann = scope("", "ann");
         for number in 0..10 {
             claims.claim(&ann, &number.to_string(), 1, &format!("ann {number}"));

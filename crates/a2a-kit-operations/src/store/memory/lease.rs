@@ -42,6 +42,7 @@ impl Data {
         if is_free && !record.is_gone() {
             self.grant_lease(&entry, &mut record, node);
             record.begin_epoch();
+            self.save_lease(&entry, &record);
             self.signal_written(node, &entry, &record, Vec::new());
         }
         let Some(stored) = record.stored(&entry)? else { return Ok(None) };
@@ -117,6 +118,7 @@ impl Data {
             return false;
         }
         self.clear_lease(&mut record);
+        self.save_lease(&entry, &record);
         self.signal_written(node, &entry, &record, Vec::new());
         true
     }
@@ -170,6 +172,7 @@ impl Data {
         let (checkpoint, checkpoint_epoch) = (lease.checkpoint.clone(), lease.checkpoint_epoch);
         self.grant_lease(entry, &mut record, node);
         record.begin_epoch();
+        self.save_lease(entry, &record);
         self.signal_written(node, entry, &record, Vec::new());
         let scope = entry.scoped().scope.clone();
         let stored = record.stored(entry)?;
@@ -230,6 +233,18 @@ impl Data {
             lease.until.iter().for_each(|timer| self.leases.remove(*timer));
             lease.commands.iter().for_each(|command| self.commands.remove(&command.id));
         }
+    }
+}
+
+impl Lease {
+    /// An expired lease of an earlier process.
+    pub(super) fn orphaned(until: TimerKey, checkpoint: Bytes, checkpoint_epoch: u64) -> Self {
+        let node = Some("an earlier process".into());
+        Self { node, until: Some(until), checkpoint, checkpoint_epoch, ..Self::default() }
+    }
+
+    pub(super) fn checkpoint(&self) -> (&Bytes, u64) {
+        (&self.checkpoint, self.checkpoint_epoch)
     }
 }
 

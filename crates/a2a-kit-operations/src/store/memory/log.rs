@@ -80,6 +80,16 @@ impl Weight {
 }
 
 impl Log {
+    /// An empty log whose events up to a position were trimmed.
+    pub(super) fn after(trimmed: u64) -> Self {
+        Self { events: Events::None, trimmed }
+    }
+
+    /// The position of the newest trimmed event; 0 if none was trimmed.
+    pub(super) fn trimmed(&self) -> u64 {
+        self.trimmed
+    }
+
     pub(super) fn weight(&self) -> Weight {
         match &self.events {
             Events::None => Weight::default(),

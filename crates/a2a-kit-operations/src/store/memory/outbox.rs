@@ -14,7 +14,9 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{
+    changes::Changes,
     entry::Entry,
+    saved::{SavedDeadLetter, SavedHook, dead_letter_key, encode, hook_key},
     timer_queue::{TimerKey, TimerQueue},
 };
 use crate::{
@@ -54,6 +56,7 @@ pub(super) struct Dispatch {
     dead: Mutex<VecDeque<DeadLetter>>,
     max_dead: usize,
     claim: Duration,
+    changes: Changes,
 }
 
 /// A claimed webhook.
@@ -65,13 +68,14 @@ pub(super) struct ClaimedHook {
 }
 
 impl Dispatch {
-    pub(super) fn new(claim: Duration, max_dead: usize) -> Self {
+    pub(super) fn new(claim: Duration, max_dead: usize, changes: Changes) -> Self {
         Self {
             timers: TimerQueue::new(),
             next_claim: AtomicU64::new(1),
             dead: Mutex::default(),
             max_dead,
             claim,
+            changes,
         }
     }
 
@@ -103,22 +107,33 @@ impl Dispatch {
         let letters = self.dead_letters(query);
         let mut dead = self.dead.lock();
         let before = dead.len();
-        dead.retain(|letter| !letters.contains(letter));
+        dead.retain(|letter| self.keep(letter, !letters.contains(letter)));
         u64::try_from(before - dead.len()).unwrap_or(u64::MAX)
     }
 
     /// Deletes the dead letters of a webhook from an event on.
     pub(super) fn remove_dead_letters(&self, task_id: &str, config_id: &str, from: EventId) {
         self.dead.lock().retain(|letter| {
-            letter.task_id != task_id || letter.config_id != config_id || letter.event < from
+            let is_other = letter.task_id != task_id || letter.config_id != config_id;
+            self.keep(letter, is_other || letter.event < from)
         });
     }
 
-    fn dead_letter(&self, letter: DeadLetter) {
+    /// Saves that a letter is deleted, unless it is kept.
+    fn keep(&self, letter: &DeadLetter, is_kept: bool) -> bool {
+        if !is_kept {
+            self.changes.delete(|| dead_letter_key(letter));
+        }
+        is_kept
+    }
+
+    pub(super) fn dead_letter(&self, letter: DeadLetter) {
         let mut dead = self.dead.lock();
+        self.changes.put(|| dead_letter_key(&letter), || encode(&SavedDeadLetter::new(&letter)));
         dead.push_back(letter);
         while dead.len() > self.max_dead {
-            dead.pop_front();
+            let oldest = dead.pop_front();
+            oldest.iter().for_each(|letter| self.changes.delete(|| dead_letter_key(letter)));
         }
     }
 }
@@ -136,6 +151,14 @@ impl HookRef<'_> {
         self.unschedule(hook);
         let item = (Arc::clone(self.entry), Arc::clone(self.config_id));
         hook.timer = Some(self.dispatch.timers.put(time, item));
+    }
+
+    fn save(&self, hook: &HookState) {
+        let HookState { webhook, cursor, attempts, .. } = hook;
+        self.dispatch.changes.put(
+            || hook_key(self.entry.task_id(), self.config_id),
+            || encode(&SavedHook::new(webhook, *cursor, *attempts)),
+        );
     }
 
     fn unschedule(&self, hook: &mut HookState) {
@@ -190,6 +213,24 @@ impl Outbox {
         }
     }
 
+    /// Restores a webhook.
+    pub(super) fn restore(&mut self, webhook: Webhook, cursor: u64, attempts: u32) {
+        let id = webhook.config.id.as_str().into();
+        let hook = HookState { webhook, cursor, attempts, claim: None, timer: None };
+        self.hooks.insert(id, hook);
+    }
+
+    /// The position after which an event is pending for some webhook.
+    pub(super) fn cursor(&self) -> u64 {
+        self.hooks.values().map(|hook| hook.cursor).min().unwrap_or(u64::MAX)
+    }
+
+    /// Saves all webhooks.
+    pub(super) fn save(&self, dispatch: &Dispatch, entry: &Arc<Entry>) {
+        let hooks = self.hooks.iter();
+        hooks.for_each(|(config_id, hook)| HookRef { dispatch, entry, config_id }.save(hook));
+    }
+
     /// Returns the webhooks, ordered by id.
     pub(super) fn webhooks(&self) -> Vec<Webhook> {
         self.hooks.values().map(|hook| hook.webhook.clone()).collect()
@@ -213,6 +254,7 @@ impl Outbox {
                     let hook_ref = HookRef { dispatch, entry, config_id };
                     hook_ref.dead_letter(hook, position, hook.attempts, error);
                     hook.advance(position);
+                    hook_ref.save(hook);
                 }
             }
         }
@@ -264,6 +306,7 @@ impl Outbox {
         let hook_ref = HookRef { dispatch, entry, config_id };
         let now = Instant::now();
         let mut again = None;
+        let before = (hook.cursor, hook.attempts);
         match outcome {
             DeliveryOutcome::Delivered(event) => hook.advance(event.get()),
             DeliveryOutcome::DeadLetter { event, error } if event.get() > hook.cursor => {
@@ -278,6 +321,9 @@ impl Outbox {
             }
             DeliveryOutcome::Postponed { after } => again = Some(now + after),
             DeliveryOutcome::Released => again = Some(now),
+        }
+        if before != (hook.cursor, hook.attempts) {
+            hook_ref.save(hook);
         }
         let waits = self.events.back().is_some_and(|(newest, _)| *newest > hook.cursor);
         let goes_on = waits && again.is_none();
@@ -310,7 +356,9 @@ impl Outbox {
         hook.cursor = hook.cursor.min(first - 1);
         hook.attempts = 0;
         hook.claim = None;
-        HookRef { dispatch, entry, config_id }.schedule(hook, Instant::now());
+        let hook_ref = HookRef { dispatch, entry, config_id };
+        hook_ref.schedule(hook, Instant::now());
+        hook_ref.save(hook);
         true
     }
 
@@ -331,7 +379,7 @@ impl Outbox {
 
     /// Drops the events that all webhooks have received.
     fn trim(&mut self) {
-        let got = self.hooks.values().map(|hook| hook.cursor).min().unwrap_or(u64::MAX);
+        let got = self.cursor();
         while self.events.front().is_some_and(|(position, _)| *position <= got) {
             self.events.pop_front();
         }

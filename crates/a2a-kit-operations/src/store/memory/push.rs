@@ -11,6 +11,7 @@ use super::{
     data::{Data, conflict},
     entry::{Entry, Record},
     outbox::ClaimedHook,
+    saved::hook_key,
 };
 use crate::{
     EventId, Scope, Webhook,
@@ -33,7 +34,9 @@ impl Data {
         if !is_known && !self.add_webhooks(&entry, 1) {
             return Err(StoreError::Full);
         }
-        record.outbox.get_or_insert_default().put(webhook, last);
+        let outbox = record.outbox.get_or_insert_default();
+        outbox.put(webhook, last);
+        outbox.save(&self.dispatch, &entry);
         Ok(())
     }
 
@@ -60,6 +63,7 @@ impl Data {
         let Some(outbox) = &mut record.outbox else { return };
         if outbox.delete(&self.dispatch, id) {
             entry.scoped().webhooks.fetch_sub(1, Ordering::Relaxed);
+            self.changes.delete(|| hook_key(task_id, id));
         }
         if outbox.len() == 0 {
             record.outbox = None;
@@ -69,6 +73,9 @@ impl Data {
     /// Removes the webhooks of a removed task.
     pub(super) fn remove_outbox(&self, entry: &Entry, record: &mut Record) {
         if let Some(mut outbox) = record.outbox.take() {
+            for webhook in outbox.webhooks() {
+                self.changes.delete(|| hook_key(entry.task_id(), &webhook.config.id));
+            }
             entry.scoped().webhooks.fetch_sub(outbox.len(), Ordering::Relaxed);
             outbox.clear(&self.dispatch);
         }

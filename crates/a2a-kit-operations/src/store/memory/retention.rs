@@ -25,8 +25,12 @@ struct Queues {
     kept: Weight,
 }
 
-/// Milliseconds since the creation of the store: half the size of an [`Instant`].
+/// Milliseconds since [`EARLIEST`] before the creation of the store: half the size of an
+/// [`Instant`].
 type Millis = u64;
+
+/// How long before the creation of the store a restored task can have ended: ten years.
+const EARLIEST: Millis = 10 * 365 * 24 * 60 * 60 * 1000;
 
 impl Retention {
     pub(super) fn new(bound: Weight) -> Self {
@@ -34,14 +38,15 @@ impl Retention {
     }
 
     fn now(&self) -> Millis {
-        millis(self.begin.elapsed())
+        EARLIEST + millis(self.begin.elapsed())
     }
 
-    /// Adds a task, and returns those whose logs have to be dropped in turn.
-    pub(super) fn push(&self, entry: &Arc<Entry>, log: Weight) -> Vec<Arc<Entry>> {
-        let now = self.now();
+    /// Adds a task that ended some time ago, and returns those whose logs have to be dropped in
+    /// turn.
+    pub(super) fn push(&self, entry: &Arc<Entry>, log: Weight, age: Duration) -> Vec<Arc<Entry>> {
+        let end = self.now().saturating_sub(millis(age));
         let mut queues = self.queues.lock();
-        queues.tasks.push_back((Arc::clone(entry), now));
+        queues.tasks.push_back((Arc::clone(entry), end));
         queues.logs.push_back(log);
         queues.kept.add(log);
         let mut dropped = Vec::new();

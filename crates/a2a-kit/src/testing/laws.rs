@@ -1,0 +1,221 @@
+//! Checks the laws of executors: each function makes one experiment, and reports what it violates.
+
+use std::collections::HashMap;
+
+use a2a_core::{ErrorKind, TaskState, v1::stream_response::Payload};
+use a2a_kit_client::MessageRequest;
+use a2a_kit_operations::{AgentExecutor, Event, Recovery};
+use tokio::time::{Instant, timeout};
+
+use super::{
+    Check, Law, Transcript, Violation, check::LateUpdates, client, pairs::CrashablePairs,
+    transcript::describe_error,
+};
+use crate::{Client, Events};
+
+/// Maximum number of answers in a conversation.
+const MAX_ANSWERS: usize = 16;
+
+/// Checks that an executor keeps all [laws](Law), with the message "Hello".
+///
+/// `executor` is called several times, for agents that know nothing of each other. What the executor
+/// calls, such as other agents, is called several times too.
+///
+/// # Panics
+///
+/// If a law is violated; the message names each one, and what happened.
+pub async fn check<E: AgentExecutor>(executor: impl Fn() -> E) {
+    let violations = Check::new(executor).run().await;
+    let lines: Vec<_> = violations.iter().map(Violation::to_string).collect();
+    assert!(violations.is_empty(), "the executor violates laws:\n{}", lines.join("\n"));
+}
+
+impl<E: AgentExecutor, F: Fn() -> E> Check<F> {
+    /// Checks all laws, and returns the violations.
+    pub async fn run(self) -> Vec<Violation> {
+        let (mut violations, late) = (Vec::new(), LateUpdates::default());
+        conversation(&self, &late, &mut violations).await;
+        cancel(&self, &late, &mut violations).await;
+        dropped_stream(&self, &late, &mut violations).await;
+        crash(&self, &late, &mut violations).await;
+        if late.seen() {
+            let found = "the executor made an update after the end of its task".to_owned();
+            violations.push(Violation { law: Law::EndIsFinal, found });
+        }
+        violations
+    }
+}
+
+/// Answers the executor's questions until the task ends, and checks its events.
+async fn conversation<E: AgentExecutor, F: Fn() -> E>(
+    check: &Check<F>,
+    late: &LateUpdates,
+    violations: &mut Vec<Violation>,
+) {
+    let engine = check.engine(&CrashablePairs::default(), late).await;
+    let client = client(&engine);
+    let mut message = MessageRequest::from(check.message.as_str());
+    let mut all = Transcript::default();
+    for answer in 0..=MAX_ANSWERS {
+        let turn = match turn(check, &client, message).await {
+            Ok(turn) => turn,
+            Err(found) => return violations.push(Violation { law: Law::MessageIsAnswered, found }),
+        };
+        turn.events().iter().for_each(|event| all.push(event.clone()));
+        let state = turn.events().last().and_then(Event::state);
+        match (state, turn.task()) {
+            (Some(TaskState::InputRequired), Some(task)) if answer < MAX_ANSWERS => {
+                let answers = &check.answers;
+                let text = answers.get(answer).or(answers.last()).map_or("yes", String::as_str);
+                message = MessageRequest::from(text).to_task(&task.id);
+            }
+            _ => break,
+        }
+    }
+    violations.extend(chunks(&all));
+}
+
+/// Sends a message, and reads its stream to the end.
+async fn turn<F>(
+    check: &Check<F>,
+    client: &Client,
+    message: MessageRequest,
+) -> Result<Transcript, String> {
+    let mut turn = Transcript::default();
+    let mut events = match timeout(check.patience, client.stream(message)).await {
+        Ok(Ok(events)) => events,
+        Ok(Err(error)) => {
+            return Err(format!("the message was refused: {}", describe_error(&error)));
+        }
+        Err(_) => return Err(format!("no response for {:?}", check.patience)),
+    };
+    loop {
+        match next(check, &mut events).await {
+            Ok(Some(event)) => {
+                let is_over = event.state().is_some_and(TaskState::is_interrupted);
+                turn.push(event);
+                if is_over {
+                    return Ok(turn);
+                }
+            }
+            Ok(None) => return Ok(turn),
+            Err(found) => return Err(format!("{found}, after:\n{turn}")),
+        }
+    }
+}
+
+async fn next<F>(check: &Check<F>, events: &mut Events) -> Result<Option<Event>, String> {
+    match timeout(check.patience, events.next()).await {
+        Ok(Some(Ok(event))) => Ok(Some(event)),
+        Ok(Some(Err(error))) => Err(format!("the stream failed: {}", describe_error(&error))),
+        Ok(None) => Ok(None),
+        Err(_) => Err(format!("no event for {:?}", check.patience)),
+    }
+}
+
+/// Checks the chunks of each artifact.
+fn chunks(all: &Transcript) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let mut add = |law, found| violations.push(Violation { law, found });
+    // Whether the last chunk of each artifact has come.
+    let mut artifacts: HashMap<&str, bool> = HashMap::new();
+    for event in all.events() {
+        let Some(Payload::ArtifactUpdate(update)) = event.payload() else { continue };
+        let Some(artifact) = &update.artifact else { continue };
+        let id = artifact.artifact_id.as_str();
+        let before = artifacts.insert(id, update.last_chunk);
+        match (before, update.append) {
+            (None, true) => {
+                add(Law::ChunksAreInOrder, format!("artifact {id:?} begins with an append"));
+            }
+            (Some(true), true) => {
+                add(Law::ChunksAreInOrder, format!("artifact {id:?} goes on after its last chunk"));
+            }
+            (None | Some(_), _) => {}
+        }
+    }
+    if all.events().last().and_then(Event::state) == Some(TaskState::Completed) {
+        for (id, _) in artifacts.iter().filter(|(_, is_complete)| !**is_complete) {
+            let found = format!("the task is COMPLETED without the last chunk of artifact {id:?}");
+            add(Law::ChunksAreComplete, found);
+        }
+    }
+    violations
+}
+
+/// Sends the message, and returns the stream after its first event, with the id of the task; `None`
+/// if that event already ends it.
+async fn begin<F>(check: &Check<F>, client: &Client) -> Option<(Events, String)> {
+    let message = check.message.as_str();
+    let mut events = timeout(check.patience, client.stream(message)).await.ok()?.ok()?;
+    // Silence is reported by the conversation.
+    let first = next(check, &mut events).await.ok()??;
+    let is_open = first.state().is_some_and(|state| !is_settled(state));
+    first.task().filter(|_| is_open).map(|task| (events, task.id.clone()))
+}
+
+fn is_settled(state: TaskState) -> bool {
+    state.is_terminal() || state.is_interrupted()
+}
+
+/// Cancels a task that is being worked on.
+async fn cancel<E: AgentExecutor, F: Fn() -> E>(
+    check: &Check<F>,
+    late: &LateUpdates,
+    violations: &mut Vec<Violation>,
+) {
+    let engine = check.engine(&CrashablePairs::default(), late).await;
+    let client = client(&engine);
+    let Some((_events, task_id)) = begin(check, &client).await else { return };
+    let begun = Instant::now();
+    let canceled = client.cancel(&task_id).await;
+    let found = match canceled {
+        Ok(_) if begun.elapsed() < check.grace => return,
+        Ok(_) => format!("the executor went on for the whole grace period of {:?}", check.grace),
+        // The executor was faster.
+        Err(error) if error.kind() == ErrorKind::TaskNotCancelable => return,
+        Err(error) => describe_error(&error),
+    };
+    violations.push(Violation { law: Law::CancelIsObserved, found });
+}
+
+/// Drops the stream of a task that is being worked on.
+async fn dropped_stream<E: AgentExecutor, F: Fn() -> E>(
+    check: &Check<F>,
+    late: &LateUpdates,
+    violations: &mut Vec<Violation>,
+) {
+    let engine = check.engine(&CrashablePairs::default(), late).await;
+    let client = client(&engine);
+    let Some((events, task_id)) = begin(check, &client).await else { return };
+    drop(events);
+    if let Err(found) = settled(check, &client, &task_id).await {
+        violations.push(Violation { law: Law::CallersMayLeave, found });
+    }
+}
+
+async fn settled<F>(check: &Check<F>, client: &Client, task_id: &str) -> Result<TaskState, String> {
+    match timeout(check.patience, client.wait_until(task_id, is_settled)).await {
+        Ok(Ok(task)) => Ok(task.state()),
+        Ok(Err(error)) => Err(describe_error(&error)),
+        Err(_) => Err(format!("the task did not end within {:?}", check.patience)),
+    }
+}
+
+/// Starts another agent on what is stored while a task is being worked on.
+async fn crash<E: AgentExecutor, F: Fn() -> E>(
+    check: &Check<F>,
+    late: &LateUpdates,
+    violations: &mut Vec<Violation>,
+) {
+    let pairs = CrashablePairs::default();
+    let engine = check.engine(&pairs, late).await;
+    let Some((_events, task_id)) = begin(check, &client(&engine)).await else { return };
+    let next = check.engine(&pairs.crash(), late).await;
+    let found = match (settled(check, &client(&next), &task_id).await, check.recovery()) {
+        (Ok(TaskState::Failed), Recovery::Rerun) => "the task is FAILED after the rerun".to_owned(),
+        (Ok(_), _) => return,
+        (Err(found), _) => found,
+    };
+    violations.push(Violation { law: Law::CrashIsRecovered, found });
+}

@@ -1,0 +1,62 @@
+//! Tools to test agents and their callers. Failures are panics that say what happened.
+//!
+//! | To test | Use |
+//! |---|---|
+//! | an executor, without sockets | [`client`], [`collect`] |
+//! | the laws that every executor has to keep | [`check`], [`Check`] |
+//! | an agent over all bindings | [`TestServer`] |
+//! | code that calls an agent | [`TestAgent`], with queued responses |
+//! | webhooks | `WebhookReceiver`, with the feature `auth` |
+//!
+//! ```
+//! use a2a_kit::{AgentCard, Engine, TaskState, agent_fn, testing};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), a2a_kit::Error> {
+//! let echo = || agent_fn(async |text: String| format!("You said: {text}"));
+//! let client = testing::client(&Engine::new(AgentCard::new("Echo", "Repeats"), echo()));
+//! let events = testing::collect(client.stream("hi").await?).await;
+//! events.assert_text("You said: hi");
+//!
+//! testing::check(echo).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Time
+//!
+//! Everything that waits gives up after [`PATIENCE`], by tokio's clock. With paused time
+//! (`#[tokio::test(start_paused = true)]`) use the tools that need no socket: the clock jumps while
+//! a socket is waited for.
+
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+mod check;
+mod laws;
+mod pairs;
+mod server;
+mod transcript;
+#[cfg(feature = "auth")]
+mod webhook;
+
+use std::time::Duration;
+
+use a2a_kit_operations::Engine;
+
+pub use a2a_kit_client::testing::{ReceivedCall, TestAgent};
+pub use check::{Check, Law, Violation};
+pub use laws::check;
+pub use server::TestServer;
+pub use transcript::{Transcript, collect};
+#[cfg(feature = "auth")]
+pub use webhook::WebhookReceiver;
+
+use crate::Client;
+
+/// How long the tools wait for the next event, response or delivery.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Creates a client of an engine in this process.
+pub fn client(engine: &Engine) -> Client {
+    Client::from_agent(engine.clone(), engine.card().clone())
+}

@@ -1,0 +1,159 @@
+//! The test kit: what it accepts, what it reports, and how.
+
+use std::time::Duration;
+
+use a2a_kit::{
+    AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, RequestContext, Server,
+    TaskState, TaskUpdater, agent_fn,
+    client::{MessageRequest, Transport},
+    operations::{CancelContext, Recovery},
+    testing::{self, Check, Law, TestAgent, TestServer, WebhookReceiver},
+    v1::stream_response::Payload,
+};
+
+#[derive(Clone, Copy)]
+enum Flaw {
+    None,
+    Unfinished,
+    AppendsFirst,
+    OpenArtifact,
+    GoesOn,
+    IgnoresCancel,
+    FailsAgain,
+}
+
+/// Asks, streams, waits and completes, except for its flaw.
+struct Worker(Flaw);
+
+impl AgentExecutor for Worker {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        updates.start().await?;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let artifact = Artifact::new("text", "one ").with_id("text");
+        let begin = updates.begin(artifact.clone());
+        match self.0 {
+            Flaw::None => begin.await?,
+            Flaw::Unfinished => return Ok(()),
+            Flaw::AppendsFirst => updates.append(artifact.clone()).await?,
+            Flaw::OpenArtifact => {
+                begin.await?;
+                return Ok(updates.complete("done").await?);
+            }
+            Flaw::GoesOn => {
+                updates.complete("done").await?;
+                begin.await?;
+            }
+            // Twice the grace period of the check.
+            Flaw::IgnoresCancel => tokio::time::sleep(Duration::from_secs(2)).await,
+            Flaw::FailsAgain if context.is_rerun() => return Err("again".into()),
+            Flaw::FailsAgain => begin.await?,
+        }
+        if matches!(self.0, Flaw::IgnoresCancel) {
+            return Ok(updates.complete("done").await?);
+        }
+        let last = updates.ask("Which one?").await?;
+        updates.append_last(Artifact::new("text", last.text().as_str()).with_id("text")).await?;
+        updates.complete("done").await?;
+        Ok(())
+    }
+
+    async fn cancel(&self, _: CancelContext) {
+        if matches!(self.0, Flaw::IgnoresCancel) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Rerun
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_violation_is_reported_under_its_law() {
+    for (flaw, law) in [
+        (Flaw::Unfinished, Law::MessageIsAnswered),
+        (Flaw::AppendsFirst, Law::ChunksAreInOrder),
+        (Flaw::OpenArtifact, Law::ChunksAreComplete),
+        (Flaw::GoesOn, Law::EndIsFinal),
+        (Flaw::IgnoresCancel, Law::CancelIsObserved),
+        (Flaw::FailsAgain, Law::CrashIsRecovered),
+        (Flaw::Unfinished, Law::CallersMayLeave),
+    ] {
+        let violations = Check::new(|| Worker(flaw)).run().await;
+        assert!(violations.iter().any(|one| one.law == law), "{law:?}: {violations:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn executor_without_flaws_keeps_the_laws() {
+    let violations = Check::new(|| Worker(Flaw::None)).with_answer("two").run().await;
+    assert_eq!(violations, []);
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "MessageIsAnswered: no event for 10s, after:\n  task ")]
+async fn failed_check_names_the_law_and_shows_the_events() {
+    testing::check(|| Worker(Flaw::Unfinished)).await;
+}
+
+fn engine() -> Engine {
+    let card = AgentCard::new("Echo", "Repeats its input").with_streaming(true);
+    let echo = agent_fn(async |text: String| format!("You said: {text}"));
+    Engine::builder(card, echo).push_sender(WebhookReceiver::sender()).build()
+}
+
+#[tokio::test]
+#[should_panic(expected = "the text is \"You said: hi\", expected \"hi\", in:\n  ")]
+async fn failed_assertion_shows_the_events() {
+    let events = testing::client(&engine()).stream("hi").await.unwrap();
+    testing::collect(events).await.assert_text("hi");
+}
+
+#[tokio::test]
+async fn server_answers_on_every_binding_until_it_stops() {
+    let server = TestServer::start(engine()).await;
+    for transport in Transport::ALL {
+        let client = server.client_over(transport).await;
+        let selected = client.selected_interface().unwrap().interface.protocol_binding.clone();
+        assert_eq!(selected, transport.as_str());
+        assert_eq!(client.send_text("hi").await.unwrap(), "You said: hi", "{transport}");
+    }
+    let url = server.url.clone();
+    server.stop().await;
+    assert!(Client::connect(&url).await.is_err());
+}
+
+#[tokio::test]
+async fn test_agent_is_served_like_any_other() {
+    let agent = TestAgent::new().then_text("one").then_text("two");
+    let card = AgentCard::new("Scripted", "Says what it is told");
+    let server = TestServer::start(Server::new(agent.clone(), card)).await;
+    for (sent, expected) in [("a", "one"), ("b", "two")] {
+        assert_eq!(server.client.send_text(sent).await.unwrap(), expected);
+    }
+    let texts: Vec<_> = agent.received().iter().map(|call| call.text()).collect();
+    assert_eq!(texts, ["a", "b"]);
+}
+
+#[tokio::test]
+async fn webhook_receiver_gets_the_last_event() {
+    let webhook = WebhookReceiver::start().await;
+    let engine = Engine::builder(
+        AgentCard::new("Worker", "Works").with_streaming(true),
+        Worker(Flaw::OpenArtifact),
+    )
+    .push_sender(WebhookReceiver::sender())
+    .build();
+    let message = MessageRequest::from("hi").with_push(webhook.config());
+    testing::client(&engine).send(message).await.unwrap();
+    loop {
+        let state = match webhook.next().await.payload {
+            Some(Payload::StatusUpdate(update)) => update.status.map(|status| status.state()),
+            Some(Payload::Task(task)) => Some(task.state()),
+            _ => None,
+        };
+        if state == Some(TaskState::Completed) {
+            break;
+        }
+    }
+}
