@@ -11,7 +11,12 @@ mod operations;
 #[path = "build/rules.rs"]
 mod rules;
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use prost::Message as _;
 use prost_reflect::DescriptorPool;
@@ -20,14 +25,15 @@ use prost_types::FileDescriptorSet;
 const PROTO: &str = "a2a/v1/a2a.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed=proto");
+    let include = include();
+    println!("cargo:rerun-if-changed={include}");
     println!("cargo:rerun-if-changed=build");
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
     // prost-types drops the google.api options when it encodes, so the published descriptor is the
     // output of the compiler.
     let compile = |source_info| -> Result<Vec<u8>, Box<dyn Error>> {
-        let mut compiler = protox::Compiler::new(["proto"])?;
+        let mut compiler = protox::Compiler::new([include])?;
         compiler.include_imports(true).include_source_info(source_info).open_file(PROTO)?;
         Ok(compiler.encode_file_descriptor_set())
     };
@@ -55,4 +61,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("rules.rs"), rules::generate(&package)?)?;
     fs::write(out.join("operations.rs"), operations::generate(&package)?)?;
     Ok(())
+}
+
+/// The directory of the protos: in the package, or in the repository if the symbolic link to it was
+/// checked out as a file, as on Windows.
+fn include() -> &'static str {
+    if Path::new("proto/a2a").is_dir() { "proto" } else { "../../proto" }
 }

@@ -1,7 +1,12 @@
 //! Generates the messages, the service and the client of `a2a.v1` from the union proto of the older
 //! revisions, and the ProtoJSON serialization that REST of 0.3 uses.
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use prost::Message as _;
 use prost_reflect::{
@@ -65,11 +70,12 @@ const ALWAYS: [&str; 2] =
 const AFTER_0_3: &str = "a2a.v1.Message.reference_task_ids";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed=proto");
+    let include = include();
+    println!("cargo:rerun-if-changed={include}");
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
     let compile = |source_info| -> Result<Vec<u8>, Box<dyn Error>> {
-        let mut compiler = protox::Compiler::new(["proto"])?;
+        let mut compiler = protox::Compiler::new([include])?;
         compiler.include_imports(true).include_source_info(source_info).open_file(PROTO)?;
         Ok(compiler.encode_file_descriptor_set())
     };
@@ -116,6 +122,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             .compile(&[service]);
     }
     Ok(())
+}
+
+/// The directory of the protos: in the package, or in the repository if the symbolic link to it was
+/// checked out as a file, as on Windows.
+fn include() -> &'static str {
+    if Path::new("proto/a2a").is_dir() { "proto" } else { "../../proto" }
 }
 
 /// Adds the serde attributes of a message and its fields.
