@@ -10,6 +10,8 @@ mod may_be_empty;
 mod operations;
 #[path = "build/rules.rs"]
 mod rules;
+#[path = "build/types.rs"]
+mod types;
 
 use std::{
     env,
@@ -43,21 +45,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = DescriptorPool::decode(with_comments.as_slice())?;
     let package = descriptor::Package::new(&pool, "lf.a2a.v1")?;
 
-    let mut config = prost_build::Config::new();
-    config
-        .compile_well_known_types()
-        .extern_path(".google.protobuf.Timestamp", "crate::well_known::Timestamp")
-        .extern_path(".google.protobuf.Struct", "crate::well_known::Struct")
-        .extern_path(".google.protobuf.Value", "crate::well_known::Value")
-        .extern_path(".google.protobuf.Empty", "()")
-        .enable_type_names()
-        .btree_map(["."])
-        .bytes([".lf.a2a.v1.Part"]);
+    let mut config = types::config();
     json::configure(&mut config, &package)?;
     config.compile_fds(FileDescriptorSet::decode(with_comments.as_slice())?)?;
 
-    json::write_unions(&with_comments, &package, &out)?;
-    fs::write(out.join("ties.rs"), json::ties(&package))?;
+    fs::write(out.join("ties.rs"), json::ties(&package)?)?;
     fs::write(out.join("rules.rs"), rules::generate(&package)?)?;
     fs::write(out.join("operations.rs"), operations::generate(&package)?)?;
     Ok(())
