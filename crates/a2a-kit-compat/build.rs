@@ -146,6 +146,19 @@ fn derive_json(
 }
 
 fn attribute(field: &FieldDescriptor) -> Result<String, Box<dyn Error>> {
+    let unsupported = |kind: Kind| {
+        let name = field.full_name();
+        format!("no JSON form for {kind:?} of {name}: add one in crates/a2a-kit-compat/build.rs")
+    };
+    let element = match field.kind() {
+        Kind::Message(entry) if field.is_map() => entry.map_entry_value_field().kind(),
+        kind => kind,
+    };
+    if (field.is_list() || field.is_map())
+        && !matches!(element, Kind::Message(_) | Kind::String | Kind::Bool)
+    {
+        return Err(unsupported(element).into());
+    }
     let or_default = "deserialize_with = \"crate::common::member::or_default\"";
     let is_default = "skip_serializing_if = \"crate::proto::spelling::is_default\"";
     let form = match field.kind() {
@@ -161,7 +174,7 @@ fn attribute(field: &FieldDescriptor) -> Result<String, Box<dyn Error>> {
         }
         Kind::Enum(kind) if kind.name() == "Role" => "with = \"crate::proto::spelling::role\"",
         Kind::Message(_) | Kind::String | Kind::Bool => or_default,
-        kind => return Err(format!("no JSON form for {kind:?} of {}", field.full_name()).into()),
+        kind => return Err(unsupported(kind).into()),
     };
     let mut parts = vec![format!("rename = \"{}\"", field.json_name())];
     if field.json_name() != field.name() {
