@@ -10,8 +10,15 @@ mod may_be_empty;
 mod operations;
 #[path = "build/rules.rs"]
 mod rules;
+#[path = "build/types.rs"]
+mod types;
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use prost::Message as _;
 use prost_reflect::DescriptorPool;
@@ -20,14 +27,15 @@ use prost_types::FileDescriptorSet;
 const PROTO: &str = "a2a/v1/a2a.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed=proto");
+    let include = include();
+    println!("cargo:rerun-if-changed={include}");
     println!("cargo:rerun-if-changed=build");
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
     // prost-types drops the google.api options when it encodes, so the published descriptor is the
     // output of the compiler.
     let compile = |source_info| -> Result<Vec<u8>, Box<dyn Error>> {
-        let mut compiler = protox::Compiler::new(["proto"])?;
+        let mut compiler = protox::Compiler::new([include])?;
         compiler.include_imports(true).include_source_info(source_info).open_file(PROTO)?;
         Ok(compiler.encode_file_descriptor_set())
     };
@@ -37,22 +45,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = DescriptorPool::decode(with_comments.as_slice())?;
     let package = descriptor::Package::new(&pool, "lf.a2a.v1")?;
 
-    let mut config = prost_build::Config::new();
-    config
-        .compile_well_known_types()
-        .extern_path(".google.protobuf.Timestamp", "crate::well_known::Timestamp")
-        .extern_path(".google.protobuf.Struct", "crate::well_known::Struct")
-        .extern_path(".google.protobuf.Value", "crate::well_known::Value")
-        .extern_path(".google.protobuf.Empty", "()")
-        .enable_type_names()
-        .btree_map(["."])
-        .bytes([".lf.a2a.v1.Part"]);
+    let mut config = types::config();
     json::configure(&mut config, &package)?;
     config.compile_fds(FileDescriptorSet::decode(with_comments.as_slice())?)?;
 
-    json::write_unions(&with_comments, &package, &out)?;
-    fs::write(out.join("ties.rs"), json::ties(&package))?;
+    fs::write(out.join("ties.rs"), json::ties(&package)?)?;
     fs::write(out.join("rules.rs"), rules::generate(&package)?)?;
     fs::write(out.join("operations.rs"), operations::generate(&package)?)?;
     Ok(())
+}
+
+/// The directory of the protos: in the package, or in the repository if the symbolic link to it was
+/// checked out as a file, as on Windows.
+fn include() -> &'static str {
+    if Path::new("proto/a2a").is_dir() { "proto" } else { "../../proto" }
 }

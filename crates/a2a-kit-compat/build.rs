@@ -1,7 +1,12 @@
 //! Generates the messages, the service and the client of `a2a.v1` from the union proto of the older
 //! revisions, and the ProtoJSON serialization that REST of 0.3 uses.
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use prost::Message as _;
 use prost_reflect::{
@@ -65,11 +70,12 @@ const ALWAYS: [&str; 2] =
 const AFTER_0_3: &str = "a2a.v1.Message.reference_task_ids";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed=proto");
+    let include = include();
+    println!("cargo:rerun-if-changed={include}");
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
     let compile = |source_info| -> Result<Vec<u8>, Box<dyn Error>> {
-        let mut compiler = protox::Compiler::new(["proto"])?;
+        let mut compiler = protox::Compiler::new([include])?;
         compiler.include_imports(true).include_source_info(source_info).open_file(PROTO)?;
         Ok(compiler.encode_file_descriptor_set())
     };
@@ -118,6 +124,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The directory of the protos: in the package, or in the repository if the symbolic link to it was
+/// checked out as a file, as on Windows.
+fn include() -> &'static str {
+    if Path::new("proto/a2a").is_dir() { "proto" } else { "../../proto" }
+}
+
 /// Adds the serde attributes of a message and its fields.
 fn derive_json(
     config: &mut prost_build::Config,
@@ -134,6 +146,19 @@ fn derive_json(
 }
 
 fn attribute(field: &FieldDescriptor) -> Result<String, Box<dyn Error>> {
+    let unsupported = |kind: Kind| {
+        let name = field.full_name();
+        format!("no JSON form for {kind:?} of {name}: add one in crates/a2a-kit-compat/build.rs")
+    };
+    let element = match field.kind() {
+        Kind::Message(entry) if field.is_map() => entry.map_entry_value_field().kind(),
+        kind => kind,
+    };
+    if (field.is_list() || field.is_map())
+        && !matches!(element, Kind::Message(_) | Kind::String | Kind::Bool)
+    {
+        return Err(unsupported(element).into());
+    }
     let or_default = "deserialize_with = \"crate::common::member::or_default\"";
     let is_default = "skip_serializing_if = \"crate::proto::spelling::is_default\"";
     let form = match field.kind() {
@@ -149,7 +174,7 @@ fn attribute(field: &FieldDescriptor) -> Result<String, Box<dyn Error>> {
         }
         Kind::Enum(kind) if kind.name() == "Role" => "with = \"crate::proto::spelling::role\"",
         Kind::Message(_) | Kind::String | Kind::Bool => or_default,
-        kind => return Err(format!("no JSON form for {kind:?} of {}", field.full_name()).into()),
+        kind => return Err(unsupported(kind).into()),
     };
     let mut parts = vec![format!("rename = \"{}\"", field.json_name())];
     if field.json_name() != field.name() {

@@ -1,7 +1,12 @@
 //! Generates the service and the client of `lf.a2a.v1.A2AService` from the proto, with the types of
 //! `a2a-core`.
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
 use tonic_build::manual::{Builder, Method, Service};
@@ -10,10 +15,11 @@ const PROTO: &str = "a2a/v1/a2a.proto";
 const SERVICE: &str = "lf.a2a.v1.A2AService";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo:rerun-if-changed=proto");
+    let include = include();
+    println!("cargo:rerun-if-changed={include}");
     let out = PathBuf::from(env::var("OUT_DIR")?);
 
-    let mut compiler = protox::Compiler::new(["proto"])?;
+    let mut compiler = protox::Compiler::new([include])?;
     compiler.include_imports(true).open_file(PROTO)?;
     let pool = DescriptorPool::decode(compiler.encode_file_descriptor_set().as_slice())?;
     let service = pool.get_service_by_name(SERVICE).ok_or("the proto has no A2AService")?;
@@ -41,6 +47,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             .compile(&[service]);
     }
     Ok(())
+}
+
+/// The directory of the protos: in the package, or in the repository if the symbolic link to it was
+/// checked out as a file, as on Windows.
+fn include() -> &'static str {
+    if Path::new("proto/a2a").is_dir() { "proto" } else { "../../proto" }
 }
 
 fn describe(

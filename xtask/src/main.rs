@@ -10,6 +10,7 @@ mod ci;
 mod coverage;
 mod fuzz;
 mod interop;
+mod proto;
 mod schema;
 mod soak;
 mod test;
@@ -38,6 +39,8 @@ enum Verb {
     Test(test::Args),
     /// Generate the JSON Schema and the OpenAPI document from the proto
     Schema(schema::Args),
+    /// Compare a proto with the one in the repository, and list what to write by hand
+    Proto(proto::Args),
     /// Generate docs/development/spec-coverage.md: requirements of the specification and their tests
     Coverage(coverage::Args),
     /// Generate docs/api: the public API of the library crates
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Verb::Ci => ci::run(),
         Verb::Test(args) => return test::run(&args),
         Verb::Schema(args) => schema::run(&args),
+        Verb::Proto(args) => return proto::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Api(args) => api::run(&args),
         Verb::Tidy => tidy::run(),

@@ -4,7 +4,7 @@ mod json_schema;
 #[path = "../../crates/a2a-core/build/may_be_empty.rs"]
 mod may_be_empty;
 mod openapi;
-mod proto;
+pub(crate) mod proto;
 
 use serde_json::Value;
 

@@ -3,7 +3,8 @@
 use std::error::Error;
 
 use prost_reflect::{
-    DescriptorPool, EnumDescriptor, FieldDescriptor, MessageDescriptor, ServiceDescriptor, Value,
+    DescriptorPool, EnumDescriptor, FieldDescriptor, MessageDescriptor, OneofDescriptor,
+    ServiceDescriptor, Value,
 };
 
 /// One proto package.
@@ -65,4 +66,67 @@ pub(crate) fn rust_type(name: &str) -> String {
         }
     }
     rust
+}
+
+/// The path of a generated message.
+pub(crate) fn message_type(message: &MessageDescriptor) -> String {
+    type_in(message.parent_message(), &rust_type(message.name()))
+}
+
+/// The path of a generated enum.
+pub(crate) fn enum_type(item: &EnumDescriptor) -> String {
+    type_in(item.parent_message(), &rust_type(item.name()))
+}
+
+/// The path of a variant of the enum that is generated for a union.
+pub(crate) fn variant_type(oneof: &OneofDescriptor, field: &FieldDescriptor) -> String {
+    let item = type_in(Some(oneof.parent_message().clone()), &pascal(oneof.name()));
+    format!("{item}::{}", pascal(field.name()))
+}
+
+/// The path of an item that is declared in a message: prost generates a module for each message.
+fn type_in(parent: Option<MessageDescriptor>, name: &str) -> String {
+    let mut path = name.to_owned();
+    let mut next = parent;
+    while let Some(message) = next {
+        path = format!("{}::{path}", snake(&rust_type(message.name())));
+        next = message.parent_message();
+    }
+    format!("crate::v1::{path}")
+}
+
+/// The name that prost generates for a field.
+pub(crate) fn rust_field(name: &str) -> String {
+    const KEYWORDS: &str = " as break const continue else enum false fn for if impl in let loop \
+        match mod move mut pub ref return static struct trait true type unsafe use where while dyn \
+        abstract become box do final macro override priv typeof unsized virtual yield async await \
+        try gen ";
+    let name = snake(name);
+    if ["_", "super", "self", "extern", "crate"].contains(&&*name) {
+        format!("{name}_")
+    } else if KEYWORDS.contains(&format!(" {name} ")) {
+        format!("r#{name}")
+    } else {
+        name
+    }
+}
+
+fn pascal(name: &str) -> String {
+    let upper_first = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next().into_iter().flat_map(char::to_uppercase);
+        first.chain(letters.as_str().chars()).collect::<String>()
+    };
+    name.split('_').map(upper_first).collect()
+}
+
+fn snake(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() && !snake.ends_with('_') {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
 }

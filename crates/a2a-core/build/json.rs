@@ -1,16 +1,16 @@
-//! ProtoJSON with serde: attributes for plain messages, pbjson for unions, and enum names.
+//! ProtoJSON with serde: attributes for plain messages, code for unions, and enum names.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     error::Error,
     fmt::Write as _,
-    fs, io,
-    path::Path,
 };
 
-use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
-use crate::descriptor::{Package, is_required, is_union, rust_type};
+use crate::descriptor::{
+    Package, enum_type, is_required, is_union, message_type, rust_field, variant_type,
+};
 
 /// Handwritten: a union with other members.
 const BY_HAND: &str = "lf.a2a.v1.Part";
@@ -27,10 +27,15 @@ const MEMBERS_BY_HAND: [(&str, &str); 7] = [
 ];
 
 /// Where to add a JSON form for another field type.
-const FORMS: &str = "add one to `form` in crates/a2a-core/build/json.rs, and what it reads and \
-                     prints with to crates/a2a-core/src/json.rs";
+const FORMS: &str = "add one to crates/a2a-core/build/json.rs, what it reads and writes with to \
+                     crates/a2a-core/src/json, and a well-known type to crates/a2a-core/build.rs \
+                     and crates/a2a-core/src/well_known";
 
 const TIMESTAMP: &str = "google.protobuf.Timestamp";
+const VALUE: &str = "google.protobuf.Value";
+
+/// Messages of other packages whose types have a JSON form.
+const PLAIN: [&str; 2] = ["google.protobuf.Struct", TIMESTAMP];
 
 /// Adds serde derives to plain messages, and attributes to their fields.
 pub(crate) fn configure(
@@ -38,6 +43,9 @@ pub(crate) fn configure(
     package: &Package,
 ) -> Result<(), Box<dyn Error>> {
     let requested = requested(package);
+    for item in &package.enums {
+        check_enum(item)?;
+    }
     for message in &package.messages {
         if message.full_name() == BY_HAND {
             check_by_hand(message)?;
@@ -73,8 +81,24 @@ pub(crate) fn configure(
     Ok(())
 }
 
+/// Checks that each value of an enum has one name and one number.
+fn check_enum(item: &EnumDescriptor) -> Result<(), Box<dyn Error>> {
+    let mut numbers = BTreeSet::new();
+    for value in item.values() {
+        if value.number() < 0 || !numbers.insert(value.number()) {
+            return Err(format!(
+                "no JSON form for {}, an alias or a negative number: add one to \
+                 crates/a2a-core/src/json/enumeration.rs",
+                value.full_name()
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
 /// Checks that the handwritten form covers all members of its message.
-pub(crate) fn check_by_hand(message: &MessageDescriptor) -> Result<(), Box<dyn Error>> {
+fn check_by_hand(message: &MessageDescriptor) -> Result<(), Box<dyn Error>> {
     let mut known: BTreeMap<&str, &str> = MEMBERS_BY_HAND.into();
     for field in message.fields() {
         let mut kind = match field.kind() {
@@ -123,54 +147,71 @@ fn requested(package: &Package) -> BTreeSet<String> {
     found
 }
 
+/// What writes and reads a value of a kind, if serde's own serialization is not its JSON form.
+fn element(kind: &Kind, field: &FieldDescriptor) -> Result<Option<String>, Box<dyn Error>> {
+    let ours = field.parent_message().package_name().to_owned();
+    let form = match kind {
+        Kind::Bool | Kind::String => return Ok(None),
+        Kind::Message(message) if message.package_name() == ours => return Ok(None),
+        Kind::Message(message) if PLAIN.contains(&message.full_name()) => return Ok(None),
+        Kind::Message(message) if message.full_name() == VALUE => "Json".to_owned(),
+        Kind::Enum(kind) if kind.package_name() == ours => format!("Name::<{}>", enum_type(kind)),
+        Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => "Integer::<i32>".to_owned(),
+        Kind::Uint32 | Kind::Fixed32 => "Integer::<u32>".to_owned(),
+        Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => "Integer::<i64>".to_owned(),
+        Kind::Uint64 | Kind::Fixed64 => "Integer::<u64>".to_owned(),
+        Kind::Float => "Float::<f32>".to_owned(),
+        Kind::Double => "Float::<f64>".to_owned(),
+        Kind::Bytes => "Base64".to_owned(),
+        Kind::Message(_) | Kind::Enum(_) => {
+            let name = field.full_name();
+            return Err(format!("no JSON form for {kind:?} of {name}: {FORMS}").into());
+        }
+    };
+    Ok(Some(format!("crate::json::{form}")))
+}
+
 /// The serde attributes of a field.
-fn form(
-    field: &FieldDescriptor,
-    is_requested: bool,
-) -> Result<(String, &'static str), Box<dyn Error>> {
+fn form(field: &FieldDescriptor, is_requested: bool) -> Result<(String, String), Box<dyn Error>> {
     let or_default = || "deserialize_with = \"crate::json::or_default\"".to_owned();
-    let none = "::std::option::Option::is_none";
-    let unsupported =
-        |what: String| format!("no JSON form for {what} of {}: {FORMS}", field.full_name());
-    if field.is_map() {
-        let Kind::Message(entry) = field.kind() else {
-            return Err(unsupported("the map".into()).into());
+    let with = |form: String| format!("with = \"crate::json::{form}\"");
+    if let Kind::Message(entry) = field.kind()
+        && field.is_map()
+    {
+        let value = element(&entry.map_entry_value_field().kind(), field)?;
+        let is_plain = matches!(entry.map_entry_key_field().kind(), Kind::String);
+        let form = match value {
+            None if is_plain => or_default(),
+            None => with("Map::<_, crate::json::Plain<_>>".to_owned()),
+            Some(value) => with(format!("Map::<_, {value}>")),
         };
-        let (key, value) =
-            (entry.map_entry_key_field().kind(), entry.map_entry_value_field().kind());
-        return match (&key, &value) {
-            (Kind::String, Kind::Message(_) | Kind::Bool | Kind::String) => {
-                Ok((or_default(), "::std::collections::BTreeMap::is_empty"))
-            }
-            _ => Err(unsupported(format!("map<{key:?}, {value:?}>")).into()),
-        };
+        return Ok((form, "::std::collections::BTreeMap::is_empty".to_owned()));
     }
+    let element = element(&field.kind(), field)?;
     if field.is_list() {
-        return match field.kind() {
-            Kind::Message(_) | Kind::Bool | Kind::String => {
-                Ok((or_default(), "::std::vec::Vec::is_empty"))
-            }
-            kind => Err(unsupported(format!("repeated {kind:?}")).into()),
-        };
+        let form = element.map_or_else(or_default, |form| with(format!("Repeated::<{form}>")));
+        return Ok((form, "::std::vec::Vec::is_empty".to_owned()));
     }
-    Ok(match (field.kind(), field.supports_presence()) {
-        // Members that only occur in responses are read leniently.
-        (Kind::Message(kind), _) if kind.full_name() == TIMESTAMP && !is_requested => {
-            ("deserialize_with = \"crate::json::timestamp_in_response\"".into(), none)
-        }
-        (Kind::Message(_), _) | (Kind::Bool | Kind::String, true) => (String::new(), none),
-        (Kind::Int32, true) => ("deserialize_with = \"crate::json::int32_option\"".into(), none),
-        (Kind::Int32, false) => {
-            ("deserialize_with = \"crate::json::int32\"".into(), "crate::json::is_default")
-        }
-        (Kind::Bool, false) => (or_default(), "crate::json::is_default"),
-        (Kind::String, false) => (or_default(), "::std::string::String::is_empty"),
-        (Kind::Enum(kind), false) => (
-            format!("with = \"crate::json::AsName::<{}>\"", rust_type(kind.name())),
-            "crate::json::is_default",
-        ),
-        (kind, _) => return Err(unsupported(format!("{kind:?}")).into()),
-    })
+    if field.supports_presence() {
+        let form = match (element, field.kind()) {
+            (Some(form), _) => with(format!("Optional::<{form}>")),
+            // Members that only occur in responses are read leniently.
+            (None, Kind::Message(kind)) if kind.full_name() == TIMESTAMP && !is_requested => {
+                "deserialize_with = \"crate::json::timestamp_in_response\"".to_owned()
+            }
+            (None, _) => String::new(),
+        };
+        return Ok((form, "::std::option::Option::is_none".to_owned()));
+    }
+    let is_unset = match field.kind() {
+        Kind::String => "::std::string::String::is_empty",
+        Kind::Bytes => "::std::vec::Vec::is_empty",
+        Kind::Float => "crate::json::Float::<f32>::is_default",
+        Kind::Double => "crate::json::Float::<f64>::is_default",
+        _ => "crate::json::is_default",
+    };
+    let form = element.map_or_else(or_default, |form| with(format!("Singular::<{form}>")));
+    Ok((form, is_unset.to_owned()))
 }
 
 /// The doc attributes of an enum field, a paragraph after the comment of the proto.
@@ -185,55 +226,58 @@ fn enum_doc(field: &FieldDescriptor, kind: &str) -> String {
 fn attribute(field: &FieldDescriptor, is_requested: bool) -> Result<String, Box<dyn Error>> {
     let (form, is_unset) = form(field, is_requested)?;
     let mut parts = vec!["default".to_owned()];
-    if field.json_name() != field.name() {
-        parts.push(format!("rename = \"{}\", alias = \"{}\"", field.json_name(), field.name()));
+    let (json, name) = (field.json_name(), field.name());
+    if json != rust_field(name) {
+        parts.push(format!("rename = \"{json}\""));
+    }
+    if json != name {
+        parts.push(format!("alias = \"{name}\""));
     }
     if !form.is_empty() {
         parts.push(form);
     }
-    // REQUIRED members are also written with their default value (`"tasks": []`); messages have
-    // none.
-    if !is_required(field)
-        || matches!(field.kind(), Kind::Message(_)) && !field.is_list() && !field.is_map()
-    {
+    // REQUIRED members are also written with their default value (`"tasks": []`), if they have one.
+    if !is_required(field) || field.supports_presence() {
         parts.push(format!("skip_serializing_if = \"{is_unset}\""));
     }
     Ok(format!("#[serde({})]", parts.join(", ")))
 }
 
-/// Generates the JSON form of messages that only have a union.
-pub(crate) fn write_unions(
-    descriptor: &[u8],
-    package: &Package,
-    out: &Path,
-) -> Result<(), Box<dyn Error>> {
-    let unions: Vec<String> = package
-        .messages
-        .iter()
-        .filter(|message| is_union(message))
-        .map(|message| format!(".{}", message.full_name()))
-        .collect();
-    let mut builder = pbjson_build::Builder::new();
-    builder.register_descriptors(descriptor)?.ignore_unknown_fields();
-    let generated = builder.generate(&unions, |_| Ok(io::Cursor::new(Vec::new())))?;
-    let mut text = Vec::new();
-    for (_, code) in generated {
-        text.extend(code.into_inner());
-    }
-    fs::write(out.join("unions.rs"), text)?;
-    Ok(())
-}
-
-/// Generates the enum names, and the JSON form of plain messages.
-pub(crate) fn ties(package: &Package) -> String {
+/// Generates the enum names, and the JSON forms of messages.
+pub(crate) fn ties(package: &Package) -> Result<String, Box<dyn Error>> {
     let mut code = String::new();
     for message in &package.messages {
-        if message.full_name() != BY_HAND && !is_union(message) {
-            let _ = writeln!(code, "object!({});", rust_type(message.name()));
+        if is_union(message) {
+            union(&mut code, message)?;
+        } else if message.full_name() != BY_HAND {
+            let _ = writeln!(code, "object!({});", message_type(message));
         }
     }
     for item in &package.enums {
-        let _ = writeln!(code, "enumeration!({});", rust_type(item.name()));
+        let _ = writeln!(code, "enumeration!({});", enum_type(item));
     }
-    code
+    Ok(code)
+}
+
+/// Generates the JSON form of a message that only has a union.
+fn union(code: &mut String, message: &MessageDescriptor) -> Result<(), Box<dyn Error>> {
+    let mut oneofs = message.oneofs();
+    let (Some(oneof), None) = (oneofs.next(), oneofs.next()) else {
+        let name = message.full_name();
+        return Err(format!("no JSON form for {name}, which has several unions: {FORMS}").into());
+    };
+    let name = rust_field(oneof.name());
+    let _ = writeln!(code, "union!({}, {name};", message_type(message));
+    for (index, field) in oneof.fields().enumerate() {
+        let form = element(&field.kind(), &field)?;
+        let form = form.unwrap_or_else(|| "crate::json::Plain<_>".to_owned());
+        let mut names = format!("\"{}\"", field.json_name());
+        if field.json_name() != field.name() {
+            let _ = write!(names, ", \"{}\"", field.name());
+        }
+        let variant = variant_type(&oneof, &field);
+        let _ = writeln!(code, "    {index} [{names}] {variant}: {form};");
+    }
+    code.push_str(");\n");
+    Ok(())
 }

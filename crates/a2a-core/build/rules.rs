@@ -3,10 +3,10 @@
 
 use std::{error::Error, fmt::Write as _};
 
-use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor, OneofDescriptor};
 
 use crate::{
-    descriptor::{Package, is_required, rust_type},
+    descriptor::{Package, enum_type, is_required, message_type, rust_field, variant_type},
     may_be_empty::MAY_BE_EMPTY,
 };
 
@@ -25,7 +25,7 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
             let _ = writeln!(
                 body,
                 "        rules.one_of(self.{}.is_some(), \"{}\");",
-                oneof.name(),
+                rust_field(oneof.name()),
                 names.join(", ")
             );
         }
@@ -36,14 +36,14 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
             body.push_str(&rule(&field));
         }
         for oneof in message.oneofs().filter(|oneof| !oneof.is_synthetic()) {
-            body.push_str(&union_rule(message, oneof.name(), oneof.fields()));
+            body.push_str(&union_rule(&oneof));
         }
         let rules = if body.is_empty() { "_rules" } else { "rules" };
         let _ = writeln!(
             code,
             "impl Validate for {} {{\n    \
              fn check(&self, {rules}: &mut Rules) {{\n{body}    }}\n}}",
-            rust_type(message.name())
+            message_type(message)
         );
     }
     Ok(code)
@@ -51,102 +51,93 @@ pub(crate) fn generate(package: &Package) -> Result<String, Box<dyn Error>> {
 
 fn rule(field: &FieldDescriptor) -> String {
     let json = field.json_name();
-    let rust = field.name();
+    let rust = rust_field(field.name());
     let required = is_required(field) && !MAY_BE_EMPTY.contains(&field.full_name());
     let mut code = String::new();
     let mut line = |text: String| {
         let _ = writeln!(code, "        {text}");
     };
-    let ours = |message: &MessageDescriptor| {
-        message.package_name() == field.parent_message().package_name()
-    };
-    if field.is_map() {
-        if let Kind::Message(entry) = field.kind()
-            && let Kind::Message(value) = entry.map_entry_value_field().kind()
-            && ours(&value)
-        {
-            line(format!("rules.each_value(\"{json}\", &self.{rust});"));
+    if let Kind::Message(entry) = field.kind()
+        && field.is_map()
+    {
+        match entry.map_entry_value_field().kind() {
+            Kind::Message(value) if is_ours(field, &value) => {
+                line(format!("rules.each_value(\"{json}\", &self.{rust});"));
+            }
+            Kind::Enum(kind) => line(format!(
+                "for (key, number) in &self.{rust} {{ \
+                 rules.enumeration::<{}>(&format!(\"{json}.{{key}}\"), *number, false); }}",
+                enum_type(&kind)
+            )),
+            _ => {}
         }
-    } else if field.is_list() {
+        return code;
+    }
+    if field.is_list() {
         if required {
             line(format!("rules.required(\"{json}\", !self.{rust}.is_empty());"));
         }
-        if let Kind::Message(message) = field.kind()
-            && ours(&message)
-        {
-            line(format!("rules.each(\"{json}\", &self.{rust});"));
-        }
-    } else {
         match field.kind() {
-            Kind::String if required => {
-                line(format!("rules.required(\"{json}\", !self.{rust}.is_empty());"));
+            Kind::Message(message) if is_ours(field, &message) => {
+                line(format!("rules.each(\"{json}\", &self.{rust});"));
             }
             Kind::Enum(kind) => line(format!(
-                "rules.enumeration::<{}>(\"{json}\", self.{rust}, {required});",
-                rust_type(kind.name())
+                "for (index, number) in self.{rust}.iter().enumerate() {{ \
+                 rules.enumeration::<{}>(&format!(\"{json}[{{index}}]\"), *number, false); }}",
+                enum_type(&kind)
             )),
-            Kind::Message(message) => {
-                if required {
-                    line(format!("rules.required(\"{json}\", self.{rust}.is_some());"));
-                }
-                if ours(&message) {
-                    line(format!("rules.member(\"{json}\", self.{rust}.as_ref());"));
-                }
-            }
             _ => {}
         }
+        return code;
+    }
+    let presence = field.supports_presence();
+    if required && presence {
+        line(format!("rules.required(\"{json}\", self.{rust}.is_some());"));
+    }
+    match field.kind() {
+        Kind::String | Kind::Bytes if required && !presence => {
+            line(format!("rules.required(\"{json}\", !self.{rust}.is_empty());"));
+        }
+        Kind::Enum(kind) => {
+            let number = if presence { ".unwrap_or_default()" } else { "" };
+            line(format!(
+                "rules.enumeration::<{}>(\"{json}\", self.{rust}{number}, {});",
+                enum_type(&kind),
+                required && !presence
+            ));
+        }
+        Kind::Message(message) if is_ours(field, &message) => {
+            line(format!("rules.member(\"{json}\", self.{rust}.as_ref());"));
+        }
+        _ => {}
     }
     code
 }
 
-fn union_rule(
-    message: &MessageDescriptor,
-    oneof: &str,
-    fields: impl Iterator<Item = FieldDescriptor>,
-) -> String {
+/// Returns whether a message has rules.
+fn is_ours(field: &FieldDescriptor, message: &MessageDescriptor) -> bool {
+    message.package_name() == field.parent_message().package_name()
+}
+
+fn union_rule(oneof: &OneofDescriptor) -> String {
     let mut arms = String::new();
-    for field in fields {
-        if let Kind::Message(inner) = field.kind()
-            && inner.package_name() == message.package_name()
-        {
-            let _ = writeln!(
-                arms,
-                "            Some({}::{}::{}(member)) => rules.member(\"{}\", Some(member)),",
-                snake(&rust_type(message.name())),
-                pascal(oneof),
-                pascal(field.name()),
-                field.json_name()
-            );
-        }
+    for field in oneof.fields() {
+        let json = field.json_name();
+        let check = match field.kind() {
+            Kind::Message(message) if is_ours(&field, &message) => {
+                format!("rules.member(\"{json}\", Some(member))")
+            }
+            Kind::Enum(kind) => {
+                format!("rules.enumeration::<{}>(\"{json}\", *member, false)", enum_type(&kind))
+            }
+            _ => continue,
+        };
+        let variant = variant_type(oneof, &field);
+        let _ = writeln!(arms, "            Some({variant}(member)) => {check},");
     }
     if arms.is_empty() {
         return String::new();
     }
-    format!("        match &self.{oneof} {{\n{arms}            None => {{}}\n        }}\n")
-}
-
-fn pascal(name: &str) -> String {
-    name.split('_')
-        .map(|word| {
-            let mut letters = word.chars();
-            letters
-                .next()
-                .into_iter()
-                .flat_map(char::to_uppercase)
-                .chain(letters)
-                .collect::<String>()
-        })
-        .collect()
-}
-
-/// The module that prost generates for the unions of a message.
-fn snake(name: &str) -> String {
-    let mut snake = String::new();
-    for (index, letter) in name.chars().enumerate() {
-        if letter.is_uppercase() && index > 0 {
-            snake.push('_');
-        }
-        snake.extend(letter.to_lowercase());
-    }
-    snake
+    let name = rust_field(oneof.name());
+    format!("        match &self.{name} {{\n{arms}            _ => {{}}\n        }}\n")
 }

@@ -2,10 +2,6 @@
 
 use std::{borrow::Cow, fmt};
 
-use base64::{
-    Engine as _, alphabet,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
-};
 use bytes::Bytes;
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -15,6 +11,7 @@ use serde::{
 
 use crate::{
     Error,
+    json::{Base64, Borrowed, read_member},
     v1::{Part, part::Content},
     well_known::{Struct, Value},
 };
@@ -190,7 +187,9 @@ impl Serialize for Part {
         let mut map = to.serialize_map(None)?;
         match &self.content {
             Some(Content::Text(text)) => map.serialize_entry("text", text)?,
-            Some(Content::Raw(bytes)) => map.serialize_entry("raw", &STANDARD.encode(bytes))?,
+            Some(Content::Raw(bytes)) => {
+                map.serialize_entry("raw", &Borrowed::<Base64<Bytes>>(bytes))?;
+            }
             Some(Content::Url(url)) => map.serialize_entry("url", url)?,
             Some(Content::Data(data)) => map.serialize_entry("data", data)?,
             None => {}
@@ -228,7 +227,7 @@ impl<'de> Visitor<'de> for PartVisitor {
         while let Some(key) = map.next_key::<Cow<'_, str>>()? {
             let content = match &*key {
                 "text" => map.next_value::<Option<String>>()?.map(Content::Text),
-                "raw" => map.next_value::<Option<Base64>>()?.map(|raw| Content::Raw(raw.0)),
+                "raw" => read_member::<Base64<Bytes>, A>(&mut map)?.map(Content::Raw),
                 "url" => map.next_value::<Option<String>>()?.map(Content::Url),
                 // `null` is content here, not an unset member (spec §4.1.6).
                 "data" => Some(Content::Data(map.next_value()?)),
@@ -256,26 +255,6 @@ impl<'de> Visitor<'de> for PartVisitor {
 
 fn or_empty<'de, A: MapAccess<'de>>(map: &mut A) -> Result<String, A::Error> {
     map.next_value::<Option<String>>().map(Option::unwrap_or_default)
-}
-
-/// Base64-encoded bytes, in the standard or URL-safe alphabet, padded or not.
-struct Base64(Bytes);
-
-impl<'de> Deserialize<'de> for Base64 {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        const ANY_PADDING: GeneralPurposeConfig = GeneralPurposeConfig::new()
-            .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-            .with_decode_allow_trailing_bits(true);
-        const STANDARD_ALPHABET: GeneralPurpose =
-            GeneralPurpose::new(&alphabet::STANDARD, ANY_PADDING);
-        const URL_SAFE_ALPHABET: GeneralPurpose =
-            GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING);
-
-        let text = Cow::<'_, str>::deserialize(from)?;
-        let url_safe = text.bytes().any(|byte| matches!(byte, b'-' | b'_'));
-        let alphabet = if url_safe { &URL_SAFE_ALPHABET } else { &STANDARD_ALPHABET };
-        alphabet.decode(text.as_bytes()).map(|bytes| Self(bytes.into())).map_err(de::Error::custom)
-    }
 }
 
 #[cfg(test)]

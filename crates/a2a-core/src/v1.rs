@@ -31,11 +31,10 @@
 )]
 
 use crate::{
-    json::{enumeration, object},
+    json::{enumeration, object, union},
     validate::{Rules, Validate},
 };
 
 include!(concat!(env!("OUT_DIR"), "/lf.a2a.v1.rs"));
-include!(concat!(env!("OUT_DIR"), "/unions.rs"));
 include!(concat!(env!("OUT_DIR"), "/ties.rs"));
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));

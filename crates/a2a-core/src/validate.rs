@@ -1,6 +1,9 @@
 //! Validation against the rules of the proto, with the JSON path of every violation.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::BTreeMap,
+    fmt::{Display, Write as _},
+};
 
 use crate::{Error, Violation, json::Enumeration};
 
@@ -28,6 +31,12 @@ pub trait Validate {
     fn validate(&self) -> Result<(), Error> {
         let violations = self.violations();
         if violations.is_empty() { Ok(()) } else { Err(Error::from_violations(violations)) }
+    }
+}
+
+impl<T: Validate> Validate for Box<T> {
+    fn check(&self, rules: &mut Rules) {
+        (**self).check(rules);
     }
 }
 
@@ -85,7 +94,11 @@ impl Rules {
         }
     }
 
-    pub(crate) fn each_value<T: Validate>(&mut self, name: &str, members: &BTreeMap<String, T>) {
+    pub(crate) fn each_value<K: Display, T: Validate>(
+        &mut self,
+        name: &str,
+        members: &BTreeMap<K, T>,
+    ) {
         for (key, member) in members {
             self.below(member, |path| {
                 let _ = write!(path, "{name}.{key}");

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
 
 #[path = "../build/descriptor.rs"]
+#[allow(dead_code, reason = "used by other generators")]
 mod descriptor;
 #[path = "../build/json.rs"]
-#[allow(dead_code, reason = "only what configures the types is tested")]
 mod json;
 
 use prost_reflect::DescriptorPool;
@@ -42,6 +42,8 @@ fn configure(messages: &str) -> Result<(), String> {
     let proto = format!(
         r#"syntax = "proto3";
         package lf.a2a.v1;
+        import "google/protobuf/duration.proto";
+        import "google/protobuf/empty.proto";
         import "google/protobuf/struct.proto";
         import "google/protobuf/timestamp.proto";
         enum Role {{ ROLE_UNSPECIFIED = 0; ROLE_AGENT = 1; }}
@@ -57,54 +59,46 @@ fn configure(messages: &str) -> Result<(), String> {
     let bytes = compiler.encode_file_descriptor_set();
     let pool = DescriptorPool::decode(bytes.as_slice()).unwrap();
     let package = Package::new(&pool, "lf.a2a.v1").unwrap();
-    json::configure(&mut prost_build::Config::new(), &package).map_err(|error| error.to_string())
-}
-
-#[test]
-fn supported_field_types_build() {
-    for field in [
-        "string a = 1;",
-        "optional bool a = 1;",
-        "int32 a = 1;",
-        "Role a = 1;",
-        "repeated string a = 1;",
-        "repeated bool a = 1;",
-        "repeated Request a = 1;",
-        "repeated google.protobuf.Value a = 1;",
-        "map<string, string> a = 1;",
-        "map<string, Request> a = 1;",
-        "google.protobuf.Timestamp a = 1;",
-    ] {
-        let built = configure(&format!("message Thing {{ {field} }}"));
-        assert_eq!(built, Ok(()), "{field}");
-    }
+    let configured = json::configure(&mut prost_build::Config::new(), &package);
+    configured.and_then(|()| json::ties(&package)).map(drop).map_err(|error| error.to_string())
 }
 
 #[test]
 fn unsupported_field_type_fails_the_build_with_a_hint() {
     for (field, kind) in [
-        ("repeated Role a = 1;", "repeated lf.a2a.v1.Role"),
-        ("repeated int32 a = 1;", "repeated int32"),
-        ("repeated int64 a = 1;", "repeated int64"),
-        ("repeated uint32 a = 1;", "repeated uint32"),
-        ("repeated bytes a = 1;", "repeated bytes"),
-        ("repeated double a = 1;", "repeated double"),
-        ("map<string, Role> a = 1;", "map<string, lf.a2a.v1.Role>"),
-        ("map<string, int64> a = 1;", "map<string, int64>"),
-        ("map<string, bytes> a = 1;", "map<string, bytes>"),
-        ("map<int32, string> a = 1;", "map<int32, string>"),
-        ("map<bool, string> a = 1;", "map<bool, string>"),
-        ("int64 a = 1;", "int64"),
-        ("bytes a = 1;", "bytes"),
-        ("double a = 1;", "double"),
-        ("optional Role a = 1;", "lf.a2a.v1.Role"),
+        ("google.protobuf.Duration a = 1;", "google.protobuf.Duration"),
+        ("google.protobuf.Empty a = 1;", "google.protobuf.Empty"),
+        ("repeated google.protobuf.NullValue a = 1;", "google.protobuf.NullValue"),
+        ("map<string, google.protobuf.Duration> a = 1;", "google.protobuf.Duration"),
     ] {
         let error = configure(&format!("message Thing {{ {field} }}")).unwrap_err();
         let what = format!("no JSON form for {kind} of lf.a2a.v1.Thing.a: ");
         assert!(error.starts_with(&what), "{field}: {error}");
-        for place in ["`form` in crates/a2a-core/build/json.rs", "crates/a2a-core/src/json.rs"] {
+        for place in ["crates/a2a-core/build/json.rs", "crates/a2a-core/src/json"] {
             assert!(error.contains(place), "{field}: {error}");
         }
+    }
+    for (oneofs, expected) in [
+        (
+            "oneof a { google.protobuf.Duration b = 1; }",
+            "google.protobuf.Duration of lf.a2a.v1.Thing.b",
+        ),
+        (
+            "oneof a { string b = 1; } oneof c { string d = 2; }",
+            "lf.a2a.v1.Thing, which has several unions",
+        ),
+    ] {
+        let error = configure(&format!("message Thing {{ {oneofs} }}")).unwrap_err();
+        assert!(error.starts_with(&format!("no JSON form for {expected}: ")), "{error}");
+    }
+}
+
+#[test]
+fn enum_with_aliases_or_negative_numbers_fails_the_build() {
+    for values in ["option allow_alias = true; A = 0; B = 1; C = 1;", "A = 0; C = -1;"] {
+        let error = configure(&format!("enum Thing {{ {values} }}")).unwrap_err();
+        assert!(error.contains(", an alias or a negative number: "), "{error}");
+        assert!(error.contains("crates/a2a-core/src/json/enumeration.rs"), "{error}");
     }
 }
 

@@ -3,35 +3,63 @@
 use std::{collections::BTreeMap, path::Path};
 
 use prost_reflect::{
-    DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, MessageDescriptor,
-    MethodDescriptor, OneofDescriptor, ReflectMessage as _, ServiceDescriptor, Value,
+    DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, FileDescriptor,
+    MessageDescriptor, MethodDescriptor, OneofDescriptor, ReflectMessage as _, ServiceDescriptor,
+    Value,
+};
+use protox::{
+    Compiler,
+    file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver},
 };
 
-use crate::Result;
+use crate::{Result, workspace};
 
-const FILE: &str = "a2a/v1/a2a.proto";
+/// The proto of protocol 1.0, below the directory of the imported files.
+pub(crate) const FILE: &str = "a2a/v1/a2a.proto";
 const PACKAGE: &str = "lf.a2a.v1";
 
 /// The compiled proto of protocol 1.0.
-pub(super) struct Proto {
+pub(crate) struct Proto {
     pool: DescriptorPool,
     comments: BTreeMap<Vec<i32>, String>,
 }
 
 /// One HTTP route of a method.
-pub(super) struct HttpRule {
+pub(crate) struct HttpRule {
     /// The verb in lower case.
-    pub(super) verb: &'static str,
+    pub(crate) verb: &'static str,
     /// The template, its variables by proto name: `/tasks/{id}:cancel`.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Whether the request is in the body.
-    pub(super) has_body: bool,
+    pub(crate) has_body: bool,
+}
+
+/// A text in place of [`FILE`].
+struct Source(String);
+
+impl FileResolver for Source {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        if name == FILE {
+            File::from_source(name, &self.0)
+        } else {
+            Err(protox::Error::file_not_found(name))
+        }
+    }
 }
 
 impl Proto {
     /// Compiles the proto below `include`, comments included.
-    pub(super) fn compile(include: &Path) -> Result<Self> {
-        let mut compiler = protox::Compiler::new([include])?;
+    pub(crate) fn compile(include: &Path) -> Result<Self> {
+        Self::parse(workspace::read(&include.join(FILE))?, include)
+    }
+
+    /// Compiles a text, whose imports are below `include`.
+    pub(crate) fn parse(source: String, include: &Path) -> Result<Self> {
+        let mut resolver = ChainFileResolver::new();
+        resolver.add(Source(source));
+        resolver.add(IncludeFileResolver::new(include.to_owned()));
+        resolver.add(GoogleFileResolver::new());
+        let mut compiler = Compiler::with_file_resolver(resolver);
         compiler.include_imports(true).include_source_info(true).open_file(FILE)?;
         let pool = DescriptorPool::decode(compiler.encode_file_descriptor_set().as_slice())?;
         let file = pool.get_file_by_name(FILE).ok_or("the proto was not compiled")?;
@@ -46,17 +74,22 @@ impl Proto {
         Ok(Self { pool, comments })
     }
 
-    pub(super) fn messages(&self) -> impl Iterator<Item = MessageDescriptor> {
+    /// The file, with its source information.
+    pub(crate) fn file(&self) -> Result<FileDescriptor> {
+        self.pool.get_file_by_name(FILE).ok_or_else(|| "the proto was not compiled".into())
+    }
+
+    pub(crate) fn messages(&self) -> impl Iterator<Item = MessageDescriptor> {
         self.pool
             .all_messages()
             .filter(|message| message.package_name() == PACKAGE && !message.is_map_entry())
     }
 
-    pub(super) fn enums(&self) -> impl Iterator<Item = EnumDescriptor> {
+    pub(crate) fn enums(&self) -> impl Iterator<Item = EnumDescriptor> {
         self.pool.all_enums().filter(|item| item.package_name() == PACKAGE)
     }
 
-    pub(super) fn service(&self) -> Result<ServiceDescriptor> {
+    pub(crate) fn service(&self) -> Result<ServiceDescriptor> {
         let mut services = self.pool.services();
         services
             .find(|service| service.package_name() == PACKAGE)
@@ -64,12 +97,12 @@ impl Proto {
     }
 
     /// The comment of the item with the descriptor path `path`, or an empty string.
-    pub(super) fn comment(&self, path: &[i32]) -> &str {
+    pub(crate) fn comment(&self, path: &[i32]) -> &str {
         self.comments.get(path).map_or("", String::as_str)
     }
 
     /// Whether the field is annotated `google.api.field_behavior = REQUIRED`.
-    pub(super) fn is_required(&self, field: &FieldDescriptor) -> Result<bool> {
+    pub(crate) fn is_required(&self, field: &FieldDescriptor) -> Result<bool> {
         const REQUIRED: i32 = 2;
         let behavior = self
             .pool
@@ -85,7 +118,7 @@ impl Proto {
     }
 
     /// The routes of a method, including its additional bindings.
-    pub(super) fn http_rules(&self, method: &MethodDescriptor) -> Result<Vec<HttpRule>> {
+    pub(crate) fn http_rules(&self, method: &MethodDescriptor) -> Result<Vec<HttpRule>> {
         let extension = self
             .pool
             .get_extension_by_name("google.api.http")
@@ -106,12 +139,12 @@ impl Proto {
 }
 
 /// The unions of a message, without the synthetic ones of `optional` members.
-pub(super) fn unions(message: &MessageDescriptor) -> impl Iterator<Item = OneofDescriptor> {
+pub(crate) fn unions(message: &MessageDescriptor) -> impl Iterator<Item = OneofDescriptor> {
     message.oneofs().filter(|oneof| !oneof.is_synthetic())
 }
 
 /// Whether the field is marked deprecated.
-pub(super) fn is_deprecated(field: &FieldDescriptor) -> bool {
+pub(crate) fn is_deprecated(field: &FieldDescriptor) -> bool {
     let options = field.options();
     options
         .get_field_by_name("deprecated")
