@@ -4,6 +4,8 @@
 //! [`Agent`](a2a_kit_operations::Agent) only sees the types of 1.0. Lossy conversions are listed in
 //! `docs/revisions.md`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(test)]
 mod arbitrary;
 pub mod card;
@@ -27,3 +29,8 @@ pub use operation::{AnyOutput, AnyRequest, AnyResponse, call};
 pub use revision::{Revisions, UnknownRevision};
 pub use server::ServerOptions;
 pub use task_origin::{TaskOrigin, TaskOrigins};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,6 +4,8 @@
 //! clients are one. To write an agent, implement [`AgentExecutor`] or pass a closure to
 //! [`agent_fn`], and give it to an [`Engine`]; to write a binding, start at [`Agent`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod agent;
 mod call;
 mod card;
@@ -44,3 +46,8 @@ pub use updater::{StatusMessage, TaskUpdater};
 pub mod testing {
     pub use crate::engine::testing::{EventLog, LiveTask};
 }
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

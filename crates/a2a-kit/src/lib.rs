@@ -25,6 +25,8 @@
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
 //! - `nats`: exchange signals between nodes through NATS (`store::nats`).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
@@ -96,3 +98,8 @@ pub mod prelude {
     #[cfg(feature = "server")]
     pub use crate::{ServeError, Server, serve};
 }
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
