@@ -26,6 +26,11 @@ pub mod webhook;
 pub use agent::{Control, Options};
 pub use topology::{Fixture, Topology};
 
+/// Compiles the examples of the guide to clients, which is not part of a package.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/client.md")]
+struct ClientGuide;
+
 /// Generates a test for each behaviour in a module for the topology.
 #[macro_export]
 macro_rules! in_topology {

@@ -2,18 +2,25 @@
 //! review.
 //!
 //! The listing comes from rustdoc's JSON output. It is unstable, so rustdoc alone, and not the
-//! compiler, runs with `RUSTC_BOOTSTRAP`: this program stands in for rustdoc and starts it.
+//! compiler, runs with `RUSTC_BOOTSTRAP`: this program stands in for rustdoc and starts it. It gets
+//! `--cfg docsrs` too, so that what docs.rs compiles is compiled here.
+//!
+//! `a2a-kit-cli` has no library and so no listing. Its interface is its commands and settings, which
+//! its tests compare with `docs/settings.md`.
 
 use std::{
     env,
     fmt::Write as _,
-    path::Path,
     process::{Command, ExitCode},
 };
 
 use public_api::{Builder, PublicApi};
 
-use crate::{Result, workspace};
+use crate::{
+    Result,
+    package::{Package, published},
+    workspace,
+};
 
 /// Set where this program runs in place of rustdoc, which the value names.
 const RUSTDOC: &str = "XTASK_RUSTDOC";
@@ -29,11 +36,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result {
     let root = workspace::root();
-    let crates = library_crates(&root)?;
+    let crates = published()?.into_iter().filter(Package::has_library);
     let json = root.join("target/doc");
     document()?;
     let mut up_to_date = true;
-    for name in &crates {
+    for Package { name, .. } in crates {
         let file = json.join(format!("{}.json", name.replace('-', "_")));
         let api = Builder::from_rustdoc_json(&file)
             .omit_blanket_impls(true)
@@ -50,28 +57,15 @@ pub(crate) fn run(args: &Args) -> Result {
     Err("the public API differs from docs/api: review it, then run `cargo xtask api`".into())
 }
 
-/// The crates below `crates/` with a library.
-fn library_crates(root: &Path) -> Result<Vec<String>> {
-    let mut crates = Vec::new();
-    for entry in root.join("crates").read_dir()? {
-        let entry = entry?;
-        if entry.path().join("src/lib.rs").exists() {
-            crates.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    crates.sort();
-    Ok(crates)
-}
-
 /// Writes the JSON documentation of all crates, with the features of the whole workspace.
 fn document() -> Result {
     let rustdoc = env::var_os("RUSTDOC").unwrap_or_else(|| "rustdoc".into());
     let mut command = workspace::cargo();
     command.args(["doc", "--workspace", "--no-deps", "--lib", "--locked"]);
-    command
-        .env("RUSTDOC", env::current_exe()?)
-        .env(RUSTDOC, rustdoc)
-        .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json --cap-lints allow");
+    command.env("RUSTDOC", env::current_exe()?).env(RUSTDOC, rustdoc).env(
+        "RUSTDOCFLAGS",
+        "-Z unstable-options --output-format json --cap-lints allow --cfg docsrs",
+    );
     if command.status()?.success() { Ok(()) } else { Err("cargo doc failed".into()) }
 }
 

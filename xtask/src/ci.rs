@@ -13,12 +13,13 @@ struct Step {
 /// Tools that are installed if they are missing, with their versions.
 const TOOLS: [(&str, &str); 2] = [("deny", "0.20.2"), ("hack", "0.6.46")];
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 13] = [
     Step { cargo: &["fmt", "--all", "--check"], environment: &[] },
     Step { cargo: &["xtask", "tidy"], environment: &[] },
     Step { cargo: &["deny", "check", "bans", "licenses", "sources"], environment: &[] },
     Step { cargo: &["xtask", "schema", "--check"], environment: &[] },
     Step { cargo: &["xtask", "coverage", "--check"], environment: &[] },
+    Step { cargo: &["xtask", "package", "--check"], environment: &[] },
     Step {
         cargo: &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
         environment: &[],
@@ -32,6 +33,7 @@ const STEPS: [Step; 11] = [
         cargo: &["hack", "check", "--workspace", "--each-feature", "--no-dev-deps"],
         environment: &[],
     },
+    Step { cargo: &["xtask", "msrv"], environment: &[] },
     // Shares its builds with the documentation above.
     Step { cargo: &["xtask", "api", "--check"], environment: &[] },
     Step { cargo: &["xtask", "bench", "micro", "--if-installed"], environment: &[] },

@@ -11,6 +11,8 @@ mod coverage;
 mod fuzz;
 mod interop;
 mod proto;
+mod msrv;
+mod package;
 mod schema;
 mod soak;
 mod test;
@@ -47,6 +49,10 @@ enum Verb {
     Api(api::Args),
     /// Check the structure of the workspace: layers, import cycles, code map, links, stray paths
     Tidy,
+    /// Pack the published crates, and build and test the packages outside of the workspace
+    Package(package::Args),
+    /// Check `rust-version` of the published crates against their dependencies and old toolchains
+    Msrv,
     /// Kill the nodes of a cluster while it runs tasks, and report lost and repeated events
     Chaos(chaos::Args),
     /// Load a server for a long time, and report growth of memory, descriptors, threads or tasks
@@ -73,6 +79,8 @@ fn main() -> ExitCode {
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Api(args) => api::run(&args),
         Verb::Tidy => tidy::run(),
+        Verb::Package(args) => package::run(&args),
+        Verb::Msrv => msrv::run(),
         Verb::Chaos(args) => chaos::run(&args),
         Verb::Soak(args) => soak::run(&args),
         Verb::Attack(args) => attack::run(&args),

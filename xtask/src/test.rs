@@ -28,9 +28,9 @@ pub(crate) struct Args {
 
 /// The sum over all test binaries.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Total {
-    passed: usize,
-    failed: usize,
+pub(crate) struct Total {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
 }
 
 pub(crate) fn run(args: &Args) -> ExitCode {
@@ -66,7 +66,13 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
     if let Some(servers) = servers {
         command.arg("--workspace").envs(servers.environment());
     }
-    let mut child = command.args(&args.cargo).stdout(Stdio::piped()).spawn()?;
+    command.args(&args.cargo);
+    count(&mut command, args.verbose)
+}
+
+/// Runs `cargo test` and adds up the results; prints failures, or with `is_verbose` every test.
+pub(crate) fn count(command: &mut Command, is_verbose: bool) -> Result<Total> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().ok_or("cargo has no standard output")?;
     let (sender, lines) = mpsc::sync_channel(64);
     thread::spawn(move || {
@@ -93,7 +99,7 @@ fn total(args: &Args, servers: Option<&Servers>) -> Result<Total> {
         let line = String::from_utf8_lossy(&line);
         max_silence = Some(MAX_SILENCE);
         total.add(&line);
-        if args.verbose || !is_noise(&line) {
+        if is_verbose || !is_noise(&line) {
             println!("{line}");
         }
     }

@@ -25,6 +25,16 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// Runs `command` and returns its standard output; the error has its standard error.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let output = command.output()?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{command:?} failed: {message}").into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
 /// Builds programs of `a2a-kit-cli` and `a2a-tests`, and returns their directory.
 pub(crate) fn build(programs: &[&str], release: bool) -> Result<PathBuf> {
     let mut build = cargo();

@@ -13,6 +13,8 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod v1;
 pub mod well_known;
 
@@ -51,3 +53,8 @@ pub const SERVICE: &str = "lf.a2a.v1.A2AService";
 pub fn fresh_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -19,9 +19,16 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod card;
 pub mod client;
 mod fetch;
 pub mod jose;
 pub mod server;
 pub mod webhook;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

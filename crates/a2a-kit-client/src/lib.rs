@@ -21,6 +21,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod authenticated;
 mod backoff;
 mod builder;
@@ -84,7 +86,7 @@ pub use transport::{Transport, UnknownTransport};
 pub use wait_options::{PollPolicy, UpdateDelivery, WaitOptions};
 pub use watch::Watch;
 
-/// Compiles the examples of the guide.
+/// Compiles the examples of the README.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/client.md")]
-struct Guide;
+#[doc = include_str!("../README.md")]
+struct Readme;

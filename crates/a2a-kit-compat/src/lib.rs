@@ -25,6 +25,8 @@
 //! | read cards and webhooks of any revision | [`card`], [`webhook`] |
 //! | convert objects of a revision | [`v0_1`], [`v0_3`], [`v1_draft`] |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(test)]
 mod arbitrary;
 pub mod card;
@@ -48,3 +50,8 @@ pub use operation::{AnyOutput, AnyRequest, AnyResponse, call};
 pub use revision::{Revisions, UnknownRevision};
 pub use server::ServerOptions;
 pub use task_origin::{TaskOrigin, TaskOrigins};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -28,6 +28,8 @@
 //! The upstream agent calls webhooks directly, not through the gateway, and in the protocol version
 //! with which the gateway registered them: the gateway's, not the caller's.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod card;
 mod forward;
 mod loop_detection;
@@ -37,3 +39,8 @@ mod upstream_error;
 
 pub use forward::Forward;
 pub use recorder::{Entry, Recorder, Step};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

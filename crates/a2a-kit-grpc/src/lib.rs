@@ -16,6 +16,8 @@
 //! }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod client;
 mod codec;
 mod generated;
@@ -28,3 +30,8 @@ pub use a2a_kit_http::{ServeError, client::ClientSettings};
 pub use a2a_kit_operations as operations;
 pub use client::{AddressError, Client};
 pub use server::{GrpcOptions, fallback, operations_router, router, router_with, serve};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,6 +16,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod address;
 pub mod body;
 pub mod card;
@@ -47,3 +49,8 @@ pub use peer::PeerCertificates;
 pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind, shutdown_signal};
 pub use service_parameters::VersionPolicy;
 pub use webhook::{Allowed, Payload, UnknownAddress, WebhookPolicy, Webhooks};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

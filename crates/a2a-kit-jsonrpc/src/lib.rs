@@ -30,6 +30,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod client;
 mod server;
 
@@ -42,3 +44,8 @@ pub use client::Client;
 #[doc(hidden)]
 pub use server::response as wire;
 pub use server::{Endpoint, Opened, check_id, router, router_with, serve};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

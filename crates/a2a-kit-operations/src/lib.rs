@@ -40,6 +40,8 @@
 //! | limit callers | [`Quota`] |
 //! | wrap or forward an agent | [`Agent`], [`forward_agent!`] |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod agent;
 mod call;
 mod card;
@@ -88,3 +90,8 @@ pub use updater::{IntoChunk, StatusMessage, TaskUpdater};
 pub mod testing {
     pub use crate::engine::testing::{EventLog, LiveTask};
 }
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -30,6 +30,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod client;
 mod name;
 mod server;
@@ -46,3 +48,8 @@ pub use server::{router, router_with, serve};
 
 /// The OpenAPI 3.1 document of this binding, as JSON.
 pub const OPENAPI: &str = include_str!("../schema/openapi.json");
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,6 +4,7 @@
 //! violated, and a macro that generates a test for each: [`store_suite!`] for every store,
 //! [`cluster_suite!`] for stores that nodes share.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![expect(
     clippy::expect_used,
     clippy::missing_panics_doc,
@@ -13,3 +14,8 @@
 
 pub mod cluster;
 pub mod store;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

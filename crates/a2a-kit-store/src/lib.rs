@@ -21,6 +21,8 @@
 //! - feature `postgres`: a database shared by many nodes;
 //! - feature `nats`: signals between nodes through NATS JetStream.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "nats"))]
 #[cfg_attr(
     not(any(feature = "sqlite", feature = "postgres")),
@@ -40,3 +42,8 @@ mod seal;
 pub mod sqlite;
 
 pub use seal::{SecretKey, SecretKeyError, SecretKeys};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

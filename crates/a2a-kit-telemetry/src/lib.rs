@@ -23,6 +23,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod audit;
 mod config;
 mod filter;
@@ -41,3 +43,8 @@ pub use filter::{FilterError, quiet};
 pub use init::{InitError, TelemetryGuard, init};
 pub use otlp::{Otlp, OtlpError, Traces};
 pub use prometheus::{Prometheus, PrometheusError};
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

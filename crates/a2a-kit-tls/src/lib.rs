@@ -17,6 +17,8 @@
 //!
 //! This is the only crate of the workspace with rustls types in its public API.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod client;
 mod error;
 pub mod pem;
@@ -25,3 +27,8 @@ mod verify;
 pub use client::ClientTls;
 pub use error::TlsError;
 pub use pem::Pem;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

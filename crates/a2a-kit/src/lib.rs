@@ -81,6 +81,8 @@
 //! - `testing`: test agents and their callers (`testing`).
 //! - `nats`: exchange signals between nodes through NATS (`store::nats`).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "server")]
 mod agents;
 #[cfg(feature = "server")]
@@ -164,3 +166,8 @@ pub mod prelude {
     #[cfg(feature = "server")]
     pub use crate::{Agents, ServeError, Server, serve};
 }
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,6 +1,6 @@
 //! Dependencies between the crates point one way.
 
-use std::{collections::BTreeMap, process::Command};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -77,13 +77,7 @@ fn text(value: &Value) -> Result<&str> {
 }
 
 fn output(arguments: &[&str]) -> Result<String> {
-    let mut command: Command = workspace::cargo();
-    let output = command.args(arguments).output()?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("cargo {}: {message}", arguments.join(" ")).into());
-    }
-    Ok(String::from_utf8(output.stdout)?)
+    workspace::output(workspace::cargo().args(arguments))
 }
 
 #[cfg(test)]

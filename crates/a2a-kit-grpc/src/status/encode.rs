@@ -108,5 +108,6 @@ fn whole_seconds(delay: Duration) -> u64 {
 
 /// Truncates a text to `limit` bytes, at a character boundary.
 fn clipped(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
 }

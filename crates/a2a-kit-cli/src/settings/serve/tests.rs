@@ -1,6 +1,6 @@
 //! The tables of `docs/settings.md` are made from the settings.
 
-use std::{env, fs};
+use std::{env, fs, path::Path};
 
 use serde_json::Value;
 
@@ -8,8 +8,15 @@ use super::{Section, schema, sections};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
 
+/// Only in a package that Cargo made, and such a package is without the page.
+const PACKAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml.orig");
+
 #[test]
 fn the_tables_of_the_page_are_up_to_date() {
+    if Path::new(PACKAGED).exists() {
+        eprintln!("SKIPPED: docs/settings.md is not in the package");
+        return;
+    }
     let page = fs::read_to_string(PAGE).unwrap();
     let generated = sections().iter().fold(page.clone(), |page, section| {
         let start = format!("<!-- generated: {} -->\n", section.name);

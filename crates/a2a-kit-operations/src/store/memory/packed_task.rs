@@ -137,11 +137,25 @@ const CUT_BYTES: usize = 2;
 
 #[cfg(test)]
 mod tests {
-    use a2a_core::{Artifact, Message, Part, TaskState, well_known::Value};
+    use a2a_core::{
+        Artifact, Message, Part, TaskState,
+        v1::TaskStatus,
+        well_known::{Timestamp, Value},
+    };
     use serde_json::json;
 
     use super::*;
-    use a2a_kit_store_testing::store::fixtures::task;
+
+    fn task(id: &str, context_id: &str, state: TaskState, millis: i64) -> Task {
+        let timestamp = Some(Timestamp::from_millis(millis));
+        Task {
+            id: id.to_owned(),
+            context_id: context_id.to_owned(),
+            status: Some(TaskStatus { timestamp, ..TaskStatus::now(state, None) }),
+            history: vec![Message::user(format!("please do {id}"))],
+            ..Task::default()
+        }
+    }
 
     fn packed(task: Task) -> TaskBody {
         let ids = [task.id.clone(), task.context_id.clone()];
