@@ -9,7 +9,7 @@ use std::{
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
 use crate::descriptor::{
-    Package, enum_type, is_required, is_union, message_type, rust_field, variant_type,
+    Package, enum_type, is_required, is_union, message_type, rust_field, rust_type, variant_type,
 };
 
 /// Handwritten: a union with other members.
