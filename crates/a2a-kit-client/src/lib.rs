@@ -79,8 +79,3 @@ pub use timeouts::Timeouts;
 pub use transport::{Transport, UnknownTransport};
 pub use wait_options::{PollPolicy, UpdateDelivery, WaitOptions};
 pub use watch::Watch;
-
-/// Compiles the examples of the guide.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/client.md")]
-struct Guide;
