@@ -142,16 +142,16 @@ fn check_running(
     let programs = workspace::build(&["a2a"], false)?;
     let servers = Servers::find();
     println!("servers: {servers}");
-    let environment: Vec<(String, String)> = servers
-        .environment()
-        .into_iter()
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
+    let environment = environment(&servers);
     let mut failures = 0;
     for page in chapters.iter().filter_map(|name| pages.get(name)) {
         let is_chosen =
             args.only.is_empty() || args.only.iter().any(|text| page.name.contains(text.as_str()));
         if !is_chosen || !blocks::has_commands(page) {
+            continue;
+        }
+        if let Some(variable) = missing(page, &environment) {
+            println!("SKIPPED: {}: there is no server for {variable}", page.name);
             continue;
         }
         let start = Instant::now();
@@ -178,6 +178,31 @@ fn check_running(
             Ok(())
         }
     }
+}
+
+/// The addresses of the real servers. The tables are in a schema of their own.
+fn environment(servers: &Servers) -> Vec<(String, String)> {
+    let variables = servers.environment().into_iter().map(|(name, value)| {
+        let separator = if value.contains('?') { '&' } else { '?' };
+        let value = match name {
+            "DATABASE_URL" if !value.is_empty() => {
+                format!("{value}{separator}schema=a2a_book_{}", std::process::id())
+            }
+            _ => value.to_owned(),
+        };
+        (name.to_owned(), value)
+    });
+    variables.collect()
+}
+
+/// The variable of a server that a page needs and that is not there.
+fn missing<'a>(page: &Page, environment: &'a [(String, String)]) -> Option<&'a str> {
+    let uses = |name: &str| {
+        let name = format!("${name}");
+        page.blocks().any(|block| blocks::is_run(block) && block.text.contains(&name))
+    };
+    let missing = environment.iter().find(|(name, value)| value.is_empty() && uses(name));
+    missing.map(|(name, _)| name.as_str())
 }
 
 /// Compiles and runs the Rust blocks of the chapters.

@@ -84,11 +84,13 @@ pub(super) fn check(page: &Page, tally: &mut Tally) -> Result<Vec<String>> {
 
 /// Whether commands of the page have to be run.
 pub(super) fn has_commands(page: &Page) -> bool {
-    page.tested_by.is_none()
-        && page.blocks().any(|block| {
-            block.language == "sh" && !matches!(block.directive, Some(Directive::NotRun(_)))
-                || block.directive == Some(Directive::Settings)
-        })
+    let is_settings = |block: &Block| block.directive == Some(Directive::Settings);
+    page.tested_by.is_none() && page.blocks().any(|block| is_run(block) || is_settings(block))
+}
+
+/// Whether a block is commands that are run.
+pub(super) fn is_run(block: &Block) -> bool {
+    block.language == "sh" && !matches!(block.directive, Some(Directive::NotRun(_)))
 }
 
 /// The other test has to name the page, so that a change of either finds the other.

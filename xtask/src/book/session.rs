@@ -57,7 +57,7 @@ enum Output {
 /// Runs the commands of a page in an empty folder. With `BLESS=1`, writes their outputs into the
 /// page instead of comparing them.
 pub(super) fn run(page: &Page, programs: &Path, environment: &[(String, String)]) -> Result<()> {
-    let folder = Folder::create(page)?;
+    let folder = Folder::create()?;
     let path = std::env::var("PATH").unwrap_or_default();
     let mut session = Session {
         folder: &folder.0,
@@ -125,6 +125,11 @@ impl Session<'_> {
     fn replace_section(&self, name: &str, section: &str) -> Result {
         let path = self.here.join(name);
         let file = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
+        let lock = path.with_extension("lock");
+        if name == "Cargo.toml" && !lock.exists() {
+            // The versions that everything else here is tested with, without a look at the registry.
+            fs::copy(workspace::root().join("Cargo.lock"), lock)?;
+        }
         let header = section.lines().next().unwrap_or_default();
         let mut kept = String::new();
         let mut is_inside = false;
@@ -249,7 +254,8 @@ impl Session<'_> {
             .args(["-c", &script])
             .current_dir(&self.here)
             .env("PATH", &self.path)
-            .env("CARGO_TARGET_DIR", workspace::root().join("target"))
+            // Apart from the target of the workspace, whose crates have other features.
+            .env("CARGO_TARGET_DIR", workspace::root().join("target/book-projects"))
             .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
             .env("CARGO_TERM_QUIET", "true")
             .env("NO_COLOR", "1")
@@ -293,22 +299,28 @@ fn wait(child: &mut Child, timeout: Duration) -> Result<Option<std::process::Exi
     }
 }
 
-/// The folder of a page outside of the workspace, where `a2a` is the clone of the reader. It is
-/// removed in the end.
+/// The folder of a page outside of the workspace, where `a2a` is the clone of the reader. Its path is
+/// the same for all pages and runs, so that cargo builds the crates of the clone once.
 struct Folder(PathBuf);
 
 impl Folder {
-    fn create(page: &Page) -> Result<Self> {
-        let name = page.name.replace(['/', '.'], "-");
-        let path = std::env::temp_dir().join(format!("a2a-book-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path)?;
-        std::os::unix::fs::symlink(workspace::root(), path.join("a2a"))?;
-        Ok(Self(path))
+    fn create() -> Result<Self> {
+        let root = workspace::root();
+        let name = root.to_string_lossy().replace('/', "-");
+        let folder = Self(std::env::temp_dir().join(format!("a2a-book{name}")));
+        folder.remove();
+        fs::create_dir_all(&folder.0)?;
+        std::os::unix::fs::symlink(root, folder.0.join("a2a"))?;
+        Ok(folder)
+    }
+
+    fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        self.remove();
     }
 }
