@@ -89,7 +89,8 @@ fn bless(page: &Page, outputs: Vec<(usize, String)>) -> Result {
     let mut lines: Vec<&str> = text.lines().collect();
     for (fence, output) in outputs.iter().rev() {
         let length = lines[*fence..].iter().take_while(|line| !line.starts_with("```")).count();
-        lines.splice(*fence..*fence + length, output.trim_end().lines());
+        let output = output.trim_end().lines().map(str::trim_end);
+        lines.splice(*fence..*fence + length, output);
     }
     workspace::write_or_check(&path, &format!("{}\n", lines.join("\n")), false)?;
     Ok(())
@@ -146,7 +147,10 @@ impl Session<'_> {
 
     fn execute(&mut self, script: &str, succeeds: bool) -> Result {
         let output = self.folder.join(".output");
-        let mut child = self.start(script, &output)?;
+        let state = self.folder.display();
+        let script =
+            format!("trap 'pwd > {state}/.here; export -p > {state}/.variables' EXIT\n{script}");
+        let mut child = self.start(&script, &output)?;
         let Some(status) = wait(&mut child, COMMAND_TIMEOUT)? else {
             interrupt(&mut child)?;
             return Err("the command does not end".into());
@@ -237,11 +241,8 @@ impl Session<'_> {
     /// Starts a shell in a process group of its own, with the variables that earlier commands set.
     fn start(&self, script: &str, output: &Path) -> Result<Child> {
         let state = self.folder.display();
-        let script = format!(
-            "[ -f {state}/.variables ] && . {state}/.variables\n\
-             trap 'pwd > {state}/.here; export -p > {state}/.variables' EXIT\n\
-             set -e\n{script}"
-        );
+        let script =
+            format!("[ -f {state}/.variables ] && . {state}/.variables\nset -ea\n{script}");
         let output = File::create(output)?;
         let mut command = Command::new("bash");
         for (name, _) in std::env::vars_os() {

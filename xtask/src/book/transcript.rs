@@ -43,20 +43,22 @@ fn is_match(pattern: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Replaces ids that differ from run to run by `…`.
+/// What differs from run to run: `x` is a hexadecimal digit.
+const MASKED: [&str; 2] = ["xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "xxxx-xx-xxTxx:xx:xx.xxxZ"];
+
+/// Replaces ids and times by `…`.
 pub(super) fn mask(output: &str) -> String {
-    const ID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    let is_id = |text: &str| {
-        let mut pairs = text.chars().zip(ID.chars());
-        text.chars().count() >= ID.len()
-            && pairs.all(|(c, id)| if id == 'x' { c.is_ascii_hexdigit() } else { c == id })
+    let is = |text: &str, pattern: &str| {
+        let mut pairs = text.chars().zip(pattern.chars());
+        text.len() >= pattern.len()
+            && pairs.all(|(c, x)| if x == 'x' { c.is_ascii_hexdigit() } else { c == x })
     };
     let mut masked = String::with_capacity(output.len());
     let mut rest = output;
     while let Some(next) = rest.chars().next() {
-        if is_id(rest) {
+        if let Some(pattern) = MASKED.iter().find(|pattern| is(rest, pattern)) {
             masked.push('…');
-            rest = &rest[ID.len()..];
+            rest = &rest[pattern.len()..];
         } else {
             masked.push(next);
             rest = &rest[next.len_utf8()..];
@@ -77,9 +79,9 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_masked() {
-        let output = "Task ID: 01a1fcb3-5c1a-7445-be91-5c1630823ddf\n…";
-        assert_eq!(mask(output), "Task ID: …\n…");
+    fn ids_and_times_are_masked() {
+        let output = "ID: 01a1fcb3-5c1a-7445-be91-5c1630823ddf at 2026-11-23T22:28:57.539Z\n…";
+        assert_eq!(mask(output), "ID: … at …\n…");
     }
 
     #[test]
