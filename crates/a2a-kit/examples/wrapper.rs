@@ -69,10 +69,7 @@ async fn main() -> Result<()> {
     // `Server::new(agent, card)` serves a wrapper like any other agent.
     let client = Client::from_agent(Polite { agent: engine, messages: messages.clone() }, card);
     println!("{:?}", client.send_text("tea, please").await);
-    println!(
-        "{}",
-        client.send_text("tea").await.map_or_else(|error| error.to_string(), |text| text)
-    );
+    println!("{}", client.send_text("tea").await.unwrap_or_else(|error| error.to_string()));
     println!("{} messages", messages.load(Ordering::Relaxed));
     Ok(())
 }
