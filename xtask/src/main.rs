@@ -5,6 +5,7 @@
 mod api;
 mod attack;
 mod bench;
+mod book;
 mod chaos;
 mod ci;
 mod coverage;
@@ -61,6 +62,8 @@ enum Verb {
     Attack(attack::Args),
     /// Measure server, stores or instructions, and compare them with floors and limits
     Bench(bench::Args),
+    /// Build the book from docs, or check everything in it
+    Book(book::Args),
     /// Fuzz the parsers of peer input, and report crashes
     Fuzz(fuzz::Args),
     /// Test interoperability with the official SDKs, and print the matrix
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Verb::Soak(args) => soak::run(&args),
         Verb::Attack(args) => attack::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Book(args) => book::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
         Verb::Interop(args) => interop::run(args),
     };

@@ -18,6 +18,7 @@ use super::{
 
 /// The head of the page.
 const HEAD: &str = "# Interoperability\n\n\
+<!-- page tested by: tests/interop/faults.toml -->\n\n\
 Written by `cargo xtask interop --page` from the last `cargo xtask interop` and `cargo xtask interop\n\
 --frameworks`; do not edit. [How the tests work](../tests/interop/README.md).\n\n\
 In the tables, `a/b` means that `a` of `b` checks pass. The others are deviations of the peer from the\n\

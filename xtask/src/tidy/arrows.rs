@@ -16,7 +16,16 @@ const LAYERS: [&[&str]; 9] = [
     &["a2a-kit-client"],
     &["a2a-kit-gateway"],
     &["a2a-kit"],
-    &["a2a-bench", "a2a-fuzz", "a2a-kit-cli", "a2a-micro", "a2a-test-kinds", "a2a-tests", "xtask"],
+    &[
+        "a2a-bench",
+        "a2a-book",
+        "a2a-fuzz",
+        "a2a-kit-cli",
+        "a2a-micro",
+        "a2a-test-kinds",
+        "a2a-tests",
+        "xtask",
+    ],
 ];
 
 /// What must not be among all that a crate depends on, directly or not.
