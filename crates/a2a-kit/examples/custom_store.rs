@@ -25,6 +25,7 @@ pub(crate) struct LogFile(Arc<Mutex<(File, u64)>>);
 
 impl LogFile {
     /// Opens the file, unless another process has it open.
+    #[allow(clippy::incompatible_msrv, reason = "`try_lock` needs Rust 1.89, the crate does not")]
     pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
         let file = File::options().read(true).append(true).create(true).open(path)?;
         file.try_lock()?;

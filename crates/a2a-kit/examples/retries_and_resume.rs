@@ -23,7 +23,7 @@ use tokio_stream::StreamExt as _;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let card = AgentCard::new("Counter", "Counts to five");
-    let counter = stream_fn(|_| {
+    let counter = stream_fn(|_: String| {
         tokio_stream::iter(1..=5).map(|n| n.to_string()).throttle(Duration::from_millis(100))
     });
     let listener = a2a_kit::http::bind("127.0.0.1:0").await?;

@@ -34,8 +34,7 @@ async fn receive(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<StatusCode, ReceiveError> {
-    let event = Event::new(None, hook.receiver.receive(&headers, &body).await?);
-    let _ = hook.events.send(event).await;
+    let _ = hook.events.send(hook.receiver.receive(&headers, &body).await?).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -8,7 +8,6 @@ use a2a_kit::{
     client::{MessageRequest, Transport},
     operations::{CancelContext, Recovery},
     testing::{self, Check, Law, TestAgent, TestServer, WebhookReceiver},
-    v1::stream_response::Payload,
 };
 
 #[derive(Clone, Copy)]
@@ -146,14 +145,5 @@ async fn webhook_receiver_gets_the_last_event() {
     .build();
     let message = MessageRequest::from("hi").with_push(webhook.config());
     testing::client(&engine).send(message).await.unwrap();
-    loop {
-        let state = match webhook.next().await.payload {
-            Some(Payload::StatusUpdate(update)) => update.status.map(|status| status.state()),
-            Some(Payload::Task(task)) => Some(task.state()),
-            _ => None,
-        };
-        if state == Some(TaskState::Completed) {
-            break;
-        }
-    }
+    while webhook.next().await.state() != Some(TaskState::Completed) {}
 }

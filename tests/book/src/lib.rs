@@ -30,4 +30,6 @@ chapters! {
     testing: "guide/testing.md",
     observability: "observability.md",
     revisions: "revisions.md",
+    test_your_agent: "test-your-agent.md",
+    write_a_store: "write-a-store.md",
 }

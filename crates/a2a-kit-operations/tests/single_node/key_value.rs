@@ -13,25 +13,25 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 #[derive(Clone, Debug, Default)]
-pub struct Pairs {
+pub(crate) struct Pairs {
     pairs: Arc<Mutex<BTreeMap<String, Bytes>>>,
     fails: Arc<AtomicBool>,
 }
 
 impl Pairs {
-    pub fn fail(&self, fails: bool) {
+    pub(crate) fn fail(&self, fails: bool) {
         self.fails.store(fails, Ordering::Relaxed);
     }
 
-    pub fn put(&self, key: &str, value: &'static str) {
+    pub(crate) fn put(&self, key: &str, value: &'static str) {
         self.pairs.lock().unwrap().insert(key.into(), value.into());
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.pairs.lock().unwrap().len()
     }
 
-    pub fn copy(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         let pairs = self.pairs.lock().unwrap().clone();
         Self { pairs: Arc::new(Mutex::new(pairs)), fails: Arc::default() }
     }

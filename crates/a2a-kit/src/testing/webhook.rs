@@ -2,12 +2,10 @@
 
 use std::{fmt, net::Ipv4Addr, sync::Arc};
 
-use a2a_core::{
-    fresh_id,
-    v1::{StreamResponse, TaskPushNotificationConfig},
-};
+use a2a_core::{fresh_id, v1::TaskPushNotificationConfig};
 use a2a_kit_auth::webhook::Receiver;
 use a2a_kit_http::{WebhookPolicy, Webhooks};
+use a2a_kit_operations::Event;
 use axum::{Router, body::Bytes, extract::State, routing::post};
 use http::{HeaderMap, StatusCode};
 use tokio::{
@@ -40,13 +38,13 @@ const MAX_UNREAD: usize = 1_000;
 /// ```
 pub struct WebhookReceiver {
     config: TaskPushNotificationConfig,
-    deliveries: Mutex<mpsc::Receiver<Result<StreamResponse, String>>>,
+    deliveries: Mutex<mpsc::Receiver<Result<Event, String>>>,
     serving: JoinHandle<()>,
 }
 
 struct Shared {
     receiver: Receiver,
-    deliveries: mpsc::Sender<Result<StreamResponse, String>>,
+    deliveries: mpsc::Sender<Result<Event, String>>,
 }
 
 impl WebhookReceiver {
@@ -109,7 +107,7 @@ impl WebhookReceiver {
     /// # Panics
     ///
     /// If there is none for [`PATIENCE`], or it was rejected.
-    pub async fn next(&self) -> StreamResponse {
+    pub async fn next(&self) -> Event {
         match tokio::time::timeout(PATIENCE, async { self.deliveries.lock().await.recv().await })
             .await
         {

@@ -12,6 +12,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md"
 const PACKAGED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml.orig");
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test has to be noticed")]
 fn the_tables_of_the_page_are_up_to_date() {
     if Path::new(PACKAGED).exists() {
         eprintln!("SKIPPED: docs/settings.md is not in the package");
