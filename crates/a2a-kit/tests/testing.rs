@@ -101,6 +101,7 @@ fn engine() -> Engine {
     Engine::builder(card, echo).push_sender(WebhookReceiver::sender()).build()
 }
 
+// The form of such a failure is in docs/test-your-agent.md.
 #[tokio::test]
 #[should_panic(expected = "the text is \"You said: hi\", expected \"hi\", in:\n  ")]
 async fn failed_assertion_shows_the_events() {
