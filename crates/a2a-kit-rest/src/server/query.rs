@@ -322,7 +322,7 @@ mod tests {
             ("includeArtifacts=", "includeArtifacts", "must be true or false"),
             ("status=WORKING", "status", "is not a known value"),
             ("page_size=ten", "pageSize", "invalid digit found in string"),
-            ("pageSize=1.5", "pageSize", "invalid digit found in string"),
+            ("pageSize=1.5", "pageSize", "1.5 is not a 32-bit integer"),
             ("a.b=1", "a.b", "must be a top-level member of the request"),
         ] {
             let error = list(query).unwrap_err();
