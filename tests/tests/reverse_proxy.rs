@@ -430,8 +430,9 @@ async fn agents_under_path_prefixes_are_separate() {
         let card = AgentCard { name: name.to_owned(), ..engine.card().clone() };
         a2a_kit::Server::new(engine, card).with_public_url(format!("{base}/agents/{name}"))
     };
-    let _echo = Served::start(server("echo"), echo_listener);
-    let _weather = Served::start(server("weather").without_grpc(), weather_listener);
+    // gRPC has no path prefix: at this host it belongs to one of the agents.
+    let _echo = Served::start(server("echo").with_grpc_address(base.clone()), echo_listener);
+    let _weather = Served::start(server("weather"), weather_listener);
 
     for (name, interfaces) in [("echo", 6), ("weather", 4)] {
         let reference = format!("{base}/agents/{name}/.well-known/agent-card.json");

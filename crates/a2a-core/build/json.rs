@@ -73,8 +73,7 @@ pub(crate) fn configure(
         for field in message.fields() {
             config.field_attribute(field.full_name(), attribute(&field, is_requested)?);
             if let Kind::Enum(kind) = field.kind() {
-                config
-                    .field_attribute(field.full_name(), enum_doc(&field, &rust_type(kind.name())));
+                config.field_attribute(field.full_name(), enum_doc(&field, &kind));
             }
         }
     }
@@ -215,11 +214,13 @@ fn form(field: &FieldDescriptor, is_requested: bool) -> Result<(String, String),
 }
 
 /// The doc attributes of an enum field, a paragraph after the comment of the proto.
-fn enum_doc(field: &FieldDescriptor, kind: &str) -> String {
-    let name = field.name();
+fn enum_doc(field: &FieldDescriptor, kind: &EnumDescriptor) -> String {
+    let (name, path) = (field.name(), enum_type(kind));
+    let nested = kind.parent_message().map(|_| format!("({path})")).unwrap_or_default();
+    let kind = rust_type(kind.name());
     format!(
-        "#[doc = \"\"] #[doc = \"The number of a [`{kind}`]: read it with [`{name}`](Self::{name}), \
-         write it as `{kind}::….into()`.\"]"
+        "#[doc = \"\"] #[doc = \"The number of a [`{kind}`]{nested}: read it with \
+         [`{name}`](Self::{name}), write it as `{kind}::….into()`.\"]"
     )
 }
 
