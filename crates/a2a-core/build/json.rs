@@ -215,12 +215,13 @@ fn form(field: &FieldDescriptor, is_requested: bool) -> Result<(String, String),
 
 /// The doc attributes of an enum field, a paragraph after the comment of the proto.
 fn enum_doc(field: &FieldDescriptor, kind: &EnumDescriptor) -> String {
-    let (name, path) = (field.name(), enum_type(kind));
-    let nested = kind.parent_message().map(|_| format!("({path})")).unwrap_or_default();
+    let (name, is_nested) = (field.name(), kind.parent_message().is_some());
     let kind = rust_type(kind.name());
+    // The name of a nested enum is not in scope of every message.
+    let link = if is_nested { format!("`{kind}`") } else { format!("[`{kind}`]") };
     format!(
-        "#[doc = \"\"] #[doc = \"The number of a [`{kind}`]{nested}: read it with \
-         [`{name}`](Self::{name}), write it as `{kind}::….into()`.\"]"
+        "#[doc = \"\"] #[doc = \"The number of a {link}: read it with [`{name}`](Self::{name}), \
+         write it as `{kind}::….into()`.\"]"
     )
 }
 
