@@ -145,7 +145,8 @@ fn existing(flag: &str, binary: &Path) -> Result<PathBuf> {
 /// their directory.
 fn build(packages: &[&str]) -> Result<PathBuf> {
     for package in packages {
-        let status = workspace::cargo().args(["build", "--profile", "dist", "-p", package]).status()?;
+        let status =
+            workspace::cargo().args(["build", "--profile", "dist", "-p", package]).status()?;
         if !status.success() {
             return Err(format!("failed to build {package}").into());
         }

@@ -14,6 +14,7 @@ mod schema;
 mod soak;
 mod test;
 mod tidy;
+mod weight;
 mod workspace;
 
 use std::{error::Error, process::ExitCode};
@@ -56,6 +57,8 @@ enum Verb {
     Fuzz(fuzz::Args),
     /// Test interoperability with the official SDKs, and print the matrix
     Interop(interop::Args),
+    /// Count the crates of dependency trees, and measure a clean build and the start of the server
+    Weight(weight::Args),
 }
 
 fn main() -> ExitCode {
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Verb::Attack(args) => attack::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
+        Verb::Weight(args) => weight::run(&args),
         Verb::Interop(args) => interop::run(args),
     };
     match done {

@@ -23,6 +23,7 @@
 
 mod authenticated;
 mod backoff;
+mod binding;
 mod builder;
 mod candidate;
 mod candidate_selection;

@@ -208,7 +208,7 @@ fn read_version(
 }
 
 fn query_version(query: &str) -> Option<String> {
-    url::form_urlencoded::parse(query.as_bytes())
+    form_urlencoded::parse(query.as_bytes())
         .find(|(name, _)| name.eq_ignore_ascii_case(VERSION.as_str()))
         .map(|(_, value)| value.into_owned())
 }

@@ -4,23 +4,38 @@
 //! clients are one. To write an agent, implement [`AgentExecutor`] or pass a closure to
 //! [`agent_fn`], and give it to an [`Engine`]; to write a binding, start at [`Agent`].
 
+#![cfg_attr(
+    not(feature = "engine"),
+    allow(dead_code, reason = "the engine uses more of the shared types")
+)]
+
 mod agent;
 mod call;
 mod card;
+#[cfg(feature = "engine")]
 mod closure;
+#[cfg(feature = "engine")]
 pub mod engine;
 mod event;
+#[cfg(feature = "engine")]
 mod executor;
 pub mod extension;
+#[cfg(feature = "metrics")]
 pub mod metrics;
 mod push;
+#[cfg(feature = "engine")]
 mod quota;
+#[cfg(feature = "engine")]
 pub mod rate;
+#[cfg(feature = "engine")]
 mod sharded_map;
+#[cfg(feature = "engine")]
 pub mod store;
 mod stream;
 pub mod trace;
+#[cfg(feature = "engine")]
 mod update_error;
+#[cfg(feature = "engine")]
 mod updater;
 
 #[doc(hidden)]
@@ -28,15 +43,22 @@ pub use agent::forward;
 pub use agent::{Agent, AgentMethod, ReplyFuture};
 pub use call::{Call, CallContext, Caller, Credential, CredentialLocation, Reply, Scope};
 pub use card::{CardSignature, CardSigner, CardVerifier};
+#[cfg(feature = "engine")]
 pub use closure::{Answer, IntoAnswer, agent_fn, agent_fn_with, stream_fn};
+#[cfg(feature = "engine")]
 pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits};
 pub use event::{Event, EventId, StreamEnd};
+#[cfg(feature = "engine")]
 pub use executor::{AgentError, AgentExecutor, BoxError, CancelContext, Recovery, RequestContext};
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
+#[cfg(feature = "engine")]
 pub use quota::{Quota, QuotaConfig};
+#[cfg(feature = "engine")]
 pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
+#[cfg(feature = "engine")]
 pub use update_error::UpdateError;
+#[cfg(feature = "engine")]
 pub use updater::{StatusMessage, TaskUpdater};
 
 /// The pure parts of the engine, for benchmarks.

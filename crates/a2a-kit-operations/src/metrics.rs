@@ -15,7 +15,9 @@ use metrics::{
     describe_gauge, describe_histogram, gauge, histogram, with_recorder,
 };
 
+#[cfg(feature = "engine")]
 use crate::store::Backlog;
+pub(crate) use crate::trace::{DROPPED, OK};
 
 static METADATA: Metadata<'static> =
     Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
@@ -78,11 +80,6 @@ fn registered_counter(key: &Key) -> Counter {
 fn registered_histogram(key: &Key) -> Histogram {
     with_recorder(|recorder| recorder.register_histogram(key, &METADATA))
 }
-
-/// The outcome of a successful call.
-pub(crate) const OK: &str = "ok";
-/// The outcome of a call whose caller disconnected.
-pub(crate) const DROPPED: &str = "dropped";
 
 pub(crate) fn served(
     operation: Operation,
@@ -291,6 +288,7 @@ pub(crate) fn postponed() {
     counter!("a2a_webhook_deliveries_total", "outcome" => "postponed").increment(1);
 }
 
+#[cfg(feature = "engine")]
 pub(crate) fn outbox(backlog: Backlog) {
     let webhooks = usize::try_from(backlog.webhooks).unwrap_or(usize::MAX);
     gauge!("a2a_outbox_webhooks").set(number(webhooks));

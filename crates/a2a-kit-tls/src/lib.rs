@@ -17,11 +17,14 @@
 //!
 //! This is the only crate of the workspace with rustls types in its public API.
 
+#[cfg(feature = "client")]
 mod client;
 mod error;
 pub mod pem;
+#[cfg(feature = "client")]
 mod verify;
 
+#[cfg(feature = "client")]
 pub use client::ClientTls;
 pub use error::TlsError;
 pub use pem::Pem;

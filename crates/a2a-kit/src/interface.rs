@@ -3,10 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 
 use a2a_core::{AgentCard, ProtocolVersion, card, host::is_loopback, v1::AgentInterface};
-use a2a_kit_compat::{Revisions, card::DRAFT};
 use http::Uri;
 
-use crate::config::Config;
+use crate::{
+    config::Config,
+    older::{DRAFT, Revisions},
+};
 
 /// Adds the interfaces served at `address` to the card, unless it has interfaces already.
 pub(crate) fn fill(config: &Config, address: SocketAddr, card: &mut AgentCard) {

@@ -16,15 +16,20 @@
 //!
 //! # Features
 //!
-//! The first two are enabled by default.
+//! The first six are enabled by default.
 //!
 //! - `client`: discover and call agents.
-//! - `server`: serve agents on every binding on one port.
-//! - `auth`: enforce the security requirements of the card (`auth`).
+//! - `server`: serve agents on every enabled binding on one port.
+//! - `jsonrpc`, `rest`, `grpc`: the bindings.
+//! - `compat`: the older revisions of the protocol.
+//! - `auth`: enforce the security requirements of the card, sign cards and webhooks (`auth`).
+//! - `telemetry`: logs, traces and metrics (`telemetry`).
 //! - `sqlite`: store tasks in a file owned by one process (`store::sqlite`).
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
 //! - `nats`: exchange signals between nodes through NATS (`store::nats`).
 
+#[cfg(feature = "server")]
+mod bindings;
 #[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
@@ -33,6 +38,8 @@ mod error;
 mod extended;
 #[cfg(feature = "server")]
 mod interface;
+#[cfg(feature = "server")]
+mod older;
 #[cfg(feature = "server")]
 mod ready;
 #[cfg(feature = "server")]
@@ -43,7 +50,7 @@ mod serve;
 mod server;
 #[cfg(feature = "server")]
 mod sites;
-#[cfg(feature = "auth")]
+#[cfg(all(feature = "auth", feature = "compat", feature = "server"))]
 pub mod webhook;
 
 pub use a2a_core as types;
@@ -56,19 +63,28 @@ pub use a2a_kit_auth as auth;
 pub use a2a_kit_client as client;
 #[cfg(feature = "client")]
 pub use a2a_kit_client::{Client, Events, MessageRequest, SendOutcome, WaitOptions, Watch};
+#[cfg(feature = "compat")]
 pub use a2a_kit_compat as compat;
+#[cfg(feature = "compat")]
 pub use a2a_kit_compat::{Revisions, TaskOrigins};
+#[cfg(feature = "grpc")]
 pub use a2a_kit_grpc as grpc;
 pub use a2a_kit_http as http;
+#[cfg(feature = "jsonrpc")]
 pub use a2a_kit_jsonrpc as jsonrpc;
 pub use a2a_kit_operations as operations;
+pub use a2a_kit_operations::{Agent, Call, Event, EventStream, Reply};
+#[cfg(feature = "server")]
 pub use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, BoxError, Call, Engine, Event, EventStream, Reply,
-    RequestContext, TaskUpdater, agent_fn, agent_fn_with, stream_fn,
+    AgentError, AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater, agent_fn,
+    agent_fn_with, stream_fn,
 };
+#[cfg(feature = "rest")]
 pub use a2a_kit_rest as rest;
 #[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
 pub use a2a_kit_store as store;
+#[cfg(feature = "telemetry")]
+pub use a2a_kit_telemetry as telemetry;
 #[cfg(feature = "server")]
 pub use error::ServeError;
 #[cfg(feature = "server")]
@@ -88,8 +104,10 @@ pub mod prelude {
     pub use a2a_core::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
     #[cfg(feature = "client")]
     pub use a2a_kit_client::{Client, SendOutcome};
+    pub use a2a_kit_operations::Agent;
+    #[cfg(feature = "server")]
     pub use a2a_kit_operations::{
-        Agent, AgentError, AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater, agent_fn,
+        AgentError, AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater, agent_fn,
         agent_fn_with, stream_fn,
     };
 

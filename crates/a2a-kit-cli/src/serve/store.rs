@@ -6,15 +6,19 @@ use std::{
     sync::Arc,
 };
 
-use a2a_kit::store::{
-    SecretKey, SecretKeys,
-    nats::{Clustered, NatsConfig},
-    postgres::{PostgresConfig, PostgresStore},
-    sqlite::{SqliteOptions, SqliteStore},
-};
-use a2a_kit_operations::{Store, store::LeaseStore as _};
+use a2a_kit_operations::Store;
+#[cfg(feature = "postgres")]
+use a2a_kit_operations::store::LeaseStore as _;
+#[cfg(feature = "nats")]
+use a2a_kit_store::nats::{Clustered, NatsConfig};
+#[cfg(feature = "postgres")]
+use a2a_kit_store::postgres::{PostgresConfig, PostgresStore};
+#[cfg(feature = "sqlite")]
+use a2a_kit_store::sqlite::{SqliteOptions, SqliteStore};
+use a2a_kit_store::{SecretKey, SecretKeys};
 use url::Url;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 use super::chain;
 use crate::{
     failure::{Code, Failure},
@@ -51,12 +55,14 @@ pub(super) struct OpenedStore {
     /// Labels and values.
     pub(super) lines: Vec<(&'static str, String)>,
     /// The store again, if it is a file.
+    #[cfg(feature = "sqlite")]
     file: Option<Arc<SqliteStore>>,
 }
 
 impl OpenedStore {
     /// Closes the file and releases its lock.
     pub(super) async fn close(self) {
+        #[cfg(feature = "sqlite")]
         if let Some(file) = self.file {
             file.close().await;
         }
@@ -148,7 +154,8 @@ fn place(
     let store = match (location, profile) {
         (Some(store), _) => store,
         (None, Profile::Bench) => "memory",
-        (None, Profile::Demo | Profile::Conformance) => FILE,
+        (None, Profile::Demo | Profile::Conformance) if cfg!(feature = "sqlite") => FILE,
+        (None, Profile::Demo | Profile::Conformance) => "memory",
     };
     let scheme = store.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let place = match scheme.as_deref() {
@@ -215,6 +222,29 @@ fn keys(file: Option<&Path>) -> Result<SecretKeys, Failure> {
     Ok(SecretKeys::new(keys))
 }
 
+#[cfg(not(feature = "sqlite"))]
+async fn file(path: &Path, _: SecretKeys) -> Result<OpenedStore, Failure> {
+    Err(missing(&format!("--store {}", path.display()), "sqlite"))
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn database(
+    url: &str,
+    _: Option<&str>,
+    _: Option<String>,
+    _: SecretKeys,
+) -> Result<OpenedStore, Failure> {
+    Err(missing(&format!("--store {}", without_secrets(url)), "postgres"))
+}
+
+/// The failure of a setting whose feature is not compiled in.
+#[cfg(not(all(feature = "nats", feature = "postgres", feature = "sqlite")))]
+fn missing(setting: &str, feature: &str) -> Failure {
+    Failure::usage(format!("{setting}: not supported by this build"))
+        .with_hint(format!("build a2a with the feature {feature}"))
+}
+
+#[cfg(feature = "sqlite")]
 async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
     let options = SqliteOptions::default().with_keys(keys);
     let store = SqliteStore::open_with(path, options).await.map_err(|error| {
@@ -227,6 +257,7 @@ async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
     Ok(OpenedStore { store: Some(store.clone()), lines, file: Some(store) })
 }
 
+#[cfg(feature = "postgres")]
 async fn database(
     url: &str,
     cluster: Option<&str>,
@@ -250,8 +281,27 @@ async fn database(
     lines.push(("Node", store.node().to_owned()));
     let store: Arc<dyn Store> = Arc::new(store);
     let Some(cluster) = cluster else {
-        return Ok(OpenedStore { store: Some(store), lines, file: None });
+        return Ok(OpenedStore { store: Some(store), lines, ..OpenedStore::default() });
     };
+    joined(store, lines, cluster).await
+}
+
+#[cfg(all(feature = "postgres", not(feature = "nats")))]
+async fn joined(
+    _: Arc<dyn Store>,
+    _: Vec<(&'static str, String)>,
+    cluster: &str,
+) -> Result<OpenedStore, Failure> {
+    Err(missing(&format!("--cluster {}", without_secrets(cluster)), "nats"))
+}
+
+/// Joins the cluster of nodes that share a database.
+#[cfg(all(feature = "postgres", feature = "nats"))]
+async fn joined(
+    store: Arc<dyn Store>,
+    mut lines: Vec<(&'static str, String)>,
+    cluster: &str,
+) -> Result<OpenedStore, Failure> {
     let shown = without_secrets(cluster);
     let (servers, name) = named(cluster);
     let mut config = NatsConfig::new(servers);
@@ -262,10 +312,11 @@ async fn database(
         .await
         .map_err(|error| unreachable("--cluster", &shown, &error))?;
     lines.push(("Cluster", format!("NATS {shown}")));
-    Ok(OpenedStore { store: Some(Arc::new(store)), lines, file: None })
+    Ok(OpenedStore { store: Some(Arc::new(store)), lines, ..OpenedStore::default() })
 }
 
 /// The servers of a cluster, and its name: the path of a URL, as for a database.
+#[cfg(any(test, feature = "nats"))]
 fn named(cluster: &str) -> (String, Option<String>) {
     let mut name = None;
     let servers = cluster.split(',').map(|server| {
@@ -284,6 +335,7 @@ fn named(cluster: &str) -> (String, Option<String>) {
     (servers, name)
 }
 
+#[cfg(feature = "postgres")]
 fn unreachable(flag: &str, place: &str, error: &dyn std::error::Error) -> Failure {
     Failure::new(Code::Unreachable, format!("{flag} {place}: {}", chain(error)))
 }
