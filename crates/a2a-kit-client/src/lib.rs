@@ -20,6 +20,13 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `jsonrpc`, `rest`, `grpc`: the bindings; interfaces with others are not selected.
+//! - `compat`: agents of older revisions.
 
 mod authenticated;
 mod backoff;

@@ -3,6 +3,14 @@
 //! A revision is implemented as a pair of total conversions from and to [`a2a_core::v1`]; an
 //! [`Agent`](a2a_kit_operations::Agent) only sees the types of 1.0. Lossy conversions are listed in
 //! `docs/revisions.md`.
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `client`: call agents of older revisions.
+//! - `server`: serve older revisions.
+//! - `grpc`: both over gRPC as well.
 
 #![cfg_attr(
     not(all(feature = "client", feature = "server")),

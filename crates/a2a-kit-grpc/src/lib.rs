@@ -15,6 +15,15 @@
 //!     a2a_kit_grpc::serve(engine, "127.0.0.1:50051").await
 //! }
 //! ```
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `client`: call agents.
+//! - `server`: serve agents, with the engine of `a2a-kit-operations`.
+//! - `health`: `grpc.health.v1`.
+//! - `reflection`: `grpc.reflection.v1` and `v1alpha`.
 
 #![cfg_attr(
     not(all(feature = "client", feature = "server")),

@@ -15,6 +15,14 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `client`: the HTTP client of the bindings.
+//! - `server`: the server, and what the bindings write.
+//! - `webhook`: delivery of push notifications.
 
 #![cfg_attr(
     not(all(feature = "client", feature = "server")),

@@ -3,6 +3,13 @@
 //! [`Agent`] is the protocol's eleven operations (spec §3.1) as a trait: servers expose one,
 //! clients are one. To write an agent, implement [`AgentExecutor`] or pass a closure to
 //! [`agent_fn`], and give it to an [`Engine`]; to write a binding, start at [`Agent`].
+//!
+//! # Features
+//!
+//! Both are enabled by default. Without them, the crate has the types that clients and bindings share.
+//!
+//! - `engine`: the engine, its stores and quotas.
+//! - `metrics`: metrics of calls, recorded with the `metrics` crate.
 
 #![cfg_attr(
     not(feature = "engine"),

@@ -12,8 +12,8 @@ use a2a_core::{
     v1::{AgentCard, SendMessageRequest, send_message_response, stream_response::Payload},
 };
 use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, BoxError, Call, Caller, Engine, EventId, MemoryStore,
-    RequestContext, Scope, TaskUpdater, agent_fn,
+    Agent, AgentExecutor, BoxError, Call, Caller, Engine, EventId, MemoryStore, RequestContext,
+    Scope, TaskUpdater, agent_fn,
     store::{StoredTask, TaskStore as _},
 };
 use futures_util::StreamExt as _;
@@ -119,7 +119,7 @@ async fn chunk_is_delivered_before_the_next_is_produced() {
 #[tokio::test]
 async fn mutually_calling_agents_do_not_overflow_the_stack() {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
-    let executor = agent_fn(async |text: String| -> Result<String, AgentError> {
+    let executor = agent_fn(async |text: String| -> Result<String, BoxError> {
         let depth: u32 = text.parse()?;
         if depth == 0 {
             return Ok("deep enough".to_owned());

@@ -29,6 +29,13 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//!
+//! Both are enabled by default.
+//!
+//! - `client`: call agents.
+//! - `server`: serve agents, with the engine of `a2a-kit-operations`.
 
 #[cfg(feature = "client")]
 mod client;

@@ -34,7 +34,7 @@ pub(super) struct Message {
     #[prost(message, repeated, tag = "2")]
     fields: Vec<Field>,
     #[prost(message, repeated, tag = "3")]
-    nested: Vec<Message>,
+    nested: Vec<Self>,
     #[prost(message, optional, tag = "7")]
     options: Option<MessageOptions>,
 }
