@@ -29,9 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     // the blocking pool.
     let server = describe(
         &service,
-        "crate::codec::ServerCodec",
-        |message| format!("crate::codec::Undecoded<{message}>"),
-        |message| format!("crate::codec::Shared<{message}>"),
+        "crate::server::codec::ServerCodec",
+        |message| format!("crate::server::codec::Undecoded<{message}>"),
+        |message| format!("crate::server::codec::Shared<{message}>"),
     );
     let client =
         describe(&service, "crate::codec::ClientCodec", |message| message, |message| message);

@@ -13,11 +13,12 @@ struct Step {
 /// Tools that are installed if they are missing, with their versions.
 const TOOLS: [(&str, &str); 2] = [("deny", "0.20.2"), ("hack", "0.6.46")];
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 15] = [
     Step { cargo: &["fmt", "--all", "--check"], environment: &[] },
     Step { cargo: &["xtask", "tidy"], environment: &[] },
     Step { cargo: &["xtask", "book", "--check", "--fast"], environment: &[] },
     Step { cargo: &["deny", "check", "bans", "licenses", "sources"], environment: &[] },
+    Step { cargo: &["xtask", "weight", "--check"], environment: &[] },
     Step { cargo: &["xtask", "schema", "--check"], environment: &[] },
     Step { cargo: &["xtask", "coverage", "--check"], environment: &[] },
     Step { cargo: &["xtask", "package", "--check"], environment: &[] },

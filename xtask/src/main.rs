@@ -18,6 +18,7 @@ mod schema;
 mod soak;
 mod test;
 mod tidy;
+mod weight;
 mod workspace;
 
 use std::{error::Error, process::ExitCode};
@@ -68,6 +69,8 @@ enum Verb {
     Fuzz(fuzz::Args),
     /// Test interoperability with the official SDKs, and print the matrix
     Interop(interop::Args),
+    /// Count the crates of dependency trees, and measure a clean build and the start of the server
+    Weight(weight::Args),
 }
 
 fn main() -> ExitCode {
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Bench(args) => bench::run(&args),
         Verb::Book(args) => book::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
+        Verb::Weight(args) => weight::run(&args),
         Verb::Interop(args) => interop::run(args),
     };
     match done {

@@ -1,5 +1,15 @@
 //! Authentication for A2A: security schemes, OAuth, JWTs, signed cards and signed webhooks.
 //!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `client`: credentials for calls.
+//! - `card`: signatures of agent cards.
+//! - `server`: enforcement of the card, and signed webhooks.
+//!
+//! # Modules
+//!
 //! - [`server`]: a [`Guard`](server::Guard) enforces the security requirements of an agent's card.
 //! - [`client`]: [`Credentials`](client::Credentials) provides what a card requires.
 //! - [`card`]: signs agent cards, and verifies their signatures.
@@ -20,12 +30,21 @@
 //! ```
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "card", feature = "client", feature = "server")),
+    allow(dead_code, reason = "the features share modules")
+)]
 
+#[cfg(feature = "card")]
 pub mod card;
+#[cfg(feature = "client")]
 pub mod client;
 mod fetch;
+#[cfg(feature = "jose")]
 pub mod jose;
+#[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
 pub mod webhook;
 
 /// Compiles the examples of the README.

@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-use a2a_core::{AgentCard, Error, ExtensionSet, ProtocolVersion};
+use a2a_core::{AgentCard, ExtensionSet, ProtocolVersion};
 use a2a_kit_auth::client::{CredentialError, Credentials, Origin};
-use a2a_kit_compat::{client as compat_client, grpc::GrpcClient};
 use a2a_kit_http::client::{ClientSettings, HttpClient};
 use a2a_kit_operations::{Agent, CallContext};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
-    CardCache, Client, ClientEvent, DiscoveryError, Preference, RetryPolicy, SelectedInterface,
-    SignaturePolicy, Timeouts, Transport,
+    CardCache, Client, ClientEvent, DiscoveryError, Preference, RetryPolicy, SignaturePolicy,
+    Timeouts, Transport,
     authenticated::Authenticated,
+    binding::connect,
     candidate::{Candidate, Candidates},
     client::shared,
     client_event::Observer,
@@ -320,7 +320,7 @@ impl ClientBuilder {
         let mut credentials = Vec::new();
         let trusted_origins = self.trusted_origins();
         for Candidate { selected, credentials: own } in &candidates {
-            let agent = self.transport(selected, &http).map_err(DiscoveryError::Setup)?;
+            let agent = connect(selected, &http).map_err(DiscoveryError::Setup)?;
             let mut agent = Traced::wrap(agent, selected);
             if let Some(own) = own {
                 agent = Authenticated::wrap(agent, own.clone());
@@ -353,37 +353,5 @@ impl ClientBuilder {
         let agent = Retry::new(Arc::new(agent), self.requests, timeouts, observer.clone());
         let agent = Arc::new(Preflight::new(Arc::new(agent), card.clone()));
         Client::assemble(agent, card, candidates, self.context, observer)
-    }
-
-    fn transport(
-        &self,
-        selected: &SelectedInterface,
-        http: &HttpClient,
-    ) -> a2a_core::Result<Arc<dyn Agent>> {
-        let url = selected.interface.url.as_str();
-        let revision = selected.version;
-        if revision < ProtocolVersion::LATEST {
-            return Ok(match selected.transport {
-                Transport::JsonRpc => {
-                    Arc::new(compat_client::JsonRpcClient::new(url, revision, http.clone())?)
-                }
-                Transport::HttpJson => {
-                    Arc::new(compat_client::RestClient::new(url, revision, http.clone())?)
-                }
-                Transport::Grpc => {
-                    let settings = http.settings().clone();
-                    let client = GrpcClient::connect(url, revision, settings);
-                    Arc::new(client.map_err(Error::internal)?)
-                }
-            });
-        }
-        Ok(match selected.transport {
-            Transport::JsonRpc => Arc::new(a2a_kit_jsonrpc::Client::with_http(url, http.clone())?),
-            Transport::HttpJson => Arc::new(a2a_kit_rest::Client::with_http(url, http.clone())?),
-            Transport::Grpc => {
-                let client = a2a_kit_grpc::Client::connect_with(url, http.settings().clone());
-                Arc::new(client.map_err(Error::internal)?)
-            }
-        })
     }
 }

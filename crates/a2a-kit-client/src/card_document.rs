@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use a2a_core::{AgentCard, ProtocolVersion, Validate as _, Violation, v1::AgentInterface};
-use a2a_kit_compat::card::DRAFT;
 use a2a_kit_operations::CardSignature;
 use bytes::Bytes;
 use serde::Deserialize;
 
-use crate::DiscoveryError;
+use crate::{
+    DiscoveryError,
+    binding::{DRAFT, read_card},
+};
 
 /// An agent card with its source document.
 #[derive(Clone, Debug)]
@@ -33,8 +35,7 @@ impl Document {
     ///
     /// [`DiscoveryError::NotACard`] for malformed JSON or members of the wrong type.
     pub fn read(json: Bytes) -> Result<Self, DiscoveryError> {
-        let (mut card, version) =
-            a2a_kit_compat::card::read_with_revision(&json).map_err(DiscoveryError::NotACard)?;
+        let (mut card, version) = read_card(&json).map_err(DiscoveryError::NotACard)?;
         complete_versions(&mut card, version, &json);
         Ok(Self { card: Arc::new(card), json, version, is_at_legacy_path: false, signature: None })
     }

@@ -6,10 +6,9 @@ use a2a_core::{
     v1::{AgentCard, AgentInterface},
 };
 use a2a_kit_auth::client::{CredentialError, Origin};
-use a2a_kit_compat::card::DRAFT;
 use url::Url;
 
-use crate::{DiscoveryError, Transport};
+use crate::{DiscoveryError, Transport, binding::DRAFT};
 
 /// How a client selects interfaces. By default the order of the card decides.
 #[derive(Clone, Debug, Default)]

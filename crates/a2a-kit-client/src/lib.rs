@@ -20,11 +20,19 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `jsonrpc`, `rest`, `grpc`: the bindings; interfaces with others are not selected.
+//! - `compat`: agents of older revisions.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod authenticated;
 mod backoff;
+mod binding;
 mod builder;
 mod candidate;
 mod candidate_selection;

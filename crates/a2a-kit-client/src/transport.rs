@@ -28,13 +28,14 @@ impl Transport {
         }
     }
 
-    /// Returns whether a protocol version has this binding.
+    /// Returns whether a protocol version has this binding, and the client supports both.
     pub(crate) fn supports(self, version: ProtocolVersion) -> bool {
-        match self {
+        let exists = match self {
             Self::JsonRpc => true,
             Self::HttpJson => version >= ProtocolVersion::V0_3,
             Self::Grpc => version >= ProtocolVersion::V0_2,
-        }
+        };
+        exists && self.is_compiled(version)
     }
 
     /// Finds the binding of an interface, ignoring case, as cards are often written by hand.

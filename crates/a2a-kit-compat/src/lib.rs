@@ -24,30 +24,47 @@
 //! | detect the revision of a request | [`detect`] |
 //! | read cards and webhooks of any revision | [`card`], [`webhook`] |
 //! | convert objects of a revision | [`v0_1`], [`v0_3`], [`v1_draft`] |
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `client`: call agents of older revisions.
+//! - `server`: serve older revisions.
+//! - `grpc`: both over gRPC as well.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "client", feature = "server")),
+    allow(dead_code, reason = "clients and servers share modules")
+)]
 
 #[cfg(test)]
 mod arbitrary;
 pub mod card;
+#[cfg(feature = "client")]
 pub mod client;
 mod common;
 pub mod detect;
 mod dialect;
+#[cfg(feature = "grpc")]
 pub mod grpc;
 mod operation;
 mod proto;
 mod revision;
+#[cfg(feature = "server")]
 pub mod server;
 mod task_origin;
 pub mod v0_1;
 pub mod v0_3;
 pub mod v1_draft;
+#[cfg(feature = "server")]
 pub mod webhook;
 
 pub use dialect::{Dialect, ErrorObject};
 pub use operation::{AnyOutput, AnyRequest, AnyResponse, call};
 pub use revision::{Revisions, UnknownRevision};
+#[cfg(feature = "server")]
 pub use server::ServerOptions;
 pub use task_origin::{TaskOrigin, TaskOrigins};
 

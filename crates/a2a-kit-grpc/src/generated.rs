@@ -15,5 +15,7 @@
     reason = "generated from proto/a2a/v1/a2a.proto"
 )]
 
+#[cfg(feature = "server")]
 include!(concat!(env!("OUT_DIR"), "/server/lf.a2a.v1.A2AService.rs"));
+#[cfg(feature = "client")]
 include!(concat!(env!("OUT_DIR"), "/client/lf.a2a.v1.A2AService.rs"));

@@ -15,20 +15,40 @@
 //!     a2a_kit_grpc::serve(engine, "127.0.0.1:50051").await
 //! }
 //! ```
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `client`: call agents.
+//! - `server`: serve agents, with the engine of `a2a-kit-operations`.
+//! - `health`: `grpc.health.v1`.
+//! - `reflection`: `grpc.reflection.v1` and `v1alpha`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "client", feature = "server")),
+    allow(dead_code, reason = "clients and servers share modules")
+)]
 
+#[cfg(feature = "client")]
 mod client;
 mod codec;
 mod generated;
 mod metadata;
+#[cfg(feature = "server")]
 mod server;
 mod status;
 pub mod wire;
 
-pub use a2a_kit_http::{ServeError, client::ClientSettings};
+#[cfg(feature = "server")]
+pub use a2a_kit_http::ServeError;
+#[cfg(feature = "client")]
+pub use a2a_kit_http::client::ClientSettings;
 pub use a2a_kit_operations as operations;
+#[cfg(feature = "client")]
 pub use client::{AddressError, Client};
+#[cfg(feature = "server")]
 pub use server::{GrpcOptions, fallback, operations_router, router, router_with, serve};
 
 /// Compiles the examples of the README.

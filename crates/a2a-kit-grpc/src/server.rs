@@ -1,11 +1,13 @@
 //! The server: the service, health and reflection.
 
+pub(crate) mod codec;
 pub(crate) mod deadline;
 pub(crate) mod events;
 mod guard;
 mod router;
 mod serve;
 pub(crate) mod service;
+#[cfg(feature = "health")]
 mod watch_limit;
 
 pub use guard::FrameGuard;

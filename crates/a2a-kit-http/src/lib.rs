@@ -15,40 +15,74 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//!
+//! All are enabled by default.
+//!
+//! - `client`: the HTTP client of the bindings.
+//! - `server`: the server, and what the bindings write.
+//! - `webhook`: delivery of push notifications.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(all(feature = "client", feature = "server")),
+    allow(dead_code, reason = "clients and servers share modules")
+)]
 
+#[cfg(feature = "server")]
 mod address;
+#[cfg(feature = "server")]
 pub mod body;
+#[cfg(feature = "server")]
 pub mod card;
+#[cfg(feature = "client")]
 pub mod client;
 pub mod content_type;
+#[cfg(feature = "server")]
 pub mod dispatch;
 pub mod error_body;
 mod error_log;
+#[cfg(feature = "server")]
 pub mod error_response;
+#[cfg(feature = "server")]
 mod gate;
 mod limits;
+#[cfg(feature = "server")]
 mod options;
+#[cfg(feature = "server")]
 pub mod parse;
+#[cfg(feature = "server")]
 mod peer;
+#[cfg(feature = "server")]
 pub mod pieces;
+#[cfg(feature = "server")]
 pub mod rate;
+#[cfg(feature = "server")]
 mod serve;
 pub mod service_parameters;
+#[cfg(feature = "server")]
 pub mod site_guard;
 pub mod sse;
 pub mod tls;
+#[cfg(feature = "client")]
 mod webhook;
 
+#[cfg(feature = "server")]
 pub use address::{InvalidNetwork, TrustedProxy, client_address, network};
 pub use error_log::report;
 pub use limits::Limits;
+#[cfg(feature = "server")]
 pub use options::BindingOptions;
+#[cfg(feature = "server")]
 pub use peer::PeerCertificates;
+#[cfg(feature = "server")]
 pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind, shutdown_signal};
 pub use service_parameters::VersionPolicy;
-pub use webhook::{Allowed, Payload, UnknownAddress, WebhookPolicy, Webhooks};
+#[cfg(feature = "client")]
+pub use webhook::{Allowed, UnknownAddress, WebhookPolicy};
+#[cfg(feature = "webhook")]
+pub use webhook::{Payload, Webhooks};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
 use a2a_kit_operations::{
-    CallContext, Caller, Credential, CredentialLocation, EventId, metrics::AgentLabel,
+    AgentLabel, CallContext, Caller, Credential, CredentialLocation, EventId,
 };
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue,
@@ -215,7 +215,7 @@ fn read_version(
 }
 
 fn query_version(query: &str) -> Option<String> {
-    url::form_urlencoded::parse(query.as_bytes())
+    form_urlencoded::parse(query.as_bytes())
         .find(|(name, _)| name.eq_ignore_ascii_case(VERSION.as_str()))
         .map(|(_, value)| value.into_owned())
 }

@@ -13,7 +13,7 @@ use a2a_core::{
     well_known::{Struct, Value},
 };
 
-use crate::{EventId, metrics::AgentLabel};
+use crate::{AgentLabel, EventId};
 
 /// A request with its context.
 #[derive(Clone, Debug, Default)]

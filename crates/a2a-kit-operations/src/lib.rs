@@ -39,26 +39,48 @@
 //! | add metadata to requests and events | [`extension`] |
 //! | limit callers | [`Quota`] |
 //! | wrap or forward an agent | [`Agent`], [`forward_agent!`] |
+//!
+//! # Features
+//!
+//! Both are enabled by default. Without them, the crate has the types that clients and bindings share.
+//!
+//! - `engine`: the engine, its stores and quotas.
+//! - `metrics`: metrics of calls, recorded with the `metrics` crate.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "engine"),
+    allow(dead_code, reason = "the engine uses more of the shared types")
+)]
 
 mod agent;
+mod agent_label;
 mod call;
 mod card;
+#[cfg(feature = "engine")]
 mod closure;
+#[cfg(feature = "engine")]
 pub mod engine;
 mod event;
+#[cfg(feature = "engine")]
 mod executor;
 pub mod extension;
+#[cfg(feature = "metrics")]
 pub mod metrics;
 mod push;
+#[cfg(feature = "engine")]
 mod quota;
+#[cfg(feature = "engine")]
 pub mod rate;
+#[cfg(feature = "engine")]
 mod sharded_map;
+#[cfg(feature = "engine")]
 pub mod store;
 mod stream;
 pub mod trace;
+#[cfg(feature = "engine")]
 mod update_error;
+#[cfg(feature = "engine")]
 mod updater;
 
 /// The attribute for implementations of [`Agent`], of stores and of extensions.
@@ -69,20 +91,28 @@ pub use bytes;
 #[doc(hidden)]
 pub use agent::forward;
 pub use agent::{Agent, AgentMethod, ReplyFuture};
+pub use agent_label::AgentLabel;
 pub use call::{Call, CallContext, Caller, Credential, CredentialLocation, Reply, Scope};
 pub use card::{CardSignature, CardSigner, CardVerifier};
+#[cfg(feature = "engine")]
 pub use closure::{
     Answer, ContextFn, Data, FromContext, IntoAnswer, StateFn, agent_fn, agent_fn_with, stream_fn,
     stream_fn_with,
 };
+#[cfg(feature = "engine")]
 pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits};
 pub use event::{Event, EventId, StreamEnd};
+#[cfg(feature = "engine")]
 pub use executor::{AgentError, AgentExecutor, BoxError, CancelContext, Recovery, RequestContext};
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
+#[cfg(feature = "engine")]
 pub use quota::{Quota, QuotaConfig};
+#[cfg(feature = "engine")]
 pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
+#[cfg(feature = "engine")]
 pub use update_error::UpdateError;
+#[cfg(feature = "engine")]
 pub use updater::{IntoChunk, StatusMessage, TaskUpdater};
 
 /// The pure parts of the engine, for benchmarks.

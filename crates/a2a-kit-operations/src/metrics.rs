@@ -3,8 +3,6 @@
 //! Label values are few and known at compile time, apart from [`AgentLabel`]: never ids, tenants or
 //! subjects. All metrics are listed in `docs/observability.md`.
 
-mod agent_label;
-
 use std::{
     cell::RefCell,
     ptr,
@@ -17,9 +15,10 @@ use metrics::{
     describe_histogram, gauge, histogram, with_recorder,
 };
 
-pub use agent_label::AgentLabel;
-
+use crate::AgentLabel;
+#[cfg(feature = "engine")]
 use crate::store::Backlog;
+pub(crate) use crate::trace::{DROPPED, OK};
 
 static METADATA: Metadata<'static> =
     Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
@@ -87,11 +86,6 @@ fn registered_counter(key: &Key) -> Counter {
 fn registered_histogram(key: &Key) -> Histogram {
     with_recorder(|recorder| recorder.register_histogram(key, &METADATA))
 }
-
-/// The outcome of a successful call.
-pub(crate) const OK: &str = "ok";
-/// The outcome of a call whose caller disconnected.
-pub(crate) const DROPPED: &str = "dropped";
 
 pub(crate) fn served(
     agent: AgentLabel,
@@ -308,6 +302,7 @@ pub(crate) fn postponed(agent: AgentLabel) {
     counter_of!(agent, "a2a_webhook_deliveries_total", "outcome" => "postponed").increment(1);
 }
 
+#[cfg(feature = "engine")]
 pub(crate) fn outbox(agent: AgentLabel, backlog: Backlog) {
     let webhooks = usize::try_from(backlog.webhooks).unwrap_or(usize::MAX);
     gauge!("a2a_outbox_webhooks", agent.labels([])).set(number(webhooks));

@@ -29,21 +29,34 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Features
+//!
+//! Both are enabled by default.
+//!
+//! - `client`: call agents.
+//! - `server`: serve agents, with the engine of `a2a-kit-operations`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "server")]
 mod name;
+#[cfg(feature = "server")]
 mod server;
 
-pub use a2a_kit_http::{
-    BindingOptions, Limits, ServeError, VersionPolicy,
-    client::{ClientSettings, HttpClient},
-};
+#[cfg(feature = "client")]
+pub use a2a_kit_http::client::{ClientSettings, HttpClient};
+#[cfg(feature = "server")]
+pub use a2a_kit_http::{BindingOptions, Limits, ServeError, VersionPolicy};
 pub use a2a_kit_operations as operations;
+#[cfg(feature = "client")]
 pub use client::Client;
+#[cfg(feature = "server")]
 #[doc(hidden)]
 pub use name::camel_case;
+#[cfg(feature = "server")]
 pub use server::{router, router_with, serve};
 
 /// The OpenAPI 3.1 document of this binding, as JSON.

@@ -19,11 +19,14 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "client")]
 mod client;
 mod error;
 pub mod pem;
+#[cfg(feature = "client")]
 mod verify;
 
+#[cfg(feature = "client")]
 pub use client::ClientTls;
 pub use error::TlsError;
 pub use pem::Pem;

@@ -1,11 +1,14 @@
 //! What a server serves, and at which addresses.
 
 use a2a_core::ProtocolVersion;
-use a2a_kit_compat::{Revisions, ServerOptions, TaskOrigins};
-use a2a_kit_http::{BindingOptions, Limits, VersionPolicy};
-use a2a_kit_operations::metrics::AgentLabel;
+#[cfg(feature = "compat")]
+use a2a_kit_compat::{ServerOptions, TaskOrigins};
+#[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
+use a2a_kit_http::BindingOptions;
+use a2a_kit_http::{Limits, VersionPolicy};
+use a2a_kit_operations::AgentLabel;
 
-use crate::agents::Place;
+use crate::{agents::Place, older::Revisions};
 
 /// The settings of a server that decide on its routes and on the interfaces in its card.
 pub(crate) struct Config {
@@ -14,6 +17,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) versions: VersionPolicy,
     pub(crate) revisions: Revisions,
+    #[cfg(feature = "compat")]
     pub(crate) task_origins: TaskOrigins,
     /// Origins whose pages may call; `None` for the default.
     pub(crate) allowed_origins: Option<Vec<String>>,
@@ -47,11 +51,16 @@ pub(crate) struct Paths {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            bindings: Bindings { jsonrpc: true, rest: true, grpc: true },
+            bindings: Bindings {
+                jsonrpc: cfg!(feature = "jsonrpc"),
+                rest: cfg!(feature = "rest"),
+                grpc: cfg!(feature = "grpc"),
+            },
             paths: Paths::default(),
             limits: Limits::default(),
             versions: VersionPolicy::default(),
             revisions: Revisions::all(),
+            #[cfg(feature = "compat")]
             task_origins: TaskOrigins::default(),
             allowed_origins: None,
             allowed_hosts: Vec::new(),
@@ -63,7 +72,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The options of the bindings of the current revision.
+    /// The options of the HTTP bindings of the current revision.
+    #[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
     pub(crate) fn options(&self) -> BindingOptions {
         BindingOptions::default()
             .with_limits(self.limits.clone())
@@ -71,6 +81,7 @@ impl Config {
     }
 
     /// The options of the servers for older revisions.
+    #[cfg(feature = "compat")]
     pub(crate) fn compat_options(&self) -> ServerOptions {
         ServerOptions::default()
             .with_revisions(self.revisions.clone())

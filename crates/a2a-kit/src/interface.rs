@@ -3,12 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 
 use a2a_core::{AgentCard, ProtocolVersion, card, host::is_loopback, v1::AgentInterface};
-use a2a_kit_compat::{Revisions, card::DRAFT};
 use http::Uri;
 
 use crate::{
     agents::Place,
     config::{Bindings, Config, Paths},
+    older::{DRAFT, Revisions},
 };
 
 /// Adds the interfaces served at `address` to the card, unless it has interfaces already.

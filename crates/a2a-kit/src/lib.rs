@@ -71,11 +71,14 @@
 //!
 //! # Features
 //!
-//! The first two are enabled by default.
+//! The first six are enabled by default.
 //!
 //! - `client`: discover and call agents.
-//! - `server`: serve agents on every binding on one port.
-//! - `auth`: enforce the security requirements of the card (`auth`).
+//! - `server`: serve agents on every enabled binding on one port.
+//! - `jsonrpc`, `rest`, `grpc`: the bindings.
+//! - `compat`: the older revisions of the protocol.
+//! - `auth`: enforce the security requirements of the card, sign cards and webhooks (`auth`).
+//! - `telemetry`: logs, traces and metrics (`telemetry`).
 //! - `sqlite`: store tasks in a file owned by one process (`store::sqlite`).
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
 //! - `testing`: test agents and their callers (`testing`).
@@ -86,6 +89,8 @@
 #[cfg(feature = "server")]
 mod agents;
 #[cfg(feature = "server")]
+mod bindings;
+#[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
 mod error;
@@ -93,6 +98,8 @@ mod error;
 mod extended;
 #[cfg(feature = "server")]
 mod interface;
+#[cfg(feature = "server")]
+mod older;
 #[cfg(feature = "server")]
 mod ready;
 #[cfg(feature = "server")]
@@ -105,7 +112,7 @@ mod server;
 mod sites;
 #[cfg(feature = "testing")]
 pub mod testing;
-#[cfg(feature = "auth")]
+#[cfg(all(feature = "auth", feature = "compat", feature = "server"))]
 pub mod webhook;
 
 pub use a2a_core as types;
@@ -120,21 +127,33 @@ pub use a2a_kit_auth as auth;
 pub use a2a_kit_client as client;
 #[cfg(feature = "client")]
 pub use a2a_kit_client::{Client, Events, MessageRequest, SendOutcome, WaitOptions, Watch};
+#[cfg(feature = "compat")]
 pub use a2a_kit_compat as compat;
+#[cfg(feature = "compat")]
 pub use a2a_kit_compat::{Revisions, TaskOrigins};
+#[cfg(feature = "grpc")]
 pub use a2a_kit_grpc as grpc;
 pub use a2a_kit_http as http;
+#[cfg(feature = "server")]
 pub use a2a_kit_http::{Webhooks, bind};
+#[cfg(feature = "jsonrpc")]
 pub use a2a_kit_jsonrpc as jsonrpc;
 pub use a2a_kit_operations as operations;
 pub use a2a_kit_operations::{
-    Agent, AgentError, AgentExecutor, BoxError, Call, CallContext, Caller, Data, Engine,
-    EngineConfig, Event, EventStream, MemoryStore, Recovery, Reply, RequestContext, TaskUpdater,
-    UpdateError, agent_fn, agent_fn_with, async_trait, bytes, stream_fn, stream_fn_with,
+    Agent, Call, CallContext, Caller, Event, EventStream, Reply, async_trait, bytes,
 };
+#[cfg(feature = "server")]
+pub use a2a_kit_operations::{
+    AgentError, AgentExecutor, AgentLabel, BoxError, Data, Engine, EngineConfig, MemoryStore,
+    Recovery, RequestContext, TaskUpdater, UpdateError, agent_fn, agent_fn_with, stream_fn,
+    stream_fn_with,
+};
+#[cfg(feature = "rest")]
 pub use a2a_kit_rest as rest;
 #[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
 pub use a2a_kit_store as store;
+#[cfg(feature = "telemetry")]
+pub use a2a_kit_telemetry as telemetry;
 #[cfg(feature = "server")]
 pub use agents::Agents;
 #[cfg(feature = "server")]
@@ -157,10 +176,11 @@ pub mod prelude {
     pub use a2a_core::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
     #[cfg(feature = "client")]
     pub use a2a_kit_client::{Client, MessageRequest, SendOutcome};
+    pub use a2a_kit_operations::{Agent, Caller, Event, async_trait};
+    #[cfg(feature = "server")]
     pub use a2a_kit_operations::{
-        Agent, AgentError, AgentExecutor, BoxError, Caller, Engine, EngineConfig, Event,
-        RequestContext, TaskUpdater, UpdateError, agent_fn, agent_fn_with, async_trait, stream_fn,
-        stream_fn_with,
+        AgentError, AgentExecutor, BoxError, Engine, EngineConfig, RequestContext, TaskUpdater,
+        UpdateError, agent_fn, agent_fn_with, stream_fn, stream_fn_with,
     };
 
     #[cfg(feature = "server")]

@@ -2,10 +2,9 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use a2a_core::{AgentCard, ProtocolVersion, Result};
-use a2a_kit_compat::Revisions;
+use a2a_core::{AgentCard, Result};
 use a2a_kit_http::{card::CardDocument, rate::AddressRate};
-use a2a_kit_operations::{Agent, metrics::AgentLabel};
+use a2a_kit_operations::{Agent, AgentLabel};
 use axum::{
     Extension, Router,
     extract::Request,
@@ -14,7 +13,9 @@ use axum::{
 use http::{HeaderMap, Uri, header};
 use tower::ServiceExt as _;
 
-use crate::{config::Config, ready::Readiness, sites::cors};
+use crate::{
+    bindings::unknown_path, config::Config, older::Revisions, ready::Readiness, sites::cors,
+};
 
 /// Path of the card before 0.3.
 const OLD_CARD_PATH: &str = "/.well-known/agent.json";
@@ -40,7 +41,7 @@ impl Parts {
     pub(crate) fn router(&self, address: SocketAddr) -> Result<Router> {
         let mut router = self.http_bindings();
         if self.config.bindings.grpc {
-            router = router.merge(self.with_layers(self.grpc_bindings()));
+            router = router.merge(self.with_layers(self.grpc()));
         }
         let mut card = self.card_document()?;
         if let Some(layers) = &self.card_layers {
@@ -53,41 +54,30 @@ impl Parts {
 
     /// The routes of gRPC alone, for a listener of its own.
     pub(crate) fn grpc_router(&self, address: SocketAddr) -> Router {
-        let bindings = self.with_layers(self.grpc_bindings());
-        self.with_site_guard(address, bindings.fallback(a2a_kit_grpc::fallback))
+        let bindings = self.with_layers(self.grpc());
+        self.with_site_guard(address, bindings.fallback(unknown_path))
     }
 
     /// JSON-RPC and HTTP+JSON, which pages in a browser can call, and the response to unknown
     /// paths.
     fn http_bindings(&self) -> Router {
         let Config { bindings, paths, .. } = &self.config;
-        let agent = || self.agent.clone();
-        let rest = (bindings.rest && self.config.serves_current())
-            .then(|| a2a_kit_rest::router_with(agent(), self.config.options()));
+        let rest = self.current_rest();
         let mut router = Router::new();
         if bindings.rest {
-            let compat = a2a_kit_compat::server::rest(agent(), self.config.compat_options());
             // Routers that both have a fallback don't merge; the fallback is added below.
-            let rest = rest.clone().unwrap_or_default().reset_fallback().merge(compat);
+            let rest = rest.clone().unwrap_or_default().reset_fallback().merge(self.older_rest());
             router = match &paths.rest_prefix {
                 None => router.merge(rest),
                 Some(prefix) => router.nest(prefix, rest),
             };
         }
         if bindings.jsonrpc {
-            // A single revision needs no detection.
-            let jsonrpc = if self.config.revisions == Revisions::latest() {
-                a2a_kit_jsonrpc::router_with(agent(), self.config.options())
-            } else {
-                a2a_kit_compat::server::jsonrpc(agent(), self.config.compat_options())
-            };
+            let jsonrpc = self.jsonrpc();
             if let Some(path) = &paths.rpc_path {
                 router = router.nest_service(path, jsonrpc.clone());
             }
-            let options = self.config.compat_options();
-            router = router
-                .merge(jsonrpc)
-                .merge(a2a_kit_compat::server::extended_card(agent(), options));
+            router = router.merge(jsonrpc).merge(self.older_extended_card());
         }
         let fallback = async move |mut request: Request| -> Response {
             match rest {
@@ -97,7 +87,7 @@ impl Parts {
                     *request.uri_mut() = Uri::from_static("/");
                     rest.oneshot(request).await.into_response()
                 }
-                _ => a2a_kit_grpc::fallback(request).await,
+                _ => unknown_path(request).await,
             }
         };
         let router = self.with_layers(router).fallback(fallback);
@@ -107,38 +97,10 @@ impl Parts {
         }
     }
 
-    fn grpc_bindings(&self) -> Router {
-        let Config { limits, versions, revisions, .. } = &self.config;
-        let has_older =
-            revisions.contains_v0_2_or_v0_3() || revisions.contains(ProtocolVersion::V1Draft);
-        let mut options = a2a_kit_grpc::GrpcOptions::default()
-            .with_limits(limits.clone())
-            .with_version_policy(*versions);
-        if has_older {
-            options = options
-                .with_service(a2a_kit_compat::grpc::SERVICE, a2a_kit_compat::grpc::DESCRIPTOR);
-        }
-        let agent = || self.agent.clone();
-        let router = match (self.config.serves_current(), has_older) {
-            (true, _) => a2a_kit_grpc::router_with(agent(), options),
-            (false, true) => a2a_kit_grpc::operations_router(&options),
-            (false, false) => Router::new(),
-        };
-        if !has_older {
-            return router;
-        }
-        let options = self.config.compat_options();
-        router.merge(a2a_kit_compat::grpc::router(agent(), self.card.clone(), options))
-    }
-
     /// The card at its well-known path, and at the one before 0.3 if older revisions are served.
     fn card_document(&self) -> Result<Router> {
         let has_older = self.config.revisions != Revisions::latest();
-        let mut document = if has_older {
-            CardDocument::from_json(a2a_kit_compat::card::write(&self.card).to_string())
-        } else {
-            CardDocument::new(&self.card)?
-        };
+        let mut document = self.served_card()?;
         let origins = self.config.origins();
         let is_restricted = origins.is_none() || self.config.allowed_origins.is_some();
         if is_restricted {

@@ -3,6 +3,7 @@
 use std::{fmt, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
+#[cfg(feature = "compat")]
 use a2a_kit_compat::{Revisions, TaskOrigins};
 use a2a_kit_http::{Drain, Limits, VersionPolicy, rate::AddressRate, tls::Tls};
 use a2a_kit_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
@@ -156,6 +157,7 @@ impl Server {
     }
 
     /// Serves gRPC on its own listener instead of the shared one.
+    #[cfg(feature = "grpc")]
     pub fn with_grpc_listener(mut self, listener: TcpListener) -> Self {
         self.grpc_listener = Some(listener);
         self
@@ -215,6 +217,7 @@ impl Server {
     ///
     /// Webhooks are delivered by the engine: for receivers of older revisions, set
     /// [`a2a_kit_compat::webhook::payload`] on its [`Webhooks`](a2a_kit_http::Webhooks).
+    #[cfg(feature = "compat")]
     pub fn with_revisions(mut self, revisions: Revisions) -> Self {
         self.parts.config.revisions = revisions;
         self
@@ -222,6 +225,7 @@ impl Server {
 
     /// Sets the table of task origins, which records the revision of each task. Servers of an agent
     /// share it. Default: at most 64 MiB, no retention limit.
+    #[cfg(feature = "compat")]
     pub fn with_task_origins(mut self, origins: TaskOrigins) -> Self {
         self.parts.config.task_origins = origins;
         self

@@ -1,10 +1,7 @@
 //! The metrics of two agents in one process.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use a2a_kit::{
-    AgentCard, Agents, Client, Engine, agent_fn,
-    operations::{EngineConfig, metrics::AgentLabel},
-};
+use a2a_kit::{AgentCard, AgentLabel, Agents, Client, Engine, EngineConfig, agent_fn};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::net::TcpListener;
 

@@ -24,6 +24,7 @@
 //! ```
 
 mod canonical;
+mod descriptor;
 mod document;
 mod header;
 mod jku;

@@ -1,9 +1,11 @@
 //! The presence rules of agent card members, from the proto.
 
-use std::sync::LazyLock;
+use std::{collections::HashMap, sync::LazyLock};
 
-use prost_reflect::{DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
+use prost::Message as _;
 use serde_json::{Map, Value};
+
+use super::descriptor::{Descriptors, Field, Kind, Message};
 
 /// How to treat members that are not in the proto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +18,12 @@ pub(super) enum Unknown {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InvalidCard(pub(super) String);
 
-struct Schema {
-    card: MessageDescriptor,
-    /// `google.api.field_behavior`, which marks REQUIRED members.
-    behavior: prost_reflect::ExtensionDescriptor,
-}
+/// The messages of the proto by full name.
+struct Schema(HashMap<String, Message>);
 
 static SCHEMA: LazyLock<Option<Schema>> = LazyLock::new(|| {
-    let pool = DescriptorPool::decode(a2a_core::DESCRIPTOR).ok()?;
-    let card = pool.get_message_by_name("lf.a2a.v1.AgentCard")?;
-    let behavior = pool.get_extension_by_name("google.api.field_behavior")?;
-    Some(Schema { card, behavior })
+    let descriptors = Descriptors::decode(a2a_core::DESCRIPTOR).ok()?;
+    Some(Schema(descriptors.into_messages()))
 });
 
 /// Applies the presence rules (spec §8.4.1): removes members with default values, unless they are
@@ -38,35 +35,34 @@ pub(super) fn present(
 ) -> Result<Map<String, Value>, InvalidCard> {
     let schema =
         SCHEMA.as_ref().ok_or_else(|| InvalidCard("proto descriptor unavailable".to_owned()))?;
-    schema.object(&schema.card, card, unknown, "")
+    schema.object(".lf.a2a.v1.AgentCard", card, unknown, "")
 }
 
 impl Schema {
     fn object(
         &self,
-        message: &MessageDescriptor,
+        message: &str,
         members: &Map<String, Value>,
         unknown: Unknown,
         path: &str,
     ) -> Result<Map<String, Value>, InvalidCard> {
+        let message = self.message(message)?;
         let mut kept = Map::new();
         for (name, value) in members {
-            let field =
-                message.get_field_by_json_name(name).or_else(|| message.get_field_by_name(name));
-            let Some(field) = field else {
+            let Some(field) = message.field_named(name) else {
                 if unknown == Unknown::Keep {
                     insert(&mut kept, name, value.clone(), path)?;
                 }
                 continue;
             };
-            let path = format!("{path}{}", field.json_name());
+            let path = format!("{path}{}", field.json_name);
             // In ProtoJSON, null means unset.
             if value.is_null() {
                 continue;
             }
-            let value = self.member(&field, value, unknown, &path)?;
-            if field.supports_presence() || self.is_required(&field) || !is_default(&value) {
-                insert(&mut kept, field.json_name(), value, &path)?;
+            let value = self.member(field, value, unknown, &path)?;
+            if field.has_presence() || field.is_required() || !is_default(&value) {
+                insert(&mut kept, &field.json_name, value, &path)?;
             }
         }
         Ok(kept)
@@ -74,36 +70,33 @@ impl Schema {
 
     fn member(
         &self,
-        field: &FieldDescriptor,
+        field: &Field,
         value: &Value,
         unknown: Unknown,
         path: &str,
     ) -> Result<Value, InvalidCard> {
         let invalid = || InvalidCard(format!("{path} has the wrong type"));
-        if field.is_map() {
-            let Kind::Message(entry) = field.kind() else { return Err(invalid()) };
-            let entry = entry.map_entry_value_field();
+        if !field.is_repeated() {
+            return self.value(field, value, unknown, path);
+        }
+        if let Some(entry) = self.0.get(&field.type_name).and_then(Message::map_value) {
             let members = value.as_object().ok_or_else(invalid)?.iter();
             let members = members.map(|(key, value)| {
                 let path = format!("{path}.{key}");
-                Ok((key.clone(), self.value(&entry, value, unknown, &path)?))
+                Ok((key.clone(), self.value(entry, value, unknown, &path)?))
             });
             return members.collect::<Result<Map<_, _>, _>>().map(Value::Object);
         }
-        if field.is_list() {
-            let elements = value.as_array().ok_or_else(invalid)?.iter().enumerate();
-            let elements = elements.map(|(index, value)| {
-                self.value(field, value, unknown, &format!("{path}[{index}]"))
-            });
-            return elements.collect::<Result<Vec<_>, _>>().map(Value::Array);
-        }
-        self.value(field, value, unknown, path)
+        let elements = value.as_array().ok_or_else(invalid)?.iter().enumerate();
+        let elements = elements
+            .map(|(index, value)| self.value(field, value, unknown, &format!("{path}[{index}]")));
+        elements.collect::<Result<Vec<_>, _>>().map(Value::Array)
     }
 
     /// Processes one value of a member that may be repeated.
     fn value(
         &self,
-        field: &FieldDescriptor,
+        field: &Field,
         value: &Value,
         unknown: Unknown,
         path: &str,
@@ -111,29 +104,21 @@ impl Schema {
         let invalid = || InvalidCard(format!("{path} has the wrong type"));
         match field.kind() {
             // The content of a Struct is opaque.
-            Kind::Message(message) if message.package_name() == "google.protobuf" => {
-                Ok(value.clone())
-            }
-            Kind::Message(message) => {
+            Kind::Message if field.type_name.starts_with(".google.protobuf.") => Ok(value.clone()),
+            Kind::Message => {
                 let members = value.as_object().ok_or_else(invalid)?;
                 let path = format!("{path}.");
-                self.object(&message, members, unknown, &path).map(Value::Object)
+                self.object(&field.type_name, members, unknown, &path).map(Value::Object)
             }
             Kind::String if value.is_string() => Ok(value.clone()),
             Kind::Bool if value.is_boolean() => Ok(value.clone()),
             Kind::String | Kind::Bool => Err(invalid()),
-            _ => Ok(value.clone()),
+            Kind::Other => Ok(value.clone()),
         }
     }
 
-    fn is_required(&self, field: &FieldDescriptor) -> bool {
-        const REQUIRED: i32 = 2;
-        match &*field.options().get_extension(&self.behavior) {
-            prost_reflect::Value::List(values) => {
-                values.iter().any(|value| value.as_enum_number() == Some(REQUIRED))
-            }
-            _ => false,
-        }
+    fn message(&self, name: &str) -> Result<&Message, InvalidCard> {
+        self.0.get(name).ok_or_else(|| InvalidCard(format!("the proto has no message {name}")))
     }
 }
 

@@ -1,8 +1,10 @@
 use std::collections::HashSet;
 
 use async_trait::async_trait;
+#[cfg(feature = "server")]
 use axum::{Router, response::IntoResponse as _, routing::get};
 use bytes::Bytes;
+#[cfg(feature = "server")]
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::Value;
@@ -42,6 +44,7 @@ impl JwkSet {
     }
 }
 
+#[cfg(feature = "server")]
 impl JwkSet {
     /// Serves the keys at [`JWKS_PATH`], without authentication.
     pub fn router(&self) -> Router {

@@ -6,15 +6,19 @@ use std::{
     sync::Arc,
 };
 
-use a2a_kit::store::{
-    SecretKey, SecretKeys,
-    nats::{Clustered, NatsConfig},
-    postgres::{PostgresConfig, PostgresStore},
-    sqlite::{SqliteOptions, SqliteStore},
-};
-use a2a_kit_operations::{Store, store::LeaseStore as _};
+use a2a_kit_operations::Store;
+#[cfg(feature = "postgres")]
+use a2a_kit_operations::store::LeaseStore as _;
+#[cfg(feature = "nats")]
+use a2a_kit_store::nats::{Clustered, NatsConfig};
+#[cfg(feature = "postgres")]
+use a2a_kit_store::postgres::{PostgresConfig, PostgresStore};
+#[cfg(feature = "sqlite")]
+use a2a_kit_store::sqlite::{SqliteOptions, SqliteStore};
+use a2a_kit_store::{SecretKey, SecretKeys};
 use url::Url;
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 use super::chain;
 use crate::{
     failure::{Code, Failure},
@@ -137,7 +141,8 @@ fn place(
     let store = match (location, profile) {
         (Some(store), _) => store,
         (None, Profile::Bench) => "memory",
-        (None, Profile::Demo | Profile::Conformance) => FILE,
+        (None, Profile::Demo | Profile::Conformance) if cfg!(feature = "sqlite") => FILE,
+        (None, Profile::Demo | Profile::Conformance) => "memory",
     };
     let scheme = store.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let place = match scheme.as_deref() {
@@ -204,6 +209,29 @@ fn keys(file: Option<&Path>) -> Result<SecretKeys, Failure> {
     Ok(SecretKeys::new(keys))
 }
 
+#[cfg(not(feature = "sqlite"))]
+async fn file(path: &Path, _: SecretKeys) -> Result<OpenedStore, Failure> {
+    Err(missing(&format!("--store {}", path.display()), "sqlite"))
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn database(
+    url: &str,
+    _: Option<&str>,
+    _: Option<String>,
+    _: SecretKeys,
+) -> Result<OpenedStore, Failure> {
+    Err(missing(&format!("--store {}", without_secrets(url)), "postgres"))
+}
+
+/// The failure of a setting whose feature is not compiled in.
+#[cfg(not(all(feature = "nats", feature = "postgres", feature = "sqlite")))]
+fn missing(setting: &str, feature: &str) -> Failure {
+    Failure::usage(format!("{setting}: not supported by this build"))
+        .with_hint(format!("build a2a with the feature {feature}"))
+}
+
+#[cfg(feature = "sqlite")]
 async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
     let options = SqliteOptions::default().with_keys(keys);
     let store = SqliteStore::open_with(path, options).await.map_err(|error| {
@@ -215,6 +243,7 @@ async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
     Ok(OpenedStore { store: Some(Arc::new(store)), lines })
 }
 
+#[cfg(feature = "postgres")]
 async fn database(
     url: &str,
     cluster: Option<&str>,
@@ -240,6 +269,25 @@ async fn database(
     let Some(cluster) = cluster else {
         return Ok(OpenedStore { store: Some(store), lines });
     };
+    joined(store, lines, cluster).await
+}
+
+#[cfg(all(feature = "postgres", not(feature = "nats")))]
+async fn joined(
+    _: Arc<dyn Store>,
+    _: Vec<(&'static str, String)>,
+    cluster: &str,
+) -> Result<OpenedStore, Failure> {
+    Err(missing(&format!("--cluster {}", without_secrets(cluster)), "nats"))
+}
+
+/// Joins the cluster of nodes that share a database.
+#[cfg(all(feature = "postgres", feature = "nats"))]
+async fn joined(
+    store: Arc<dyn Store>,
+    mut lines: Vec<(&'static str, String)>,
+    cluster: &str,
+) -> Result<OpenedStore, Failure> {
     let shown = without_secrets(cluster);
     let (servers, name) = named(cluster);
     let mut config = NatsConfig::new(servers);
@@ -254,6 +302,7 @@ async fn database(
 }
 
 /// The servers of a cluster, and its name: the path of a URL, as for a database.
+#[cfg(any(test, feature = "nats"))]
 fn named(cluster: &str) -> (String, Option<String>) {
     let mut name = None;
     let servers = cluster.split(',').map(|server| {
@@ -272,6 +321,7 @@ fn named(cluster: &str) -> (String, Option<String>) {
     (servers, name)
 }
 
+#[cfg(feature = "postgres")]
 fn unreachable(flag: &str, place: &str, error: &dyn std::error::Error) -> Failure {
     Failure::new(Code::Unreachable, format!("{flag} {place}: {}", chain(error)))
 }

@@ -19,6 +19,7 @@ pub(super) fn encode(error: Error) -> Status {
 
 /// Decodes a failed call: from its details, or else the name of the error, or else the code and the
 /// operation.
+#[cfg(feature = "client")]
 pub(super) fn decode(status: Status, operation: Operation, target: &str) -> Error {
     let named = status
         .message()

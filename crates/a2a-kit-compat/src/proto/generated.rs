@@ -18,5 +18,7 @@
 )]
 
 include!(concat!(env!("OUT_DIR"), "/a2a.v1.rs"));
+#[cfg(all(feature = "grpc", feature = "server"))]
 include!(concat!(env!("OUT_DIR"), "/server/a2a.v1.A2AService.rs"));
+#[cfg(all(feature = "client", feature = "grpc"))]
 include!(concat!(env!("OUT_DIR"), "/client/a2a.v1.A2AService.rs"));

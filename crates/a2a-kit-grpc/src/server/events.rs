@@ -18,8 +18,9 @@ use futures_util::{
 use tokio::time::{Instant, sleep_until};
 use tonic::Status;
 
+use super::codec::Shared;
 use super::deadline;
-use crate::{codec::Shared, status};
+use crate::status;
 
 /// A response stream: each event as bytes shared by all readers.
 ///

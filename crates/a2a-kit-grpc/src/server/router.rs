@@ -7,13 +7,18 @@ use a2a_kit_http::{Limits, VersionPolicy};
 use a2a_kit_operations::Agent;
 use axum::{Router, extract::Request, response::Response};
 use derive_setters::Setters;
+#[cfg(feature = "health")]
 use futures_util::FutureExt as _;
 use http::StatusCode;
 use tonic::{body::Body, service::Routes};
+#[cfg(feature = "health")]
 use tonic_health::ServingStatus;
+#[cfg(feature = "reflection")]
 use tonic_reflection::server::{Builder, Error as ReflectionError};
 
-use super::{guard::FrameGuard, service::AgentService, watch_limit::WatchLimit};
+#[cfg(feature = "health")]
+use super::watch_limit::WatchLimit;
+use super::{guard::FrameGuard, service::AgentService};
 use crate::{generated::a2_a_service_server::A2AServiceServer, metadata::is_grpc, status};
 
 /// GrpcOptions of the service.
@@ -28,9 +33,10 @@ pub struct GrpcOptions {
     /// Largest response message, in bytes; larger ones fail the call. Default: only gRPC's limit of
     /// 4 GiB.
     pub max_response_bytes: usize,
-    /// Whether reflection (`grpc.reflection.v1` and `v1alpha`) is served. Default: yes.
+    /// Whether reflection (`grpc.reflection.v1` and `v1alpha`) is served, with the feature
+    /// `reflection`. Default: yes.
     pub reflection: bool,
-    /// Whether `grpc.health.v1` is served. Default: yes.
+    /// Whether `grpc.health.v1` is served, with the feature `health`. Default: yes.
     pub health: bool,
     /// Names and encoded descriptors of further services, for health and reflection. Default: none.
     #[setters(skip)]
@@ -93,11 +99,16 @@ pub fn operations_router(options: &GrpcOptions) -> Router {
 }
 
 /// Adds health and reflection to services.
+#[cfg_attr(
+    not(all(feature = "health", feature = "reflection")),
+    allow(unused_mut, unused_variables, reason = "for the services of features")
+)]
 fn with_operations(
     mut routes: Routes,
     options: &GrpcOptions,
     services: Vec<(&'static str, &'static [u8])>,
 ) -> Router {
+    #[cfg(feature = "health")]
     if options.health {
         let (reporter, health) = tonic_health::server::health_reporter();
         for (name, _) in &services {
@@ -106,6 +117,7 @@ fn with_operations(
         }
         routes = routes.add_service(WatchLimit::new(health, &options.limits));
     }
+    #[cfg(feature = "reflection")]
     if options.reflection {
         let descriptors: Vec<_> = services.into_iter().map(|(_, descriptor)| descriptor).collect();
         routes = match reflected(routes.clone(), options, &descriptors) {
@@ -120,6 +132,7 @@ fn with_operations(
     routes.into_axum_router().reset_fallback()
 }
 
+#[cfg(feature = "reflection")]
 fn reflected(
     routes: Routes,
     options: &GrpcOptions,
@@ -130,11 +143,12 @@ fn reflected(
         for descriptor in descriptors {
             builder = builder.register_encoded_file_descriptor_set(descriptor);
         }
+        #[cfg(feature = "health")]
         if options.health {
-            builder.register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        } else {
-            builder
+            builder =
+                builder.register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
         }
+        builder
     };
     Ok(routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?))
 }

@@ -23,9 +23,9 @@ use tracing::Instrument as _;
 
 use super::{deadline, events::Events};
 use crate::{
-    codec::{Shared, Undecoded},
     generated::a2_a_service_server::A2AService,
     metadata::write_position,
+    server::codec::{Shared, Undecoded},
     status,
 };
 

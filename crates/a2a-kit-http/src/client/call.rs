@@ -3,7 +3,6 @@
 use a2a_core::{Error, Operation, ProtocolVersion, Result};
 use a2a_kit_operations::{CallContext, Credential, CredentialLocation};
 use http::{HeaderValue, Request, Uri, header::ACCEPT, uri::PathAndQuery};
-use url::form_urlencoded;
 
 use crate::{content_type, service_parameters};
 

@@ -3,8 +3,10 @@
 
 mod buffer;
 mod decoder;
+#[cfg(feature = "server")]
 mod writer;
 
 pub use buffer::Buffer;
 pub use decoder::{DecodeError, Decoded, Decoder, ServerSentEvent, decode};
+#[cfg(feature = "server")]
 pub use writer::{response, untyped_response};

@@ -13,9 +13,15 @@
 //! # }
 //! ```
 
+#[cfg(feature = "server")]
 mod reload;
+#[cfg(feature = "server")]
 mod settings;
 
-pub use a2a_kit_tls::{ClientTls, Pem, TlsError};
+#[cfg(feature = "client")]
+pub use a2a_kit_tls::ClientTls;
+pub use a2a_kit_tls::{Pem, TlsError};
+#[cfg(feature = "server")]
 pub use reload::Tls;
+#[cfg(feature = "server")]
 pub use settings::{ClientCertificates, TlsSettings};

@@ -3,8 +3,10 @@
 mod address;
 mod policy;
 pub(crate) mod resolver;
+#[cfg(feature = "webhook")]
 mod sender;
 
 pub use address::{Allowed, UnknownAddress};
 pub use policy::WebhookPolicy;
+#[cfg(feature = "webhook")]
 pub use sender::{Payload, Webhooks};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use derive_setters::Setters;
 
 use super::limits::{CallerLimits, RunLimits, TaskLimits};
-use crate::metrics::AgentLabel;
+use crate::AgentLabel;
 
 /// Limits and timeouts of an [`Engine`](super::Engine).
 #[derive(Clone, Debug, Setters)]

@@ -1,5 +1,6 @@
 //! Protocol extensions (spec §4.6).
 
+#[cfg(feature = "engine")]
 mod active;
 pub(crate) mod idempotency_key;
 mod timestamps;
@@ -14,6 +15,7 @@ use a2a_core::{
 use async_trait::async_trait;
 
 pub use self::idempotency_key::IDEMPOTENCY_KEY;
+#[cfg(feature = "engine")]
 pub(crate) use active::{Active, Registered};
 pub use timestamps::Timestamps;
 pub use trace_context::TraceContextExtension;

@@ -10,8 +10,10 @@ use a2a_core::{Operation, Result};
 use futures_core::Stream;
 use tracing::{Span, field, info_span};
 
-use super::{SERVICE, outcome, propagation, server_span::record_ids, system};
-use crate::{CallContext, Event, EventStream, metrics};
+use super::{DROPPED, SERVICE, outcome, propagation, server_span::record_ids, system};
+#[cfg(feature = "metrics")]
+use crate::metrics;
+use crate::{CallContext, Event, EventStream};
 
 /// An attempt of a client to call an operation.
 ///
@@ -85,6 +87,7 @@ impl ClientSpan {
         if failed {
             self.span.record("otel.status_code", "ERROR");
         }
+        #[cfg(feature = "metrics")]
         metrics::called(self.operation, self.binding, outcome, self.begun.elapsed());
     }
 }
@@ -92,7 +95,7 @@ impl ClientSpan {
 impl Drop for ClientSpan {
     fn drop(&mut self) {
         if !self.ended {
-            self.close(metrics::DROPPED, false);
+            self.close(DROPPED, false);
         }
     }
 }

@@ -7,14 +7,18 @@
 
 mod client_span;
 mod context;
+#[cfg(feature = "engine")]
 mod delivery_span;
+#[cfg(feature = "engine")]
 mod execution_span;
 mod propagation;
 mod server_span;
 
 pub use client_span::ClientSpan;
 pub use context::{InvalidTraceContext, TRACEPARENT, TRACESTATE, TraceContext};
+#[cfg(feature = "engine")]
 pub(crate) use delivery_span::delivery;
+#[cfg(feature = "engine")]
 pub(crate) use execution_span::execution;
 pub use propagation::{Propagation, adopt, current, inject, install};
 pub use server_span::ServerSpan;
@@ -35,10 +39,15 @@ fn known(id: &str) -> Option<&str> {
     (!id.is_empty()).then_some(id)
 }
 
+/// The outcome of a successful call.
+pub(crate) const OK: &str = "ok";
+/// The outcome of a call whose caller disconnected.
+pub(crate) const DROPPED: &str = "dropped";
+
 /// The outcome label of a result: `ok`, or the reason of its error.
 fn outcome<T>(result: &a2a_core::Result<T>) -> &'static str {
     match result {
-        Ok(_) => crate::metrics::OK,
+        Ok(_) => OK,
         Err(error) => error.kind().codes().reason,
     }
 }

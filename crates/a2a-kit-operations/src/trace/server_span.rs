@@ -11,10 +11,9 @@ use futures_core::Stream;
 use tracing::{Span, field, info_span};
 
 use super::{SERVICE, known, outcome, propagation, system};
-use crate::{
-    CallContext, Event, EventStream,
-    metrics::{self, AgentLabel},
-};
+#[cfg(feature = "metrics")]
+use crate::metrics;
+use crate::{AgentLabel, CallContext, Event, EventStream};
 
 /// An operation served by a binding, once it is known which one it is.
 ///
@@ -75,15 +74,18 @@ impl ServerSpan {
         if is_fault {
             self.span.record("otel.status_code", "ERROR");
         }
-        let Self { operation, binding, revision, begun, agent, .. } = self;
-        metrics::served(*agent, *operation, binding, revision, outcome, begun.elapsed());
+        #[cfg(feature = "metrics")]
+        {
+            let Self { operation, binding, revision, begun, agent, .. } = self;
+            metrics::served(*agent, *operation, binding, revision, outcome, begun.elapsed());
+        }
     }
 }
 
 impl Drop for ServerSpan {
     fn drop(&mut self) {
         if !self.ended {
-            self.close(metrics::DROPPED, false);
+            self.close(super::DROPPED, false);
         }
     }
 }

@@ -8,7 +8,6 @@ use http::{Method, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use url::form_urlencoded;
 
 use crate::name::camel_case;
 

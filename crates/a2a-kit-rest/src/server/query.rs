@@ -8,7 +8,6 @@ use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
     value::{SeqDeserializer, StrDeserializer},
 };
-use url::form_urlencoded;
 
 use crate::name::camel_case;
 

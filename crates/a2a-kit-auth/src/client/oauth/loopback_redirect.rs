@@ -1,12 +1,19 @@
 //! Redirects to the loopback interface (RFC 8252 §7.3).
 
-use std::{future::IntoFuture as _, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use axum::{Router, extract::State, response::Html, routing::get};
-use http::{StatusCode, Uri};
+use bytes::Bytes;
+use http::{
+    HeaderValue, Request, Response, StatusCode, Uri,
+    header::{CONNECTION, CONTENT_TYPE},
+};
+use http_body_util::Full;
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::TcpListener,
     sync::mpsc::{self, Sender},
+    task::JoinSet,
 };
 
 use crate::client::CredentialError;
@@ -17,6 +24,10 @@ pub(super) struct LoopbackRedirect {
     address: String,
 }
 
+/// Connections at a time; a browser opens a few.
+const MAX_CONNECTIONS: usize = 16;
+/// Time to write the response to the redirect.
+const RESPONSE: Duration = Duration::from_secs(1);
 const PATH: &str = "/callback";
 const DONE: &str = "<!doctype html><meta charset=utf-8><title>Done</title>\
     <p>The application has received the response. You can close this page.";
@@ -52,32 +63,53 @@ impl LoopbackRedirect {
         let (found, mut redirects) = mpsc::channel(1);
         let origin = self.address.trim_end_matches(PATH).to_owned();
         let waiting = Waiting { origin, is_expected: Box::new(is_expected), found };
-        let router = Router::new()
-            .route(PATH, get(redirected))
-            .fallback(async || (StatusCode::NOT_FOUND, Html(UNKNOWN)))
-            .with_state(Arc::new(waiting));
-        tokio::select! {
-            served = axum::serve(self.listener, router).into_future() => {
-                Err(CredentialError::unavailable(match served {
-                    Ok(()) => "redirect listener stopped".to_owned(),
-                    Err(error) => error.to_string(),
-                }))
-            }
-            redirect = redirects.recv() => {
-                redirect.ok_or_else(|| CredentialError::unavailable("redirect listener stopped"))
+        let waiting = Arc::new(waiting);
+        // Dropped with the connections when the redirect has arrived.
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => {
+                    let (stream, _) = accepted.map_err(CredentialError::unavailable)?;
+                    let waiting = Arc::clone(&waiting);
+                    let service = service_fn(move |request: Request<_>| {
+                        let response = waiting.respond(request.uri());
+                        async { Ok::<_, Infallible>(response) }
+                    });
+                    if connections.len() < MAX_CONNECTIONS {
+                        let connection = http1::Builder::new()
+                            .timer(TokioTimer::new())
+                            .serve_connection(TokioIo::new(stream), service);
+                        connections.spawn(async { drop(connection.await) });
+                    }
+                }
+                Some(_) = connections.join_next() => {}
+                Some(redirect) = redirects.recv() => {
+                    // The response is still to be written.
+                    let written = async { while connections.join_next().await.is_some() {} };
+                    drop(tokio::time::timeout(RESPONSE, written).await);
+                    return Ok(redirect);
+                }
             }
         }
     }
 }
 
-async fn redirected(
-    State(waiting): State<Arc<Waiting>>,
-    uri: Uri,
-) -> (StatusCode, Html<&'static str>) {
-    let address = format!("{}{uri}", waiting.origin);
-    if (waiting.is_expected)(&address) && waiting.found.try_send(address).is_ok() {
-        (StatusCode::OK, Html(DONE))
-    } else {
-        (StatusCode::BAD_REQUEST, Html(UNKNOWN))
+impl Waiting {
+    fn respond(&self, uri: &Uri) -> Response<Full<Bytes>> {
+        let address = format!("{}{uri}", self.origin);
+        let (status, page) = if uri.path() != PATH {
+            (StatusCode::NOT_FOUND, UNKNOWN)
+        } else if (self.is_expected)(&address) && self.found.try_send(address).is_ok() {
+            (StatusCode::OK, DONE)
+        } else {
+            (StatusCode::BAD_REQUEST, UNKNOWN)
+        };
+        let mut response = Response::new(Full::from(page));
+        *response.status_mut() = status;
+        let html = HeaderValue::from_static("text/html; charset=utf-8");
+        response.headers_mut().insert(CONTENT_TYPE, html);
+        // One request per connection: an idle one would delay the end.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        response
     }
 }

@@ -3,7 +3,6 @@
 use a2a_core::{Error, Result};
 use bytes::Bytes;
 use http::Method;
-use url::form_urlencoded;
 
 use crate::{
     AnyRequest,

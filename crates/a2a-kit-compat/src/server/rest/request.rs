@@ -4,7 +4,6 @@ use a2a_core::{Operation, Result};
 use a2a_kit_http::service_parameters;
 use a2a_kit_rest::camel_case;
 use serde_json::{Map, Value};
-use url::form_urlencoded;
 
 use super::route::Target;
 use crate::{

@@ -14,15 +14,14 @@ use tracing::{Instrument as _, Span};
 
 use super::batch::Batched;
 use crate::{
-    BoxError, RequestContext, TaskUpdater,
+    AgentLabel, BoxError, RequestContext, TaskUpdater,
     engine::{
         now,
         runtime::Handle,
         task::{Ended, Left, LiveTask, TurnRequest},
     },
     executor::public_message,
-    metrics::{self, AgentLabel},
-    trace,
+    metrics, trace,
 };
 
 impl Handle {

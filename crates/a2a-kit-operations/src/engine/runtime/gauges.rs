@@ -5,8 +5,9 @@ use std::{sync::atomic::Ordering, time::Duration};
 use a2a_core::{Error, Result, TaskState};
 
 use crate::{
+    AgentLabel,
     engine::{Engine, Inner, runtime::Handle},
-    metrics::{self, AgentLabel, Sample},
+    metrics::{self, Sample},
 };
 
 impl Inner {

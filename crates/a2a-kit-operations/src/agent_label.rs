@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+#[cfg(feature = "metrics")]
 use metrics::Label;
 
 /// Maximum number of different labels in a process, to bound the number of series.
@@ -19,7 +20,7 @@ const OTHER: &str = "other";
 /// A process has at most 64 different labels; further ones become `other`.
 ///
 /// ```
-/// use a2a_kit_operations::{EngineConfig, metrics::AgentLabel};
+/// use a2a_kit_operations::{AgentLabel, EngineConfig};
 ///
 /// let config = EngineConfig::default().with_metrics_label(AgentLabel::new("planner"));
 /// ```
@@ -54,7 +55,8 @@ impl AgentLabel {
     }
 
     /// The labels of a series: these, and `agent` if it is set.
-    pub(super) fn labels(
+    #[cfg(feature = "metrics")]
+    pub(crate) fn labels(
         self,
         others: impl IntoIterator<Item = (&'static str, &'static str)>,
     ) -> Vec<Label> {

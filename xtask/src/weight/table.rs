@@ -1,0 +1,82 @@
+//! The checked-in figures.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+/// The path of the table, from the root of the workspace.
+pub(super) const TABLE: &str = "xtask/weight.toml";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    #[serde(rename = "tree")]
+    pub(super) trees: Vec<Tree>,
+    #[serde(rename = "profile")]
+    pub(super) profiles: Vec<Profile>,
+}
+
+/// The normal dependencies of a package with some features, itself included.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tree {
+    pub(super) name: String,
+    pub(super) package: String,
+    /// The features, instead of the default ones if given.
+    pub(super) features: Option<Vec<String>>,
+    pub(super) crates: usize,
+    /// The goal: fewer crates than this.
+    pub(super) below: Option<usize>,
+}
+
+/// The program `a2a` built with a profile. A figure of 0 has not been measured.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Profile {
+    pub(super) name: String,
+    /// User and system time of a clean build, in seconds.
+    pub(super) cpu_seconds: u64,
+    /// Size of the executable, in kB.
+    pub(super) size_kb: u64,
+    /// Time until `a2a serve` listens, in ms; the best of ten.
+    pub(super) start_ms: f64,
+    /// Resident set of `a2a serve` then, in kB.
+    pub(super) resident_kb: u64,
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "# Written by `cargo xtask weight --bless`; CI compares the counts of crates."
+        )?;
+        for Tree { name, package, features, crates, below } in &self.trees {
+            writeln!(f, "\n[[tree]]\nname = {name:?}\npackage = {package:?}")?;
+            if let Some(features) = features {
+                writeln!(f, "features = {features:?}")?;
+            }
+            writeln!(f, "crates = {crates}")?;
+            if let Some(below) = below {
+                writeln!(f, "below = {below}")?;
+            }
+        }
+        for Profile { name, cpu_seconds, size_kb, start_ms, resident_kb } in &self.profiles {
+            writeln!(f, "\n[[profile]]\nname = {name:?}\ncpu_seconds = {cpu_seconds}")?;
+            writeln!(f, "size_kb = {size_kb}\nstart_ms = {start_ms:?}")?;
+            writeln!(f, "resident_kb = {resident_kb}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_is_read_as_written() {
+        let text = crate::workspace::read(&crate::workspace::root().join(TABLE)).unwrap();
+        let table: Table = toml::from_str(&text).unwrap();
+        assert_eq!(table.to_string(), text);
+    }
+}
