@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, Result};
-use a2a_kit_http::{card::CardDocument, rate::AddressRate};
+use a2a_kit_http::rate::AddressRate;
 use a2a_kit_operations::{Agent, AgentLabel};
 use axum::{
     Extension, Router,
