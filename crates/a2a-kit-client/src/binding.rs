@@ -70,17 +70,3 @@ fn missing(selected: &SelectedInterface) -> Error {
     let SelectedInterface { transport, version, .. } = selected;
     Error::internal(format!("{transport} in version {version} is not among the enabled features"))
 }
-
-/// Reads a card of any revision that is compiled in, and returns its revision.
-pub(crate) fn read_card(json: &[u8]) -> Result<(a2a_core::AgentCard, ProtocolVersion)> {
-    #[cfg(feature = "compat")]
-    return a2a_kit_compat::card::read_with_revision(json);
-    #[cfg(not(feature = "compat"))]
-    Ok((a2a_core::json::from_slice(json)?, ProtocolVersion::LATEST))
-}
-
-/// The protocol version of interfaces of the draft.
-#[cfg(feature = "compat")]
-pub(crate) use a2a_kit_compat::card::DRAFT;
-#[cfg(not(feature = "compat"))]
-pub(crate) const DRAFT: &str = "draft";

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::{
     DiscoveryError,
-    binding::{DRAFT, read_card},
+    older::{DRAFT, read_card},
 };
 
 /// An agent card with its source document.

@@ -8,7 +8,7 @@ use a2a_core::{
 use a2a_kit_auth::client::{CredentialError, Origin};
 use url::Url;
 
-use crate::{DiscoveryError, Transport, binding::DRAFT};
+use crate::{DiscoveryError, Transport, older::DRAFT};
 
 /// How a client selects interfaces. By default the order of the card decides.
 #[derive(Clone, Debug, Default)]

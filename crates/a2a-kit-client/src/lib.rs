@@ -50,6 +50,7 @@ mod failover;
 mod interface_selection;
 mod listing;
 mod message_request;
+mod older;
 mod outcome;
 mod preflight;
 mod resumable_stream;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use a2a_core::ProtocolVersion;
 use a2a_core::Result;
 use a2a_kit_http::card::CardDocument;
-use axum::{Router, extract::Request, response::Response};
+use axum::Router;
 
 use crate::{older::Revisions, routes::Parts};
 
@@ -98,16 +98,5 @@ impl Parts {
             return Ok(CardDocument::from_json(card));
         }
         CardDocument::new(&self.card)
-    }
-}
-
-/// Responds to unknown paths.
-pub(crate) async fn unknown_path(request: Request) -> Response {
-    #[cfg(feature = "grpc")]
-    return a2a_kit_grpc::fallback(request).await;
-    #[cfg(not(feature = "grpc"))]
-    {
-        drop(request);
-        axum::response::IntoResponse::into_response(http::StatusCode::NOT_FOUND)
     }
 }

@@ -13,9 +13,7 @@ use axum::{
 use http::{HeaderMap, Uri, header};
 use tower::ServiceExt as _;
 
-use crate::{
-    bindings::unknown_path, config::Config, older::Revisions, ready::Readiness, sites::cors,
-};
+use crate::{config::Config, older::Revisions, ready::Readiness, sites::cors};
 
 /// Path of the card before 0.3.
 const OLD_CARD_PATH: &str = "/.well-known/agent.json";
@@ -141,4 +139,15 @@ impl Parts {
 fn is_grpc(headers: &HeaderMap) -> bool {
     let media_type = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes());
     media_type.is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
+}
+
+/// Responds to unknown paths.
+async fn unknown_path(request: Request) -> Response {
+    #[cfg(feature = "grpc")]
+    return a2a_kit_grpc::fallback(request).await;
+    #[cfg(not(feature = "grpc"))]
+    {
+        drop(request);
+        http::StatusCode::NOT_FOUND.into_response()
+    }
 }
