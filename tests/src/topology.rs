@@ -174,7 +174,7 @@ impl Fixture {
         };
         let router = router.expect("a router");
         self.servers.push(tokio::spawn(
-            a2a_kit_http::Server::new(router).serve(listener, std::future::pending()),
+            a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()),
         ));
         self.agent = match binding {
             AtPath(Grpc) => Arc::new(BelowTenant(client(Grpc, &url), "under/test")),

@@ -214,7 +214,7 @@ async fn on_every_path(check: impl AsyncFn(&Site, Client)) {
     }
     assert_versions(&site, "HTTP/2.0");
     let Some(site) = Site::with(without_http2, |server| server).await else { return };
-    for transport in [Transport::JsonRpc, Transport::HttpJson] {
+    for transport in [Transport::JsonRpc, Transport::Rest] {
         println!("{transport} over HTTP/1.1");
         in_time(check(&site, site.client(transport).await)).await;
     }
@@ -450,11 +450,11 @@ async fn agents_under_path_prefixes_are_separate() {
             assert_eq!(last_state(in_time(all(stream)).await), TaskState::Completed);
         }
         // A task of one agent is unknown to the other.
-        let client = proxy.client(Transport::HttpJson).connect(&reference).await.unwrap();
+        let client = proxy.client(Transport::Rest).connect(&reference).await.unwrap();
         let asked = task_of(&client.agent(), send("ask")).await;
         let other = if name == "echo" { "weather" } else { "echo" };
         let other = format!("{base}/agents/{other}/.well-known/agent-card.json");
-        let other = proxy.client(Transport::HttpJson).connect(&other).await.unwrap();
+        let other = proxy.client(Transport::Rest).connect(&other).await.unwrap();
         assert_eq!(other.get(&asked.id).await.unwrap_err().kind(), ErrorKind::TaskNotFound);
 
         // Identifiers in paths and queries keep their encoding.

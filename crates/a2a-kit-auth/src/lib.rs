@@ -32,7 +32,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(feature = "card", feature = "client", feature = "server")),
-    allow(dead_code, reason = "the features share modules")
+    allow(dead_code, unreachable_pub, reason = "the features share modules")
 )]
 
 #[cfg(feature = "card")]

@@ -345,7 +345,7 @@ async fn jku_is_fetched_only_from_trusted_hosts() {
     let signer = JwsCardSigner::new(key.clone()).with_key_id("2026").with_url(&url);
     let published = signer.jwks().json();
     let router = Router::new().route("/keys.json", get(async move || published));
-    tokio::spawn(a2a_kit_http::Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()));
 
     let signed = signer.sign(card()).unwrap();
     let trust = TrustStore::new().with_host(&host).unwrap();

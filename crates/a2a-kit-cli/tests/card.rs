@@ -172,7 +172,7 @@ async fn keys_are_taken_from_an_address_that_is_given_or_trusted() {
         serde_json::from_value(read(&scene.path("one.json"))).unwrap();
     let signed = std::fs::read(scene.path("signed.json")).unwrap();
     let router = CardDocument::from_json(signed).into_router().merge(keys.router());
-    tokio::spawn(a2a_kit_http::Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()));
 
     let url = format!("http://{host}");
     for trust in [["--trust-jku", &host], ["--jwks", &jku]] {
@@ -196,7 +196,7 @@ async fn keys_come_from_a_host_of_an_own_authority_where_that_is_trusted() {
     scene.sign("card.json", "one.pem", "signed.json", &["--kid", "one", "--jku", &jku]);
     let keys: a2a_kit_auth::jose::JwkSet =
         serde_json::from_value(read(&scene.path("one.json"))).unwrap();
-    let server = a2a_kit_http::Server::new(keys.router()).with_tls(tls);
+    let server = a2a_kit_http::HttpServer::new(keys.router()).with_tls(tls);
     tokio::spawn(server.serve(listener, std::future::pending()));
 
     let root = folder.path("root.pem");

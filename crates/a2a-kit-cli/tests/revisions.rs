@@ -28,7 +28,7 @@ const SPOKEN: [(&str, &[&str]); 5] = [
 async fn serve(router: Router) -> String {
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    tokio::spawn(a2a_kit_http::Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()));
     address
 }
 

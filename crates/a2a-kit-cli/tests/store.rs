@@ -19,7 +19,7 @@ async fn dead_letters_are_listed_redelivered_and_purged_while_the_server_is_stop
         async { StatusCode::GONE }
     };
     let router = Router::new().route("/hook", post(answer));
-    tokio::spawn(a2a_kit_http::Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()));
 
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("tasks.db").to_str().unwrap().to_owned();

@@ -43,7 +43,7 @@ impl Company {
             heard: Arc::default(),
         };
         let router = Router::new().fallback(answer).with_state(company.clone());
-        let server = a2a_kit_http::Server::new(router).with_tls(tls);
+        let server = a2a_kit_http::HttpServer::new(router).with_tls(tls);
         tokio::spawn(server.serve(listener, std::future::pending()));
         company
     }

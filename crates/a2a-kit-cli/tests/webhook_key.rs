@@ -11,10 +11,10 @@ use a2a_kit_auth::{
     jose::{Algorithm, RemoteKeys, SigningKey},
     webhook::{JWKS_PATH, ReceiveError, Receiver, WebhookSigner},
 };
-use a2a_kit_http::{Server as HttpServer, WebhookPolicy, Webhooks};
+use a2a_kit_http::{HttpServer, WebhookPolicy, Webhooks};
 use a2a_kit_operations::{Delivery, Event, PushError, PushSender as _, Webhook};
 use axum::{Router, body::Bytes, extract::State, routing::post};
-use common::{Run, Server, command, http};
+use common::{HttpServer, Run, command, http};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use tokio::sync::mpsc;

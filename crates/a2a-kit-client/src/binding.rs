@@ -13,7 +13,7 @@ impl Transport {
     pub(crate) const fn is_compiled(self, version: ProtocolVersion) -> bool {
         let has_binding = match self {
             Self::JsonRpc => cfg!(feature = "jsonrpc"),
-            Self::HttpJson => cfg!(feature = "rest"),
+            Self::Rest => cfg!(feature = "rest"),
             Self::Grpc => cfg!(feature = "grpc"),
         };
         has_binding && (cfg!(feature = "compat") || matches!(version, ProtocolVersion::LATEST))
@@ -30,7 +30,7 @@ pub(crate) fn connect(selected: &SelectedInterface, http: &HttpClient) -> Result
         #[cfg(feature = "jsonrpc")]
         Transport::JsonRpc => Ok(Arc::new(a2a_kit_jsonrpc::Client::with_http(url, http.clone())?)),
         #[cfg(feature = "rest")]
-        Transport::HttpJson => Ok(Arc::new(a2a_kit_rest::Client::with_http(url, http.clone())?)),
+        Transport::Rest => Ok(Arc::new(a2a_kit_rest::Client::with_http(url, http.clone())?)),
         #[cfg(feature = "grpc")]
         Transport::Grpc => {
             let client = a2a_kit_grpc::Client::connect_with(url, http.settings().clone());
@@ -47,7 +47,7 @@ fn older(selected: &SelectedInterface, url: &str, http: &HttpClient) -> Result<A
     let revision = selected.version;
     match selected.transport {
         Transport::JsonRpc => Ok(Arc::new(JsonRpcClient::new(url, revision, http.clone())?)),
-        Transport::HttpJson => Ok(Arc::new(RestClient::new(url, revision, http.clone())?)),
+        Transport::Rest => Ok(Arc::new(RestClient::new(url, revision, http.clone())?)),
         #[cfg(feature = "grpc")]
         Transport::Grpc => {
             let settings = http.settings().clone();

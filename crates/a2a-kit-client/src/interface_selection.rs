@@ -283,11 +283,8 @@ mod tests {
     #[test]
     fn unmatched_pinned_binding_or_version_is_an_error_without_fallback() {
         let card = card(&[("JSONRPC", "https://a/1", "1.0"), ("GRPC", "https://a/2", "0.3")]);
-        let pinned = Preference {
-            transports: vec![Transport::HttpJson],
-            only: true,
-            ..Preference::default()
-        };
+        let pinned =
+            Preference { transports: vec![Transport::Rest], only: true, ..Preference::default() };
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonBinding(_))));
         let pinned = Preference {
             transports: vec![Transport::JsonRpc],

@@ -10,20 +10,20 @@ pub enum Transport {
     /// JSON-RPC over HTTP, events over SSE (spec §9).
     JsonRpc,
     /// HTTP and JSON, events over SSE (spec §11).
-    HttpJson,
+    Rest,
     /// gRPC (spec §10).
     Grpc,
 }
 
 impl Transport {
     /// Every binding.
-    pub const ALL: [Self; 3] = [Self::JsonRpc, Self::HttpJson, Self::Grpc];
+    pub const ALL: [Self; 3] = [Self::JsonRpc, Self::Rest, Self::Grpc];
 
     /// The name in `AgentInterface.protocolBinding`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::JsonRpc => card::JSONRPC,
-            Self::HttpJson => card::HTTP_JSON,
+            Self::Rest => card::HTTP_JSON,
             Self::Grpc => card::GRPC,
         }
     }
@@ -32,7 +32,7 @@ impl Transport {
     pub(crate) fn supports(self, version: ProtocolVersion) -> bool {
         let exists = match self {
             Self::JsonRpc => true,
-            Self::HttpJson => version >= ProtocolVersion::V0_3,
+            Self::Rest => version >= ProtocolVersion::V0_3,
             Self::Grpc => version >= ProtocolVersion::V0_2,
         };
         exists && self.is_compiled(version)
@@ -62,7 +62,7 @@ impl FromStr for Transport {
     /// Parses the name of a binding, ignoring case; `rest` is an alias of `http+json`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.trim().eq_ignore_ascii_case("rest") {
-            return Ok(Self::HttpJson);
+            return Ok(Self::Rest);
         }
         Self::of_interface(text).ok_or_else(|| UnknownTransport(text.to_owned()))
     }

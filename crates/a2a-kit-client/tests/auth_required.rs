@@ -60,7 +60,7 @@ async fn wait_until_subscribes_or_polls() {
     for streaming in [true, false] {
         let (engine, approved) = approval_engine();
         let address = serve_engine(&engine).await;
-        let card = card(Transport::HttpJson, address).with_streaming(streaming);
+        let card = card(Transport::Rest, address).with_streaming(streaming);
         let client = Client::builder().retry(RetryPolicy::NEVER).build(card).unwrap();
         let outcome = client.send(MessageRequest::from("go")).await.unwrap();
         assert_eq!(outcome.state(), Some(TaskState::AuthRequired));

@@ -121,9 +121,9 @@ async fn interface_at_the_card_origin_is_used_without_failover_to_others() {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let here = listener.local_addr().unwrap();
             let card =
-                card(&[(transport, attacker), (transport, here), (Transport::HttpJson, attacker)]);
+                card(&[(transport, attacker), (transport, here), (Transport::Rest, attacker)]);
             let (router, received) = if is_up { recording_router() } else { Default::default() };
-            let server = a2a_kit_http::Server::new(with_card(router, &card));
+            let server = a2a_kit_http::HttpServer::new(with_card(router, &card));
             let serving = tokio::spawn(server.serve(listener, std::future::pending()));
             for (builder, header) in builders_with_secret() {
                 let builder = builder.retry(a2a_kit_client::RetryPolicy::NEVER);
@@ -179,7 +179,7 @@ async fn call_with_credential_skips_interface_at_untrusted_origin() {
     let here = listener.local_addr().unwrap();
     let card = card(&[(Transport::Grpc, attacker), (Transport::JsonRpc, here)]);
     let (router, received) = recording_router();
-    let server = a2a_kit_http::Server::new(with_card(router, &card));
+    let server = a2a_kit_http::HttpServer::new(with_card(router, &card));
     tokio::spawn(server.serve(listener, std::future::pending()));
     let mut context = CallContext::default();
     context.credential = Some(Credential::new("Bearer s3cret"));
@@ -216,7 +216,7 @@ async fn loopback_names_are_the_same_origin() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let here = listener.local_addr().unwrap();
         let (router, received) = recording_router();
-        let server = a2a_kit_http::Server::new(with_card(router, &card(&[(transport, here)])));
+        let server = a2a_kit_http::HttpServer::new(with_card(router, &card(&[(transport, here)])));
         tokio::spawn(server.serve(listener, std::future::pending()));
         let reference = format!("localhost:{}", here.port());
         let client = Client::builder().bearer("s3cret").connect(&reference).await.unwrap();
@@ -254,7 +254,7 @@ async fn skipped_interface_is_observed() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let here = listener.local_addr().unwrap();
     let card = card(&[(Transport::Grpc, other), (Transport::JsonRpc, here)]);
-    let server = a2a_kit_http::Server::new(with_card(Router::new(), &card));
+    let server = a2a_kit_http::HttpServer::new(with_card(Router::new(), &card));
     tokio::spawn(server.serve(listener, std::future::pending()));
     let credentials = || Credentials::new().unconditional().with(Bearer::new("s3cret"));
     for builder in [
@@ -295,7 +295,7 @@ async fn challenged_card_request_is_repeated_with_the_credential() {
             (StatusCode::UNAUTHORIZED, challenge).into_response()
         }
     });
-    let server = a2a_kit_http::Server::new(with_card(Router::new(), &card).layer(guard));
+    let server = a2a_kit_http::HttpServer::new(with_card(Router::new(), &card).layer(guard));
     tokio::spawn(server.serve(listener, std::future::pending()));
     let connect = async |credentials: Credentials| {
         let builder = Client::builder().credentials(credentials);

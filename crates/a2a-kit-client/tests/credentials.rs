@@ -352,7 +352,7 @@ async fn redirect_to_another_origin_receives_no_credentials() {
     };
     let address = serve(Router::new().fallback(redirect)).await;
     let schemes = [("key", api_key("query", "key")), ("bearer", http("Bearer"))];
-    for transport in [Transport::JsonRpc, Transport::HttpJson] {
+    for transport in [Transport::JsonRpc, Transport::Rest] {
         let card = secured(card(transport, address), &schemes, &[&["bearer", "key"]]);
         let credentials = Credentials::new().with(ApiKey::new("k")).with(Bearer::new("b"));
         let client = Client::builder().credentials(credentials).build(card).unwrap();
@@ -369,7 +369,7 @@ async fn credentials_are_not_sent_in_plaintext_to_another_host() {
     let schemes = [("key", api_key("header", "x-key"))];
     for (transport, address) in [
         (Transport::JsonRpc, "http://a.example"),
-        (Transport::HttpJson, "http://a.example/a2a"),
+        (Transport::Rest, "http://a.example/a2a"),
         (Transport::Grpc, "grpc://a.example"),
         (Transport::Grpc, "http://a.example:80"),
     ] {
@@ -384,7 +384,7 @@ async fn credentials_are_not_sent_in_plaintext_to_another_host() {
     let (address, received) = guarded(|_, _| true).await;
     let card = AgentCard::new("a", "b")
         .with_interface(Transport::JsonRpc.as_str(), "http://a.example")
-        .with_interface(Transport::HttpJson.as_str(), format!("http://{address}"));
+        .with_interface(Transport::Rest.as_str(), format!("http://{address}"));
     let card = secured(card, &schemes, &[&["key"]]);
     let client = Client::builder().credentials(credentials).build(card).unwrap();
     assert_eq!(client.interface().unwrap().url, format!("http://{address}"));

@@ -209,7 +209,7 @@ async fn card_is_read_from_a_file() {
     let counter = Counter::new(1);
     counter.permit(1);
     let address = serve_engine(&counter.engine()).await;
-    let card = support::card(Transport::HttpJson, address);
+    let card = support::card(Transport::Rest, address);
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&serde_json::to_vec(&card).unwrap()).unwrap();
     let path = file.path().to_str().unwrap();

@@ -20,8 +20,8 @@ async fn unreachable_first_interface_fails_over_to_the_next() {
     let reachable = serve_engine(&counter.engine()).await;
     for (first, second) in [
         (Transport::JsonRpc, Transport::Grpc),
-        (Transport::Grpc, Transport::HttpJson),
-        (Transport::HttpJson, Transport::JsonRpc),
+        (Transport::Grpc, Transport::Rest),
+        (Transport::Rest, Transport::JsonRpc),
     ] {
         counter.permit(1);
         let card = AgentCard::new("a", "b")

@@ -147,7 +147,7 @@ fn newest_version_is_used_unless_another_is_requested() {
     let address = "127.0.0.1:1".parse().unwrap();
     let mut both = card(Transport::JsonRpc, ProtocolVersion::V0_3, address);
     both.supported_interfaces
-        .extend(card(Transport::HttpJson, ProtocolVersion::V1_0, address).supported_interfaces);
+        .extend(card(Transport::Rest, ProtocolVersion::V1_0, address).supported_interfaces);
     let version = |client: Client| client.interface().unwrap().protocol_version.clone();
     assert_eq!(version(Client::builder().build(both.clone()).unwrap()), "1.0");
     let older = Client::builder().version(ProtocolVersion::V0_3);

@@ -37,7 +37,7 @@ struct Servers(JoinSet<()>);
 
 impl Servers {
     fn serve(&mut self, listener: TcpListener, router: Router) -> AbortHandle {
-        self.0.spawn(a2a_kit_http::Server::new(router).serve(listener, std::future::pending()))
+        self.0.spawn(a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()))
     }
 }
 

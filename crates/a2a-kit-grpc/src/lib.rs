@@ -28,7 +28,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(all(feature = "client", feature = "server")),
-    allow(dead_code, reason = "clients and servers share modules")
+    allow(dead_code, unused_imports, reason = "clients and servers share modules")
 )]
 
 #[cfg(feature = "client")]

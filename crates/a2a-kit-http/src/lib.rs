@@ -2,7 +2,7 @@
 //! card endpoint, the server, an HTTP client and webhooks.
 //!
 //! Bindings are built on this crate. Applications use it in three places: [`Limits`] and
-//! [`VersionPolicy`] to configure a binding, [`Server`] to serve a router, and [`Webhooks`] to
+//! [`VersionPolicy`] to configure a binding, [`HttpServer`] to serve a router, and [`Webhooks`] to
 //! deliver push notifications.
 //!
 //! ```no_run
@@ -11,7 +11,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let router = a2a_kit_http::card::router(AgentCard::new("Echo", "Says what it hears"))?;
 //! let listener = a2a_kit_http::bind("127.0.0.1:8080").await?;
-//! a2a_kit_http::Server::new(router).serve(listener, a2a_kit_http::shutdown_signal()).await;
+//! a2a_kit_http::HttpServer::new(router).serve(listener, a2a_kit_http::shutdown_signal()).await;
 //! # Ok(())
 //! # }
 //! ```
@@ -77,7 +77,7 @@ pub use options::BindingOptions;
 #[cfg(feature = "server")]
 pub use peer::PeerCertificates;
 #[cfg(feature = "server")]
-pub use serve::{Drain, PerIpLimit, PerIpPermit, ServeError, Server, bind, shutdown_signal};
+pub use serve::{Drain, HttpServer, PerIpLimit, PerIpPermit, ServeError, bind, shutdown_signal};
 pub use service_parameters::VersionPolicy;
 #[cfg(feature = "client")]
 pub use webhook::{Allowed, UnknownAddress, WebhookPolicy};

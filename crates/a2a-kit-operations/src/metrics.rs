@@ -18,7 +18,7 @@ use metrics::{
 use crate::AgentLabel;
 #[cfg(feature = "engine")]
 use crate::store::Backlog;
-pub(crate) use crate::trace::{DROPPED, OK};
+pub(crate) use crate::trace::OK;
 
 static METADATA: Metadata<'static> =
     Metadata::new(module_path!(), Level::INFO, Some(module_path!()));

@@ -133,7 +133,7 @@ fn lock(
 async fn listen(router: Router) -> Result<String, Failure> {
     let listener = a2a_kit::http::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
-    tokio::spawn(a2a_kit::http::Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(a2a_kit::http::HttpServer::new(router).serve(listener, std::future::pending()));
     Ok(url)
 }
 

@@ -1,7 +1,7 @@
 //! cargo run -p a2a-kit --example axum_app
 //!
 //! An agent inside an axum application: its routes are a `Router`, beside pages and layers of the
-//! application. gRPC needs HTTP/2, which `a2a_kit::http::Server` serves on the same port.
+//! application. gRPC needs HTTP/2, which `a2a_kit::http::HttpServer` serves on the same port.
 
 #![allow(clippy::print_stdout, reason = "examples print")]
 
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .into_router(address)?;
     let application =
         Router::new().route("/about", get(async || "An application with an agent")).merge(agent);
-    let server = a2a_kit::http::Server::new(application);
+    let server = a2a_kit::http::HttpServer::new(application);
     tokio::spawn(server.serve(listener, std::future::pending()));
 
     let request = Request::get(format!("http://{address}/about")).body(Bytes::new())?;

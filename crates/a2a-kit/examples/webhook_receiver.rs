@@ -49,7 +49,7 @@ async fn main() -> Result<(), Failure> {
     let (events, mut received) = mpsc::channel(16);
     let hook = Arc::new(Hook { receiver, events });
     let router = Router::new().route("/hook", post(receive)).with_state(hook);
-    tokio::spawn(a2a_kit::http::Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(a2a_kit::http::HttpServer::new(router).serve(listener, std::future::pending()));
 
     let webhook =
         TaskPushNotificationConfig { url, token: "my token".into(), ..Default::default() };

@@ -189,7 +189,7 @@ impl Agents {
             self.mounts.iter_mut().filter_map(|mount| mount.server.engine.take()).collect();
         let (limits, drain, tls) = (self.limits.clone(), self.drain.clone(), self.tls.clone());
         let names: Vec<_> = self.mounts.iter().map(|mount| mount.place.to_string()).collect();
-        let server = a2a_kit_http::Server::new(self.into_router(address)?)
+        let server = a2a_kit_http::HttpServer::new(self.into_router(address)?)
             .with_limits(limits.clone())
             .with_drain(drain.clone());
         let server = match tls {

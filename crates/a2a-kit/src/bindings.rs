@@ -9,7 +9,9 @@ use a2a_core::Result;
 use a2a_kit_http::card::CardDocument;
 use axum::Router;
 
-use crate::{older::Revisions, routes::Parts};
+#[cfg(feature = "compat")]
+use crate::older::Revisions;
+use crate::routes::Parts;
 
 impl Parts {
     /// HTTP+JSON of the current revision.

@@ -72,7 +72,7 @@ impl Server {
         let engine: Vec<_> = self.engine.take().into_iter().collect();
         let name = self.parts.card.name.clone();
         let server = |router: Router| {
-            let server = a2a_kit_http::Server::new(router)
+            let server = a2a_kit_http::HttpServer::new(router)
                 .with_limits(limits.clone())
                 .with_drain(drain.clone());
             match tls.clone() {

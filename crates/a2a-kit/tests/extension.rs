@@ -95,7 +95,7 @@ async fn serve(make: impl FnOnce(a2a_kit_operations::engine::EngineBuilder) -> E
 /// A client of each binding that asks for these extensions.
 async fn clients(url: &str, uris: &[&str]) -> Vec<(Transport, Client)> {
     let mut clients = Vec::new();
-    for binding in [Transport::JsonRpc, Transport::HttpJson, Transport::Grpc] {
+    for binding in [Transport::JsonRpc, Transport::Rest, Transport::Grpc] {
         let builder = Client::builder().only([binding]).extensions(uris.iter().copied());
         clients.push((binding, builder.connect(url).await.unwrap()));
     }

@@ -82,7 +82,7 @@ async fn grpc_can_have_a_port_of_its_own() {
 async fn bindings_can_be_left_out_and_moved() {
     let address =
         start(server().without_grpc().with_rest_prefix("/v1").with_rpc_path("/rpc")).await;
-    assert_eq!(call(address, Transport::HttpJson).await.unwrap(), "You said: hi");
+    assert_eq!(call(address, Transport::Rest).await.unwrap(), "You said: hi");
     assert_eq!(call(address, Transport::JsonRpc).await.unwrap(), "You said: hi");
     let grpc = Client::builder().only([Transport::Grpc]).connect(&address.to_string()).await;
     assert!(matches!(grpc, Err(DiscoveryError::NoCommonBinding(_))));
@@ -148,8 +148,8 @@ async fn a_server_told_to_stop_ends() {
 
 #[tokio::test]
 async fn a_server_of_one_revision_names_that_in_its_card_and_serves_nothing_else() {
-    use Transport::{Grpc, HttpJson, JsonRpc};
-    let every = [JsonRpc, HttpJson, Grpc];
+    use Transport::{Grpc, JsonRpc, Rest};
+    let every = [JsonRpc, Rest, Grpc];
     for (revision, version, spoken) in [
         ("1.0", "1.0", &every[..]),
         ("draft", "draft", &every[..]),

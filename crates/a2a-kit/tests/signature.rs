@@ -52,7 +52,7 @@ async fn show(document: impl ToString) -> String {
     let router = CardDocument::from_json(document.to_string()).into_router();
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(a2a_kit_http::Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()));
     url
 }
 

@@ -144,7 +144,7 @@ user internal ask
         let server = spans.iter().find(|span| span.line() == "front server SendMessage").unwrap();
         let system = match transport {
             Transport::JsonRpc => "jsonrpc",
-            Transport::HttpJson => "http_json",
+            Transport::Rest => "http_json",
             Transport::Grpc => "grpc",
         };
         for (attribute, value) in [

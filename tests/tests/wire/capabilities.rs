@@ -196,7 +196,7 @@ async fn agents_on_one_host_have_separate_paths_and_cards() {
         let agent = server.into_router(address).expect("a router");
         router = router.nest(&format!("/{name}"), agent);
     }
-    let server = a2a_kit_http::Server::new(router).serve(listener, std::future::pending());
+    let server = a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending());
     let server = tokio::spawn(server);
     let mut connection = Connection::open(address).await;
     for name in ["left", "right"] {

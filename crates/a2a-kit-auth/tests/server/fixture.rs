@@ -150,10 +150,10 @@ pub(crate) struct Way(pub(crate) Transport, pub(crate) ProtocolVersion);
 /// The three bindings of the current revision, and of 0.3.
 pub(crate) const WAYS: [Way; 6] = [
     Way(Transport::JsonRpc, ProtocolVersion::V1_0),
-    Way(Transport::HttpJson, ProtocolVersion::V1_0),
+    Way(Transport::Rest, ProtocolVersion::V1_0),
     Way(Transport::Grpc, ProtocolVersion::V1_0),
     Way(Transport::JsonRpc, ProtocolVersion::V0_3),
-    Way(Transport::HttpJson, ProtocolVersion::V0_3),
+    Way(Transport::Rest, ProtocolVersion::V0_3),
     Way(Transport::Grpc, ProtocolVersion::V0_3),
 ];
 

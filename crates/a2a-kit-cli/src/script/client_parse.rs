@@ -92,7 +92,7 @@ impl StandIn {
             ([(CONTENT_TYPE, "application/json")], body).into_response()
         };
         let router = Router::new().fallback(any(respond));
-        let server = a2a_kit_http::Server::new(router);
+        let server = a2a_kit_http::HttpServer::new(router);
         let server = tokio::spawn(server.serve(listener, std::future::pending()));
         Ok(Self { url: format!("http://{address}/"), server })
     }

@@ -242,7 +242,7 @@ fn with_bindings(mut server: Server, bindings: &[Transport]) -> Server {
     if !bindings.contains(&Transport::JsonRpc) {
         server = server.without_jsonrpc();
     }
-    if !bindings.contains(&Transport::HttpJson) {
+    if !bindings.contains(&Transport::Rest) {
         server = server.without_rest();
     }
     if !bindings.contains(&Transport::Grpc) {

@@ -18,7 +18,7 @@ use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 use a2a_kit_auth::webhook::JWKS_PATH;
-use a2a_kit_http::{Drain, Server, shutdown_signal};
+use a2a_kit_http::{Drain, HttpServer, shutdown_signal};
 use a2a_kit_operations::{Store, store::StoreError};
 use tokio::net::TcpListener;
 
@@ -86,7 +86,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     idle_memory::return_regularly();
     let server = |router| {
         let server =
-            Server::new(router).with_limits(options.limits.clone()).with_drain(drain.clone());
+            HttpServer::new(router).with_limits(options.limits.clone()).with_drain(drain.clone());
         match &options.tls {
             Some(tls) => server.with_tls(tls.clone()),
             None => server,
@@ -109,7 +109,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let metrics_server = async {
         if let (Some(router), Some((listener, _))) = (metrics_router, metrics) {
             // In plaintext, as scrapers expect: the address belongs to a trusted network.
-            let server = Server::new(router).with_limits(options.limits.clone());
+            let server = HttpServer::new(router).with_limits(options.limits.clone());
             server.with_drain(drain.clone()).serve(listener, stop_metrics).await;
         }
     };

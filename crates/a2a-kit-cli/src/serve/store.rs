@@ -20,11 +20,9 @@ use url::Url;
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use super::chain;
-use crate::{
-    failure::{Code, Failure},
-    script::Profile,
-    settings::serve::Serve,
-};
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+use crate::failure::Code;
+use crate::{failure::Failure, script::Profile, settings::serve::Serve};
 
 /// The default file.
 const FILE: &str = "a2a.db";

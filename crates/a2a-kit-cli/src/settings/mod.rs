@@ -261,7 +261,7 @@ mod tests {
         let flags = Flags { agent_card: Some("flag:1".into()), ..Flags::default() };
         let settings = Settings::resolve(&flags, &variables).unwrap();
         assert_eq!(settings.agent_card.as_deref(), Some("flag:1"));
-        assert_eq!(settings.transport, [Transport::Grpc, Transport::HttpJson]);
+        assert_eq!(settings.transport, [Transport::Grpc, Transport::Rest]);
         assert_eq!(settings.poll_interval, Duration::from_secs(1));
         assert_eq!(settings.timeout, Some(TIMEOUT));
         assert_eq!(settings.service_parameters.len(), 2);

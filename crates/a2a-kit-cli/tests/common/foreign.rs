@@ -74,7 +74,7 @@ impl Foreign {
         let router = Router::new()
             .route("/.well-known/agent-card.json", get(async move || card.to_string()))
             .fallback(async move |body: Bytes| answer(&script, &body));
-        let server = a2a_kit_http::Server::new(router);
+        let server = a2a_kit_http::HttpServer::new(router);
         runtime.spawn(server.serve(listener, std::future::pending()));
         Self { address, runtime }
     }

@@ -20,7 +20,7 @@ use tokio::{
 pub(crate) async fn serve(router: Router) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = a2a_kit_http::Server::new(router);
+    let server = a2a_kit_http::HttpServer::new(router);
     tokio::spawn(server.serve(listener, std::future::pending()));
     address
 }
@@ -46,7 +46,7 @@ pub(crate) async fn unused_address() -> SocketAddr {
 pub(crate) fn url(transport: Transport, address: SocketAddr) -> String {
     match transport {
         Transport::Grpc => address.to_string(),
-        Transport::JsonRpc | Transport::HttpJson => format!("http://{address}"),
+        Transport::JsonRpc | Transport::Rest => format!("http://{address}"),
     }
 }
 

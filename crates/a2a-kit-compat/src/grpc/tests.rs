@@ -65,7 +65,7 @@ impl Served {
         let router = router(engine.clone(), card, options).merge(a2a_kit_grpc::router(engine));
         let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let server = a2a_kit_http::Server::new(router).serve(listener, std::future::pending());
+        let server = a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending());
         let server = tokio::spawn(server);
         let channel = Channel::from_shared(url.clone()).unwrap().connect_lazy();
         Self { url, stub: A2AServiceClient::new(channel), server }

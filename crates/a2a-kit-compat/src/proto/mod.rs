@@ -31,4 +31,5 @@ pub(crate) use task::event_from_v1;
 pub(crate) type Empty = ();
 
 /// The descriptor of `a2a.v1` and its imports, for reflection.
+#[cfg(feature = "grpc")]
 pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));

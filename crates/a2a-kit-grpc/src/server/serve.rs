@@ -1,13 +1,13 @@
 //! Serves this binding on its own port.
 
-use a2a_kit_http::{ServeError, Server, bind};
+use a2a_kit_http::{HttpServer, ServeError, bind};
 use a2a_kit_operations::Engine;
 
 use super::router::{fallback, router};
 
 /// Serves an engine over gRPC only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
 /// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
-/// settings, serve the [`router`] by [`a2a_kit_http::Server`].
+/// settings, serve the [`router`] by [`a2a_kit_http::HttpServer`].
 ///
 /// # Errors
 ///
@@ -15,7 +15,7 @@ use super::router::{fallback, router};
 pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
     let listener = bind(address).await?;
     tracing::info!(agent = engine.card().name, address, "serving");
-    let server = Server::new(router(engine.clone()).fallback(fallback));
+    let server = HttpServer::new(router(engine.clone()).fallback(fallback));
     let stop = server.drain().signalled();
     server.serve_engine(listener, engine, stop).await;
     Ok(())

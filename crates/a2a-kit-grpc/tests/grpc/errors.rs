@@ -122,7 +122,7 @@ async fn message_over_the_body_budget_is_retryable() {
     let limits = Limits::default().with_max_body_bytes(ROOM).with_max_pending_body_bytes(ROOM);
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = a2a_kit_http::Server::new(router).with_limits(limits);
+    let server = a2a_kit_http::HttpServer::new(router).with_limits(limits);
     let server = tokio::spawn(server.serve(listener, std::future::pending()));
     let mut held = tokio::net::TcpStream::connect(address).await.unwrap();
     let head = format!("POST /hold HTTP/1.1\r\nhost: a\r\ncontent-length: {ROOM}\r\n\r\n");
@@ -273,7 +273,7 @@ async fn client_reconnects_to_a_restarted_server() {
             Err(_) => tokio::task::yield_now().await,
         }
     };
-    let server = a2a_kit_http::Server::new(a2a_kit_grpc::router(Fake::default()));
+    let server = a2a_kit_http::HttpServer::new(a2a_kit_grpc::router(Fake::default()));
     let server = tokio::spawn(server.serve(listener, std::future::pending()));
     while client.get_task(Call::new(get())).await.is_err() {}
     server.abort();

@@ -20,7 +20,7 @@ use a2a_kit_grpc::{
     Client, GrpcOptions,
     operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply},
 };
-use a2a_kit_http::Server;
+use a2a_kit_http::HttpServer;
 use axum::Router;
 use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -259,7 +259,7 @@ impl Served {
     pub(crate) async fn mounted(agent: Fake, router: Router) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = Server::new(router);
+        let server = HttpServer::new(router);
         let drain = server.drain().clone();
         let server = tokio::spawn(server.serve(listener, std::future::pending()));
         Self { agent, address, server, drain }

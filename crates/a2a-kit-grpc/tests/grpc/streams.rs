@@ -106,7 +106,7 @@ async fn pinging_client_receives_the_whole_stream() {
     let limits = Limits::default().with_max_control_frames(30);
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = a2a_kit_http::Server::new(router).with_limits(limits);
+    let server = a2a_kit_http::HttpServer::new(router).with_limits(limits);
     let server = tokio::spawn(server.serve(listener, std::future::pending()));
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     let endpoint = endpoint

@@ -8,7 +8,7 @@ use http::Extensions;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// The drain signal of a graceful shutdown. [`Server`](super::Server) adds it to the extensions of
+/// The drain signal of a graceful shutdown. [`HttpServer`](super::HttpServer) adds it to the extensions of
 /// every request.
 ///
 /// A handler that responds with an endless stream watches it, and ends the stream with an error of

@@ -94,14 +94,14 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
 /// (`axum::extract::ConnectInfo<SocketAddr>`), the [`Drain`] signal, and the
 /// [`PeerCertificates`](crate::PeerCertificates), if any.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct HttpServer {
     router: Router,
     limits: Limits,
     drain: Drain,
     tls: Option<Tls>,
 }
 
-impl Server {
+impl HttpServer {
     /// Creates a server with the default limits.
     pub fn new(router: Router) -> Self {
         // Binds the state once instead of for each request.

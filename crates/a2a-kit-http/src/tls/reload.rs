@@ -20,7 +20,7 @@ use super::{
 };
 
 /// The TLS configuration of a server: created by [`TlsSettings::load`], passed to
-/// [`Server::with_tls`](crate::Server::with_tls). Clones share it.
+/// [`HttpServer::with_tls`](crate::HttpServer::with_tls). Clones share it.
 ///
 /// While the server runs, changed files are reloaded. New connections use the new certificate;
 /// existing ones are not affected. If the new files are invalid, a warning is logged and the

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use a2a_kit_http::Server;
+use a2a_kit_http::HttpServer;
 use axum::Router;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::{

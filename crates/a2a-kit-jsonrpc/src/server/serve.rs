@@ -1,13 +1,13 @@
 //! Serves this binding on its own port.
 
-use a2a_kit_http::{ServeError, Server, bind};
+use a2a_kit_http::{HttpServer, ServeError, bind};
 use a2a_kit_operations::Engine;
 
 use super::router;
 
 /// Serves an engine over this binding only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
 /// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
-/// settings, serve the [`router`] by [`a2a_kit_http::Server`].
+/// settings, serve the [`router`] by [`a2a_kit_http::HttpServer`].
 ///
 /// The agent card is not served: add `a2a_kit_http::card::router` to [`router`] for it.
 ///
@@ -17,7 +17,7 @@ use super::router;
 pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
     let listener = bind(address).await?;
     tracing::info!(agent = engine.card().name, address, "serving");
-    let server = Server::new(router(engine.clone()));
+    let server = HttpServer::new(router(engine.clone()));
     let stop = server.drain().signalled();
     server.serve_engine(listener, engine, stop).await;
     Ok(())

@@ -74,7 +74,7 @@ impl WebhookReceiver {
         let (sender, deliveries) = mpsc::channel(MAX_UNREAD);
         let shared = Arc::new(Shared { receiver, deliveries: sender });
         let router = Router::new().route("/hook", post(receive)).with_state(shared);
-        let server = a2a_kit_http::Server::new(router);
+        let server = a2a_kit_http::HttpServer::new(router);
         let serving = tokio::spawn(server.serve(listener, std::future::pending()));
         Self { config, deliveries: Mutex::new(deliveries), serving }
     }

@@ -108,7 +108,7 @@ impl Outcome {
             Self::Failed(_) => ("failed", true),
             Self::Panicked(_) => ("panicked", true),
             Self::Expired(_) => ("expired", true),
-            Self::Dropped => (metrics::DROPPED, false),
+            Self::Dropped => (trace::DROPPED, false),
         };
         span.record("a2a.outcome", outcome);
         if is_fault {
