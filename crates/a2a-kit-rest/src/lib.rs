@@ -41,7 +41,7 @@
 
 #[cfg(feature = "client")]
 mod client;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 mod name;
 #[cfg(feature = "server")]
 mod server;
@@ -53,7 +53,7 @@ pub use a2a_kit_http::{BindingOptions, Limits, ServeError, VersionPolicy};
 pub use a2a_kit_operations as operations;
 #[cfg(feature = "client")]
 pub use client::Client;
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 #[doc(hidden)]
 pub use name::camel_case;
 #[cfg(feature = "server")]

@@ -89,6 +89,7 @@ impl Config {
             .with_task_origins(self.task_origins.clone())
     }
 
+    #[cfg(any(feature = "grpc", feature = "rest"))]
     pub(crate) fn serves_current(&self) -> bool {
         self.revisions.contains(ProtocolVersion::LATEST)
     }

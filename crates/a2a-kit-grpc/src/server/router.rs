@@ -135,6 +135,10 @@ fn with_operations(
 #[cfg(feature = "reflection")]
 fn reflected(
     routes: Routes,
+    #[cfg_attr(
+        not(feature = "health"),
+        expect(unused_variables, reason = "the service it may add")
+    )]
     options: &GrpcOptions,
     descriptors: &[&'static [u8]],
 ) -> Result<Routes, ReflectionError> {
