@@ -1,6 +1,5 @@
 //! What a server serves, and at which addresses.
 
-use a2a_core::ProtocolVersion;
 #[cfg(feature = "compat")]
 use a2a_kit_compat::{ServerOptions, TaskOrigins};
 #[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
@@ -91,6 +90,6 @@ impl Config {
 
     #[cfg(any(feature = "grpc", feature = "rest"))]
     pub(crate) fn serves_current(&self) -> bool {
-        self.revisions.contains(ProtocolVersion::LATEST)
+        self.revisions.contains(a2a_core::ProtocolVersion::LATEST)
     }
 }
