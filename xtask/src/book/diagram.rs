@@ -2,7 +2,8 @@
 //!
 //! `docs/diagrams/*.txt` are readable as they are. Each box-drawing character becomes lines to
 //! those edges of its cell that it touches, `▶◀▲▼` become arrowheads, and everything else is text
-//! at its place in the grid.
+//! at its place in the grid. `docs/diagrams/*.term` are recorded sessions, drawn as a terminal:
+//! commands begin with `$ `.
 
 use std::fmt::Write as _;
 
@@ -22,15 +23,18 @@ pub(super) fn run(check: bool) -> Result<usize> {
     let mut count = 0;
     let mut up_to_date = true;
     for path in workspace::files(&workspace::root().join(FOLDER))? {
-        if path.extension().is_some_and(|extension| extension == "txt") {
-            let svg = draw(&workspace::read(&path)?);
-            let target = path.with_extension("svg");
-            // Unchanged files are not reported.
-            if std::fs::read_to_string(&target).ok().as_deref() != Some(&svg) {
-                up_to_date &= workspace::write_or_check(&target, &svg, check)?;
-            }
-            count += 1;
+        let draw = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("txt") => draw,
+            Some("term") => draw_terminal,
+            _ => continue,
+        };
+        let svg = draw(&workspace::read(&path)?);
+        let target = path.with_extension("svg");
+        // Unchanged files are not reported.
+        if std::fs::read_to_string(&target).ok().as_deref() != Some(&svg) {
+            up_to_date &= workspace::write_or_check(&target, &svg, check)?;
         }
+        count += 1;
     }
     if up_to_date { Ok(count) } else { Err("run `cargo xtask book` to draw the diagrams".into()) }
 }
@@ -58,6 +62,42 @@ fn draw(text: &str) -> String {
     }
     svg.push_str("</g>\n</svg>\n");
     svg
+}
+
+fn draw_terminal(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let columns = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+    let bar = 2.0 * CELL.1;
+    let width = number(columns) * CELL.0 + 2.0 * MARGIN;
+    let height = number(lines.len()) * CELL.1 + bar + MARGIN;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" font-family=\"ui-monospace, monospace\" font-size=\"13\">\n\
+         <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#1b1f27\"/>\n"
+    );
+    for (button, color) in ["#ff5f57", "#febc2e", "#28c840"].iter().enumerate() {
+        let x = MARGIN + 6.0 + number(button) * 18.0;
+        let _ = writeln!(svg, "<circle cx=\"{x}\" cy=\"{}\" r=\"5\" fill=\"{color}\"/>", CELL.1);
+    }
+    for (row, line) in lines.iter().enumerate() {
+        let y = bar + number(row) * CELL.1 + CELL.1 * 0.75;
+        let color = if line.starts_with("$ ") { "#8fd18a" } else { "#d6dae0" };
+        let length = number(line.chars().count()) * CELL.0;
+        if !line.is_empty() {
+            let _ = writeln!(
+                svg,
+                "<text x=\"{MARGIN}\" y=\"{y}\" textLength=\"{length}\" \
+                 lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\" fill=\"{color}\">{}</text>",
+                escaped(line)
+            );
+        }
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The lines or the arrowhead of one cell.
@@ -100,7 +140,7 @@ fn texts(svg: &mut String, row: &[char], top: f64) {
             end += 1;
         }
         let text: String = row[start..end].iter().collect();
-        let text = text.trim_end().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = escaped(text.trim_end());
         let (x, y) = (MARGIN + number(start) * CELL.0, top + CELL.1 * 0.75);
         let length =
             number(row[start..end].iter().collect::<String>().trim_end().chars().count()) * CELL.0;
@@ -146,6 +186,14 @@ mod tests {
         assert!(svg.contains(">a&lt;b</text>"), "{svg}");
         assert_eq!(svg.matches("<path").count(), 6 + 2 + 6);
         assert!(svg.contains("d=\"M16 20L20 20M16 20L16 28\""), "{svg}");
+    }
+
+    #[test]
+    fn a_terminal_shows_commands_in_another_color() {
+        let svg = draw_terminal("$ a2a send <text>\n\nhi\n");
+        assert!(svg.contains("fill=\"#8fd18a\">$ a2a send &lt;text&gt;</text>"), "{svg}");
+        assert!(svg.contains("fill=\"#d6dae0\">hi</text>"), "{svg}");
+        assert_eq!(svg.matches("<text").count(), 2);
     }
 
     #[test]
