@@ -12,7 +12,7 @@ use a2a_kit_auth::{
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
     webhook::{JWKS_PATH, ReceiveError, Receiver, WebhookSigner},
 };
-use a2a_kit_http::{Server, WebhookPolicy, Webhooks};
+use a2a_kit_http::{HttpServer, WebhookPolicy, Webhooks};
 use a2a_kit_operations::{Delivery, Event, PushError, PushSender as _, Webhook};
 use axum::{Router, body::Bytes, extract::State, routing::post};
 use http::{HeaderMap, StatusCode};
@@ -31,7 +31,7 @@ async fn hook(
 }
 
 fn serve(listener: TcpListener, router: Router) {
-    tokio::spawn(Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(HttpServer::new(router).serve(listener, std::future::pending()));
 }
 
 async fn listen() -> (TcpListener, String) {

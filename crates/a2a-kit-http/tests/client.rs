@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use a2a_core::{ErrorKind, Result};
 use a2a_kit_http::{
-    Server, WebhookPolicy,
+    HttpServer, WebhookPolicy,
     client::{ClientSettings, Connector, HttpClient, TransportError},
     sse,
 };
@@ -28,7 +28,7 @@ use tower::ServiceExt as _;
 async fn serve(router: Router) -> String {
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(HttpServer::new(router).serve(listener, std::future::pending()));
     base
 }
 

@@ -10,7 +10,7 @@
 use std::{future::pending, net::SocketAddr, time::Duration};
 
 use a2a_core::Result;
-use a2a_kit_http::{Drain, Limits, Server, body, sse};
+use a2a_kit_http::{Drain, HttpServer, Limits, body, sse};
 use a2a_kit_operations::{Event, EventStream};
 use axum::{
     Router,
@@ -42,7 +42,7 @@ impl Running {
         let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let server = Server::new(router).with_limits(limits);
+        let server = HttpServer::new(router).with_limits(limits);
         let server = tokio::spawn(async move {
             server.serve(listener, async move { drop(stopped.await) }).await;
         });

@@ -11,7 +11,7 @@ use a2a_core::{
         stream_response::Payload,
     },
 };
-use a2a_kit_http::{Server, WebhookPolicy, Webhooks};
+use a2a_kit_http::{HttpServer, WebhookPolicy, Webhooks};
 use a2a_kit_operations::{Delivery, Event, PushError, PushSender as _, PushSigner, Webhook};
 use axum::{Router, body::Body, extract::Path, response::Redirect, routing::post};
 use bytes::Bytes;
@@ -48,7 +48,7 @@ async fn receiver() -> (u16, Received) {
         .route("/slow", post(async || std::future::pending::<()>().await));
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    tokio::spawn(Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(HttpServer::new(router).serve(listener, std::future::pending()));
     (port, received)
 }
 

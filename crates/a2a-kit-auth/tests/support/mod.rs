@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use a2a_kit_http::{Server, tls::Tls};
+use a2a_kit_http::{HttpServer, tls::Tls};
 use axum::{
     Router,
     body::Bytes,
@@ -63,7 +63,7 @@ impl AuthorizationServer {
         Self::start_at("https", |server| server.with_tls(tls)).await
     }
 
-    async fn start_at(scheme: &str, set_up: impl FnOnce(Server) -> Server) -> Self {
+    async fn start_at(scheme: &str, set_up: impl FnOnce(HttpServer) -> HttpServer) -> Self {
         let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
         let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let state = Arc::new(Mutex::new(Records { expires_in: Some(600), ..Records::default() }));
@@ -75,7 +75,7 @@ impl AuthorizationServer {
             .route("/device", post(device))
             .route("/.well-known/openid-configuration", get(metadata))
             .with_state(server.clone());
-        let running = set_up(Server::new(router)).serve(listener, std::future::pending());
+        let running = set_up(HttpServer::new(router)).serve(listener, std::future::pending());
         tokio::spawn(running);
         server
     }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use a2a_kit_http::{
-    Limits, Server,
+    HttpServer, Limits,
     client::{ClientSettings, HttpClient},
 };
 use axum::{Router, routing::get};
@@ -31,7 +31,7 @@ pub(crate) async fn start(router: Router, limits: Limits) -> SocketAddr {
     let router = router.route("/normal", get(async || "served"));
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = Server::new(router).with_limits(limits);
+    let server = HttpServer::new(router).with_limits(limits);
     tokio::spawn(server.serve(listener, std::future::pending()));
     address
 }

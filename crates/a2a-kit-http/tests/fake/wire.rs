@@ -14,7 +14,7 @@ use tokio::{
 pub async fn serve(router: Router) -> String {
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    tokio::spawn(Server::new(router).serve(listener, std::future::pending()));
+    tokio::spawn(HttpServer::new(router).serve(listener, std::future::pending()));
     address
 }
 

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_kit_http::{
-    PeerCertificates, Server,
+    HttpServer, PeerCertificates,
     client::{ClientSettings, HttpClient},
     tls::{ClientTls, Pem, Tls, TlsSettings},
 };
@@ -37,7 +37,7 @@ pub(crate) fn settings(identity: &Identity) -> TlsSettings {
 pub(crate) async fn start(tls: Tls) -> SocketAddr {
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let server = Server::new(router()).with_tls(tls);
+    let server = HttpServer::new(router()).with_tls(tls);
     tokio::spawn(server.serve(listener, std::future::pending()));
     address
 }
