@@ -14,7 +14,7 @@ use a2a_kit_auth::{
 use a2a_kit_http::{HttpServer, WebhookPolicy, Webhooks};
 use a2a_kit_operations::{Delivery, Event, PushError, PushSender as _, Webhook};
 use axum::{Router, body::Bytes, extract::State, routing::post};
-use common::{HttpServer, Run, command, http};
+use common::{Run, Server, command, http};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use tokio::sync::mpsc;
