@@ -4,11 +4,15 @@ use std::{error::Error as _, future::Future, sync::Arc, time::Duration};
 
 use a2a_core::{Error, Result};
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode, header::LOCATION};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header::LOCATION};
+use hyper_util::client::proxy::matcher::Matcher;
 use url::Url;
 
-use super::{ByteStream, ClientSettings, HttpExchange, TransportError, WirePart};
-use crate::webhook::resolver::{CheckedResolver, system};
+use super::{
+    ByteStream, ClientSettings, HttpExchange, TransportError, WirePart,
+    pool::{Pool, PoolSettings},
+};
+use crate::webhook::resolver::{Resolver, system};
 
 /// An HTTP client with one connection pool, cheap to clone.
 ///
@@ -17,7 +21,7 @@ use crate::webhook::resolver::{CheckedResolver, system};
 /// others are returned as responses.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
-    client: reqwest::Client,
+    pool: Pool,
     settings: Arc<ClientSettings>,
 }
 
@@ -28,26 +32,25 @@ impl HttpClient {
     ///
     /// [`Internal`](a2a_core::ErrorKind::Internal) if the settings are invalid.
     pub fn new(settings: ClientSettings) -> Result<Self> {
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(settings.tls.http_config().map_err(Error::internal)?)
-            .connect_timeout(settings.connect_timeout)
+        let proxies = settings.proxy_from_environment.then(Matcher::from_env);
+        Self::with_proxies(settings, proxies)
+    }
+
+    fn with_proxies(settings: ClientSettings, proxies: Option<Matcher>) -> Result<Self> {
+        let policy = settings.policy.clone().map(Arc::new);
+        let pool = Pool::new(PoolSettings {
+            tls: settings.tls.http_config().map_err(Error::internal)?,
+            resolver: Resolver::new(policy, system()),
+            // They would resolve names themselves and bypass the check.
+            proxies: proxies.filter(|_| settings.policy.is_none()),
+            connect_timeout: settings.connect_timeout,
             // Below the idle timeout of servers (60 s in this workspace), so that a request does
             // not race the close.
-            .pool_idle_timeout(Duration::from_secs(45))
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(&settings.user_agent)
-            .tcp_nodelay(true);
-        if !settings.proxy_from_environment || settings.policy.is_some() {
-            builder = builder.no_proxy();
-        }
-        if let Some(policy) = &settings.policy {
-            builder = builder.dns_resolver(CheckedResolver::new(policy.clone().into(), system()));
-        }
-        if settings.http2_prior_knowledge {
-            builder = builder.http2_prior_knowledge();
-        }
-        let client = builder.build().map_err(Error::internal)?;
-        Ok(Self { client, settings: Arc::new(settings) })
+            idle_timeout: Duration::from_secs(45),
+            http2_prior_knowledge: settings.http2_prior_knowledge,
+            user_agent: HeaderValue::try_from(&settings.user_agent).map_err(Error::internal)?,
+        });
+        Ok(Self { pool, settings: Arc::new(settings) })
     }
 
     /// Returns the settings of the client.
@@ -139,27 +142,26 @@ impl HttpClient {
                 exchange.show(WirePart::Request { method, url, headers: &headers });
                 exchange.show(WirePart::RequestBody(&body));
             }
-            let response = self
-                .client
-                .request(head.method.clone(), url.clone())
-                .headers(headers.clone())
-                .body(body.clone())
-                .send()
-                .await
-                .map_err(|error| {
-                    let error = TransportError::from_reqwest(error);
-                    if let Some(exchange) = &exchange {
-                        exchange.show(WirePart::Failed(&describe(&error)));
-                    }
-                    error.into_error(&target)
-                })?;
+            let mut request = Request::new(body.clone());
+            *request.method_mut() = head.method.clone();
+            *request.uri_mut() = url.as_str().parse().map_err(Error::internal)?;
+            *request.headers_mut() = headers.clone();
+            let response = self.pool.request(request).await.map_err(|error| {
+                let error = TransportError::no_response(error);
+                if let Some(exchange) = &exchange {
+                    exchange.show(WirePart::Failed(&describe(&error)));
+                }
+                error.into_error(&target)
+            })?;
             if let Some(exchange) = &exchange {
                 let (status, headers) = (response.status(), response.headers());
                 exchange.show(WirePart::Response { status, headers });
             }
             match redirect(&head.method, &url, &response) {
                 Some(next) if redirects < self.settings.max_redirects => url = next,
-                _ => return Ok(into_http(response, target, idle, exchange)),
+                _ => {
+                    return Ok(response.map(|body| ByteStream::new(body, target, idle, exchange)));
+                }
             }
             redirects += 1;
         }
@@ -168,7 +170,7 @@ impl HttpClient {
 
 /// Returns the target of a redirect if it may be followed: with the same origin and method, so that
 /// credentials and bodies do not leave the origin.
-fn redirect(method: &Method, url: &Url, response: &reqwest::Response) -> Option<Url> {
+fn redirect<B>(method: &Method, url: &Url, response: &Response<B>) -> Option<Url> {
     let keeps_method = match response.status() {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => method == Method::GET,
@@ -185,19 +187,6 @@ fn describe(error: &TransportError) -> String {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),
     }
-}
-
-fn into_http(
-    response: reqwest::Response,
-    target: Arc<str>,
-    idle: Option<Duration>,
-    exchange: Option<HttpExchange>,
-) -> Response<ByteStream> {
-    let mut head = Response::new(());
-    *head.status_mut() = response.status();
-    *head.version_mut() = response.version();
-    *head.headers_mut() = response.headers().clone();
-    head.map(|()| ByteStream::new(response, target, idle, exchange))
 }
 
 async fn within<T>(
@@ -217,13 +206,191 @@ fn parse(uri: &http::Uri) -> Result<Url> {
     let invalid = |why: String| Error::invalid_params("url", why);
     let url = Url::parse(&uri.to_string())
         .map_err(|error| invalid(format!("is not a valid URL: {error}")))?;
-    match url.scheme() {
-        "http" | "https" => Ok(url),
-        other => Err(invalid(format!("has the scheme {other:?} and must have http or https"))),
+    if !matches!(url.scheme(), "http" | "https") {
+        let scheme = url.scheme();
+        return Err(invalid(format!("has the scheme {scheme:?} and must have http or https")));
     }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(invalid("must not contain credentials".to_owned()));
+    }
+    Ok(url)
 }
 
 /// Returns the origin of a URL, the part without secrets.
 fn origin(uri: &http::Uri) -> Result<Arc<str>> {
     Ok(parse(uri)?.origin().ascii_serialization().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::ErrorKind;
+    use tokio::{
+        io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
+        net::{TcpListener, TcpStream},
+        task::JoinHandle,
+    };
+
+    use super::*;
+    use crate::{WebhookPolicy, tls::ClientTls};
+
+    /// Accepts one connection, and reads the head of a request.
+    async fn accept(listener: &TcpListener) -> (BufReader<TcpStream>, String) {
+        let mut stream = BufReader::new(listener.accept().await.unwrap().0);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(stream.read_line(&mut head).await.unwrap(), 0, "{head}");
+        }
+        (stream, head)
+    }
+
+    /// A proxy for one connection: it opens a tunnel for `CONNECT`, and responds with 202 to other
+    /// requests. Returns its URL and the head of its request.
+    async fn proxy() -> (String, JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://ann:p%40ss@{}", listener.local_addr().unwrap());
+        let head = tokio::spawn(async move {
+            let (mut client, head) = accept(&listener).await;
+            match head.strip_prefix("CONNECT ").and_then(|rest| rest.split_once(' ')) {
+                Some((target, _)) => {
+                    let mut server = TcpStream::connect(target).await.unwrap();
+                    client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+                    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                }
+                None => {
+                    let response = b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
+                    client.write_all(response).await.unwrap();
+                }
+            }
+            head
+        });
+        (url, head)
+    }
+
+    fn get(url: &str) -> Request<Bytes> {
+        Request::get(url).body(Bytes::new()).unwrap()
+    }
+
+    fn lines(head: &str) -> Vec<&str> {
+        head.lines().collect()
+    }
+
+    #[tokio::test]
+    async fn plaintext_request_is_sent_to_the_proxy_with_its_credentials() {
+        let (url, head) = proxy().await;
+        let proxies = Matcher::builder().http(url).build();
+        let client = HttpClient::with_proxies(ClientSettings::default(), Some(proxies)).unwrap();
+        let response = client.send(get("http://agent.example:81/card?x=1")).await.unwrap();
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+        drop(client);
+        let head = head.await.unwrap();
+        assert_eq!(lines(&head)[0], "GET http://agent.example:81/card?x=1 HTTP/1.1");
+        for line in ["host: agent.example:81", "proxy-authorization: Basic YW5uOnBAc3M="] {
+            assert!(lines(&head).contains(&line), "{head}");
+        }
+    }
+
+    #[cfg(feature = "server")]
+    #[tokio::test]
+    async fn https_request_is_sent_through_a_tunnel() {
+        use crate::tls::{Pem, TlsSettings};
+
+        let authority = a2a_test_certificates::Authority::new("root");
+        let identity = authority.for_this_machine("server");
+        let tls = TlsSettings::new(Pem::text(&identity.certificate), Pem::text(&identity.key));
+        let listener = crate::bind("127.0.0.1:0").await.unwrap();
+        let target = listener.local_addr().unwrap();
+        let describe = async |request: axum::extract::Request| {
+            let has_credentials = request.headers().contains_key("proxy-authorization");
+            format!("{:?} {has_credentials}", request.version())
+        };
+        let router = axum::Router::new().route("/", axum::routing::get(describe));
+        let server = crate::HttpServer::new(router).with_tls(tls.load().unwrap());
+        tokio::spawn(server.serve(listener, std::future::pending()));
+
+        let (url, head) = proxy().await;
+        let proxies = Matcher::builder().https(url).build();
+        let tls = ClientTls::new().with_roots(&Pem::text(authority.root())).unwrap();
+        let settings = ClientSettings::default().with_tls(tls);
+        let client = HttpClient::with_proxies(settings, Some(proxies)).unwrap();
+        let response = client.send(get(&format!("https://{target}/"))).await.unwrap();
+        assert_eq!(response.body(), "HTTP/2.0 false");
+        drop(client);
+        let head = head.await.unwrap();
+        assert_eq!(lines(&head)[0], format!("CONNECT {target} HTTP/1.1"));
+        assert!(lines(&head).contains(&"Proxy-Authorization: Basic YW5uOnBAc3M="), "{head}");
+    }
+
+    #[tokio::test]
+    async fn proxy_is_not_used_for_excluded_hosts_or_with_a_policy() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = accept(&listener).await;
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+            }
+        });
+        let policy = WebhookPolicy::default().with_allowed("127.0.0.1".parse().unwrap());
+        let settings = ClientSettings::default();
+        // Nothing listens on the port of the proxy.
+        for (proxies, settings, is_direct) in [
+            (Matcher::builder().all("http://127.0.0.1:1"), settings.clone(), false),
+            (Matcher::builder().all("socks5://127.0.0.1:1"), settings.clone(), false),
+            (Matcher::builder().all("127.0.0.1:1").no("127.0.0.0/8"), settings.clone(), true),
+            (Matcher::builder().all("127.0.0.1:1"), settings.with_policy(policy), true),
+        ] {
+            let client = HttpClient::with_proxies(settings, Some(proxies.build())).unwrap();
+            match client.send(get(&url)).await {
+                Ok(_) => assert!(is_direct),
+                Err(error) => {
+                    assert!(!is_direct, "{error:?}");
+                    assert!(TransportError::of(&error).unwrap().is_connect(), "{error:?}");
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn request_that_the_server_refuses_to_process_is_sent_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            let mut requests = 0;
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                requests += 1;
+                match requests {
+                    1 => respond.send_reset(h2::Reason::REFUSED_STREAM),
+                    2 => drop(respond.send_response(Response::new(()), true).unwrap()),
+                    _ => respond.send_reset(h2::Reason::INTERNAL_ERROR),
+                }
+            }
+        });
+        let settings = ClientSettings::default().with_http2_prior_knowledge(true);
+        let client = HttpClient::new(settings).unwrap();
+        assert_eq!(client.send(get(&url)).await.unwrap().status(), StatusCode::OK);
+        // The server may have processed it.
+        assert!(client.send(get(&url)).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn request_has_a_user_agent_and_accepts_any_type_unless_set() {
+        for (accept, expected) in [(None, "*/*"), (Some("text/plain"), "text/plain")] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("http://{}/", listener.local_addr().unwrap());
+            let head = tokio::spawn(async move { self::accept(&listener).await.1 });
+            let settings = ClientSettings::default().with_user_agent("tester/1");
+            let client = HttpClient::new(settings).unwrap();
+            let mut request = get(&url);
+            if let Some(accept) = accept {
+                request.headers_mut().insert("accept", HeaderValue::from_static(accept));
+            }
+            assert_eq!(client.send(request).await.unwrap_err().kind(), ErrorKind::Unavailable);
+            let head = head.await.unwrap();
+            for line in ["user-agent: tester/1", &format!("accept: {expected}")] {
+                assert!(lines(&head).contains(&line), "{head}");
+            }
+        }
+    }
 }

@@ -2,15 +2,18 @@
 
 mod call;
 mod connector;
+mod dialer;
 mod events;
 mod http_client;
 mod observer;
+pub(crate) mod pool;
 mod settings;
 mod stream;
 mod transport;
 
 pub use call::place_call;
-pub use connector::{Connected, Connector};
+pub use connector::Connector;
+pub use dialer::Connected;
 pub use events::{open_stream, read_events};
 pub use http_client::HttpClient;
 pub use observer::{HttpExchange, WireObserver, WirePart};

@@ -13,6 +13,8 @@ use a2a_core::{Error, ErrorKind, Result};
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use futures_util::StreamExt as _;
+use http_body_util::BodyDataStream;
+use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
 use super::{HttpExchange, TransportError, WirePart};
@@ -23,7 +25,7 @@ use super::{HttpExchange, TransportError, WirePart};
 /// idle for too long: the body is incomplete.
 pub struct ByteStream {
     /// `None` after the end.
-    bytes: Option<Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>>,
+    bytes: Option<BodyDataStream<Incoming>>,
     target: Arc<str>,
     idle: Option<Idle>,
     exchange: Option<HttpExchange>,
@@ -36,14 +38,14 @@ struct Idle {
 
 impl ByteStream {
     pub(super) fn new(
-        response: reqwest::Response,
+        body: Incoming,
         target: Arc<str>,
         idle: Option<Duration>,
         exchange: Option<HttpExchange>,
     ) -> Self {
         let idle =
             idle.map(|timeout| Idle { timeout, timer: Box::pin(tokio::time::sleep(timeout)) });
-        Self { bytes: Some(Box::pin(response.bytes_stream())), target, idle, exchange }
+        Self { bytes: Some(BodyDataStream::new(body)), target, idle, exchange }
     }
 
     fn show(&self, part: WirePart<'_>) {
@@ -87,7 +89,7 @@ impl Stream for ByteStream {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         let Some(bytes) = &mut this.bytes else { return Poll::Ready(None) };
-        match bytes.as_mut().poll_next(cx) {
+        match bytes.poll_next_unpin(cx) {
             Poll::Ready(Some(Ok(chunk))) => {
                 if let Some(idle) = &mut this.idle {
                     idle.timer.as_mut().reset(Instant::now() + idle.timeout);
@@ -97,7 +99,7 @@ impl Stream for ByteStream {
             }
             Poll::Ready(Some(Err(error))) => {
                 this.bytes = None;
-                let error = TransportError::from_reqwest(error);
+                let error = TransportError::incomplete(error);
                 this.show(WirePart::Failed(&error.to_string()));
                 let error = error.into_error(&this.target);
                 Poll::Ready(Some(Err(error)))

@@ -1,8 +1,9 @@
 //! Transport errors.
 
-use std::{error::Error as StdError, fmt};
+use std::{error::Error as StdError, fmt, io};
 
 use a2a_core::{Error, ErrorKind};
+use hyper_util::client::legacy;
 
 /// Why a request got no response, or an incomplete one. It is a source of the [`Error`] that the
 /// operation returns: see [`TransportError::of`].
@@ -51,10 +52,14 @@ impl TransportError {
         Self { sent, timed_out, source: source.into() }
     }
 
-    pub(crate) fn from_reqwest(error: reqwest::Error) -> Self {
-        let sent = !(error.is_connect() || error.is_builder());
-        // The URL may contain secrets; the message has its origin.
-        Self { sent, timed_out: error.is_timeout(), source: error.without_url().into() }
+    /// Creates the error of a request without a response.
+    pub(crate) fn no_response(error: legacy::Error) -> Self {
+        Self { sent: !error.is_connect(), timed_out: is_timeout(&error), source: error.into() }
+    }
+
+    /// Creates the error of an incomplete response.
+    pub(crate) fn incomplete(error: hyper::Error) -> Self {
+        Self { sent: true, timed_out: is_timeout(&error), source: error.into() }
     }
 
     pub(crate) fn timeout(elapsed: tokio::time::error::Elapsed) -> Self {
@@ -75,6 +80,19 @@ impl TransportError {
         let error = Error::new(kind, message).with_metadata("target", target);
         error.with_source(self)
     }
+}
+
+/// Returns whether the cause of an error is a timeout, of the operating system or of this crate.
+fn is_timeout(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let io = error.downcast_ref::<io::Error>();
+        if io.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 impl fmt::Display for TransportError {

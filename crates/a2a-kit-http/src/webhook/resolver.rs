@@ -1,23 +1,32 @@
 //! DNS resolver that filters addresses by policy.
 
-use std::{future::Future, io, net::SocketAddr, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    vec,
+};
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use hyper_util::client::legacy::connect::dns::Name;
 use tokio::net::lookup_host;
+use tower_service::Service;
 
 use super::WebhookPolicy;
 
 /// Resolves and checks names when a connection is opened, so that DNS cannot return one address for
 /// the check and another for the connection.
 #[derive(Clone)]
-pub(crate) struct CheckedResolver {
-    policy: Arc<WebhookPolicy>,
+pub(crate) struct Resolver {
+    policy: Option<Arc<WebhookPolicy>>,
     lookup: Lookup,
 }
 
 /// Looks up the addresses of a host.
 pub(crate) type Lookup = Arc<dyn Fn(String) -> Found + Send + Sync>;
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 
 /// All addresses of a host are in forbidden networks.
@@ -25,8 +34,9 @@ type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
 #[error("{0:?} resolves to a forbidden network")]
 pub(super) struct PrivateHost(String);
 
-impl CheckedResolver {
-    pub(crate) fn new(policy: Arc<WebhookPolicy>, lookup: Lookup) -> Self {
+impl Resolver {
+    /// Creates a resolver. Without a policy, all addresses are allowed.
+    pub(crate) fn new(policy: Option<Arc<WebhookPolicy>>, lookup: Lookup) -> Self {
         Self { policy, lookup }
     }
 
@@ -35,11 +45,12 @@ impl CheckedResolver {
     /// # Errors
     ///
     /// [`PrivateHost`] if there are addresses and none is allowed; those of the lookup.
-    pub(crate) async fn find(&self, host: &str) -> Result<Vec<SocketAddr>, BoxError> {
+    async fn find(&self, host: &str) -> Result<Vec<SocketAddr>, BoxError> {
         let mut addresses = (self.lookup)(host.to_owned()).await?;
+        let Some(policy) = &self.policy else { return Ok(addresses) };
         let were_found = !addresses.is_empty();
-        if !self.policy.allows_host(host) {
-            addresses.retain(|address| self.policy.allows_address(address.ip()));
+        if !policy.allows_host(host) {
+            addresses.retain(|address| policy.allows_address(address.ip()));
         }
         if addresses.is_empty() && were_found {
             return Err(PrivateHost(host.to_owned()).into());
@@ -53,12 +64,17 @@ pub(crate) fn system() -> Lookup {
     Arc::new(|host| Box::pin(async move { Ok(lookup_host((host, 0)).await?.collect()) }))
 }
 
-impl Resolve for CheckedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
+impl Service<Name> for Resolver {
+    type Response = vec::IntoIter<SocketAddr>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
         let resolver = self.clone();
-        Box::pin(async move {
-            let addresses = resolver.find(name.as_str()).await?;
-            Ok(Box::new(addresses.into_iter()) as Addrs)
-        })
+        Box::pin(async move { Ok(resolver.find(name.as_str()).await?.into_iter()) })
     }
 }

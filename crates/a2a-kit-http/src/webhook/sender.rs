@@ -13,16 +13,26 @@ use a2a_kit_operations::{Delivery, PushError, PushSender, PushSigner, Webhook, t
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, Request, StatusCode,
     header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
 };
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
 use url::{Host, Url};
 
 use super::{
     WebhookPolicy,
-    resolver::{CheckedResolver, Lookup, PrivateHost, system},
+    resolver::{Lookup, PrivateHost, Resolver, system},
 };
-use crate::{content_type, service_parameters, tls::ClientTls};
+use crate::{
+    client::{
+        TransportError,
+        pool::{Pool, PoolSettings},
+    },
+    content_type, service_parameters,
+    tls::ClientTls,
+};
 
 /// The token that a client registered to validate its notifications.
 const NOTIFICATION_TOKEN: HeaderName = HeaderName::from_static("x-a2a-notification-token");
@@ -57,7 +67,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// webhook has no credentials, otherwise as `X-A2A-Notification-Signature`.
 #[derive(Clone)]
 pub struct Webhooks {
-    client: reqwest::Client,
+    pool: Pool,
     policy: Arc<WebhookPolicy>,
     lookup: Lookup,
     payload: PayloadFn,
@@ -104,9 +114,9 @@ impl Webhooks {
 
     fn with_lookup(policy: WebhookPolicy, lookup: Lookup) -> Result<Self> {
         let policy = Arc::new(policy);
-        let client = client(&policy, &lookup, &ClientTls::new())?;
+        let pool = pool(&policy, &lookup, &ClientTls::new())?;
         let payload: PayloadFn = Arc::new(|_, delivery| Some(Payload::current(delivery)));
-        Ok(Self { client, policy, lookup, payload, signer: None })
+        Ok(Self { pool, policy, lookup, payload, signer: None })
     }
 
     /// Sets the trust anchors and the client certificate for webhooks. Default: those of the
@@ -116,7 +126,7 @@ impl Webhooks {
     ///
     /// [`Internal`](a2a_core::ErrorKind::Internal) if the TLS configuration is invalid.
     pub fn with_tls(mut self, tls: &ClientTls) -> Result<Self> {
-        self.client = client(&self.policy, &self.lookup, tls)?;
+        self.pool = pool(&self.policy, &self.lookup, tls)?;
         Ok(self)
     }
 
@@ -140,22 +150,17 @@ impl Webhooks {
     }
 }
 
-fn client(
-    policy: &Arc<WebhookPolicy>,
-    lookup: &Lookup,
-    tls: &ClientTls,
-) -> Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls.http_config().map_err(Error::internal)?)
-        .dns_resolver(CheckedResolver::new(Arc::clone(policy), Lookup::clone(lookup)))
+fn pool(policy: &Arc<WebhookPolicy>, lookup: &Lookup, tls: &ClientTls) -> Result<Pool> {
+    Ok(Pool::new(PoolSettings {
+        tls: tls.http_config().map_err(Error::internal)?,
+        resolver: Resolver::new(Some(Arc::clone(policy)), Lookup::clone(lookup)),
         // A proxy would resolve names itself and bypass the check.
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(policy.timeout)
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .user_agent(concat!("a2a-rust/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(Error::internal)
+        proxies: None,
+        connect_timeout: policy.timeout,
+        idle_timeout: IDLE_TIMEOUT,
+        http2_prior_knowledge: false,
+        user_agent: HeaderValue::from_static(concat!("a2a-rust/", env!("CARGO_PKG_VERSION"))),
+    }))
 }
 
 #[async_trait]
@@ -193,19 +198,25 @@ impl PushSender for Webhooks {
         }
         if let Some(signer) = &self.signer {
             // Unsigned, it would be rejected permanently.
-            let retry = |error: Error| PushError::Retry { after: None, source: error.into() };
-            let token = signer.sign(webhook, delivery, &payload.body).map_err(retry)?;
+            let unsigned = |error: Error| PushError::Retry { after: None, source: error.into() };
+            let token = signer.sign(webhook, delivery, &payload.body).map_err(unsigned)?;
             let (name, value) = if headers.contains_key(AUTHORIZATION) {
                 (SIGNATURE, token)
             } else {
                 (AUTHORIZATION, format!("Bearer {token}"))
             };
-            headers.insert(name, secret("signature", &value).map_err(retry)?);
+            headers.insert(name, secret("signature", &value).map_err(unsigned)?);
         }
-        let call = self.client.post(url).headers(headers).body(payload.body);
-        let response = call.send().await.map_err(unreachable)?;
+        let mut request = Request::post(url.as_str())
+            .body(payload.body)
+            .map_err(|error| refused(Error::internal(error)))?;
+        *request.headers_mut() = headers;
+        let response = tokio::time::timeout(self.policy.timeout, self.pool.request(request))
+            .await
+            .map_err(|elapsed| retry(TransportError::timeout(elapsed)))?
+            .map_err(unreachable)?;
         let outcome = delivery_result(response.status(), response.headers());
-        let _ = tokio::time::timeout(RESPONSE_TIMEOUT, discard(response)).await;
+        let _ = tokio::time::timeout(RESPONSE_TIMEOUT, discard(response.into_body())).await;
         outcome
     }
 }
@@ -265,14 +276,8 @@ fn is_token(byte: u8) -> bool {
 }
 
 /// Reads a short response to its end. After a longer one the connection is closed.
-async fn discard(mut response: reqwest::Response) {
-    let mut remaining = MAX_RESPONSE_BYTES;
-    while let Ok(Some(chunk)) = response.chunk().await {
-        match remaining.checked_sub(chunk.len()) {
-            Some(rest) => remaining = rest,
-            None => return,
-        }
-    }
+async fn discard(body: Incoming) {
+    let _ = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
 }
 
 fn delivery_result(status: StatusCode, headers: &HeaderMap) -> Result<(), PushError> {
@@ -292,7 +297,7 @@ fn delivery_result(status: StatusCode, headers: &HeaderMap) -> Result<(), PushEr
     })
 }
 
-fn unreachable(error: reqwest::Error) -> PushError {
+fn unreachable(error: legacy::Error) -> PushError {
     let mut cause = error.source();
     while let Some(error) = cause {
         if error.is::<PrivateHost>() {
@@ -301,8 +306,11 @@ fn unreachable(error: reqwest::Error) -> PushError {
         }
         cause = error.source();
     }
-    // The URL may contain secrets.
-    PushError::Retry { after: None, source: error.without_url().into() }
+    retry(TransportError::no_response(error))
+}
+
+fn retry(error: TransportError) -> PushError {
+    PushError::Retry { after: None, source: error.into() }
 }
 
 /// Parses `Retry-After`, in seconds or as a date.
