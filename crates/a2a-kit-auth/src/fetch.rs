@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
     tls::ClientTls,
+    uri,
 };
 use bytes::Bytes;
 use http::{Request, Response};
-use url::Url;
 
 /// Maximum length of a response body, in bytes.
 const MAX_LENGTH: usize = 1 << 20;
@@ -44,8 +44,7 @@ pub(crate) async fn document(
     client: HttpClient,
     url: Arc<str>,
 ) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
-    let url = Url::parse(&url)?;
-    let response = client.send(Request::get(url.as_str()).body(Bytes::new())?).await?;
+    let response = client.send(Request::get(uri::parse(&url)?).body(Bytes::new())?).await?;
     successful(response)
 }
 

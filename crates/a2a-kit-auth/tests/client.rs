@@ -250,7 +250,7 @@ async fn redirect_of_another_request_is_rejected() {
 
     let request = begin().await;
     let printed = format!("{request:?}");
-    let issuer: String = url::form_urlencoded::byte_serialize(server.url.as_bytes()).collect();
+    let issuer: String = form_urlencoded::byte_serialize(server.url.as_bytes()).collect();
     server.records().redirect_extra = format!("&iss={issuer}");
     let (_, redirected) = open(request.url()).await;
     let secret = request.finish(&redirected.unwrap()).await.unwrap();

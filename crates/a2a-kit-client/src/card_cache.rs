@@ -6,9 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use tokio::time::Instant;
-use url::Url;
 
 use crate::Document;
 
@@ -19,7 +18,7 @@ use crate::Document;
 /// `If-Modified-Since`. The 256 most recently used cards are kept.
 #[derive(Clone, Debug, Default)]
 pub struct CardCache {
-    entries: Arc<Mutex<HashMap<Url, Entry>>>,
+    entries: Arc<Mutex<HashMap<Uri, Entry>>>,
     default_lifetime: Duration,
 }
 
@@ -64,12 +63,12 @@ impl CardCache {
         self.lock().clear();
     }
 
-    /// Removes the card of a URL.
-    pub fn remove(&self, url: &Url) {
+    /// Removes the card of a URL, as in [`CardReference::Url`](crate::CardReference::Url).
+    pub fn remove(&self, url: &Uri) {
         self.lock().remove(url);
     }
 
-    pub(crate) fn look_up(&self, url: &Url) -> Lookup {
+    pub(crate) fn look_up(&self, url: &Uri) -> Lookup {
         let now = Instant::now();
         let mut entries = self.lock();
         let Some(entry) = entries.get_mut(url) else { return Lookup::Absent };
@@ -87,7 +86,7 @@ impl CardCache {
     }
 
     /// Stores a response, if it may be stored.
-    pub(crate) fn store(&self, url: &Url, headers: &HeaderMap, document: &Document) {
+    pub(crate) fn store(&self, url: &Uri, headers: &HeaderMap, document: &Document) {
         let freshness = Freshness::read(headers, SystemTime::now());
         let mut entries = self.lock();
         if !freshness.may_store {
@@ -115,7 +114,7 @@ impl CardCache {
     }
 
     /// Refreshes a card after a successful revalidation (304).
-    pub(crate) fn refresh(&self, url: &Url, headers: &HeaderMap) {
+    pub(crate) fn refresh(&self, url: &Uri, headers: &HeaderMap) {
         let freshness = Freshness::read(headers, SystemTime::now());
         let mut entries = self.lock();
         if !freshness.may_store {
@@ -132,7 +131,7 @@ impl CardCache {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Url, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uri, Entry>> {
         // No holder of the lock can leave the map in an inconsistent state.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -200,8 +199,8 @@ mod tests {
             .collect()
     }
 
-    fn url(path: &str) -> Url {
-        Url::parse(&format!("https://a.example/{path}")).unwrap()
+    fn url(path: &str) -> Uri {
+        format!("https://a.example/{path}").parse().unwrap()
     }
 
     //

@@ -7,7 +7,9 @@ use std::{
 };
 
 use a2a_core::host;
-use url::Url;
+use a2a_kit_http::uri;
+use http::Uri;
+use percent_encoding::percent_decode_str;
 
 use crate::DiscoveryError;
 
@@ -25,7 +27,7 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 #[non_exhaustive]
 pub enum CardReference {
     /// An HTTP or HTTPS URL.
-    Url(Url),
+    Url(Uri),
     /// A local file.
     File(PathBuf),
 }
@@ -42,43 +44,38 @@ impl FromStr for CardReference {
         if text.is_empty() {
             return Err(invalid("empty reference"));
         }
-        if text.starts_with("file://") {
-            let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
-            return match url.to_file_path() {
-                Ok(path) => Ok(Self::File(path)),
-                Err(()) => Err(invalid("not a local file URL")),
+        if let Some(rest) = text.strip_prefix("file://") {
+            return match file_path(rest) {
+                Some(path) => Ok(Self::File(path)),
+                None => Err(invalid("not a local file URL")),
             };
         }
         if is_path(text) {
             return Ok(Self::File(PathBuf::from(text)));
         }
-        let mut url = if text.contains("://") {
-            Url::parse(text).map_err(|error| invalid(&error.to_string()))?
-        } else {
-            // The scheme depends on the host, which has to be parsed first.
-            let mut url = Url::parse(&format!("https://{text}"))
-                .map_err(|error| invalid(&error.to_string()))?;
-            if url.host_str().is_some_and(host::is_loopback) && url.set_scheme("http").is_err() {
-                return Err(invalid("missing scheme"));
-            }
-            url
-        };
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(invalid("unsupported scheme (expected http, https or file)"));
-        }
-        if !url.has_host() {
-            return Err(invalid("missing host"));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
+        let (_, rest) = text.split_once("://").unwrap_or(("", text));
+        if rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
             // They would be logged, and repeated in errors of this crate.
             return Err(DiscoveryError::Reference {
                 reference: "https://…@…".to_owned(),
                 reason: "credentials are not allowed in a reference".to_owned(),
             });
         }
-        url.set_fragment(None);
+        let parse = |text: &str| uri::parse(text).map_err(|error| invalid(&error.to_string()));
+        let url = if text.contains("://") {
+            parse(text)?
+        } else {
+            // The scheme depends on the host, which has to be parsed first.
+            let url = parse(&format!("https://{text}"))?;
+            let is_local = url.host().is_some_and(host::is_loopback);
+            if is_local { parse(&format!("http://{text}"))? } else { url }
+        };
+        if !matches!(url.scheme_str(), Some("http" | "https")) {
+            return Err(invalid("unsupported scheme (expected http, https or file)"));
+        }
         if url.path() == "/" && url.query().is_none() {
-            url.set_path(WELL_KNOWN);
+            let url = uri::with_path(&url, WELL_KNOWN);
+            return Ok(Self::Url(url.map_err(|error| invalid(&error.to_string()))?));
         }
         Ok(Self::Url(url))
     }
@@ -91,6 +88,16 @@ impl fmt::Display for CardReference {
             Self::File(path) => path.display().fmt(f),
         }
     }
+}
+
+/// Returns the path in a `file` URL, without its scheme; `None` for another host.
+fn file_path(url: &str) -> Option<PathBuf> {
+    let path = url.split(['?', '#']).next()?;
+    let path = path.strip_prefix("localhost").unwrap_or(path);
+    let path = path.strip_prefix('/')?;
+    let path = percent_decode_str(path).decode_utf8().ok()?;
+    // An absolute path on Windows starts with a drive.
+    Some(if cfg!(windows) { path.as_ref().into() } else { format!("/{path}").into() })
 }
 
 fn is_path(text: &str) -> bool {
@@ -123,9 +130,11 @@ mod tests {
             ("https://agent.example/cards/a.json", "https://agent.example/cards/a.json"),
             ("https://agent.example/?agent=a", "https://agent.example/?agent=a"),
             ("localhost:8080/cards/a", "http://localhost:8080/cards/a"),
+            ("localhost:443", "http://localhost:443/.well-known/agent-card.json"),
+            ("HTTPS://Agent.example:443/a#b", "https://agent.example/a"),
         ] {
             let reference: CardReference = text.parse().unwrap();
-            assert_eq!(reference, CardReference::Url(Url::parse(expected).unwrap()), "{text}");
+            assert_eq!(reference, CardReference::Url(expected.parse().unwrap()), "{text}");
         }
     }
 
@@ -133,6 +142,7 @@ mod tests {
     fn path_is_parsed_as_file() {
         for (text, path) in [
             ("file:///tmp/card.json", "/tmp/card.json"),
+            ("file://localhost/tmp/my%20card.json#x", "/tmp/my card.json"),
             ("/tmp/card.json", "/tmp/card.json"),
             ("./card.json", "./card.json"),
             ("../card.json", "../card.json"),
@@ -145,7 +155,17 @@ mod tests {
 
     #[test]
     fn malformed_reference_is_rejected_with_a_reason() {
-        for text in ["", "  ", "ftp://host/card", "https://", "two words", "https://u:p@host"] {
+        for text in [
+            "",
+            "  ",
+            "ftp://host/card",
+            "https://",
+            "two words",
+            "https://u:p@host",
+            "https://u:p@127.1",
+            "u:p@a b",
+            "file://host/card",
+        ] {
             let error = text.parse::<CardReference>().unwrap_err();
             assert!(matches!(error, DiscoveryError::Reference { .. }), "{text}: {error}");
             assert!(!error.to_string().contains("u:p"), "{error}");

@@ -2,18 +2,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use a2a_core::{AgentCard, Error, ErrorKind};
+use a2a_core::{AgentCard, ErrorKind};
 use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
-    service_parameters,
+    service_parameters, uri,
 };
 use a2a_kit_operations::CallContext;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Method, Request, StatusCode,
+    HeaderMap, HeaderValue, Request, StatusCode, Uri,
     header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE},
 };
-use url::Url;
 
 use crate::{
     CardCache, CardReference, DiscoveryError, Document, SignaturePolicy, card_cache::Lookup,
@@ -33,22 +32,18 @@ pub struct Discovery {
 const LEGACY_PATH: &str = "/.well-known/agent.json";
 
 /// The legacy URL of a card at the well-known path.
-fn legacy_url(url: &Url) -> Option<Url> {
+fn legacy_url(url: &Uri) -> Option<Uri> {
     let place = url.path().strip_suffix(WELL_KNOWN)?;
-    let mut legacy = url.clone();
-    legacy.set_path(&format!("{place}{LEGACY_PATH}"));
-    Some(legacy)
+    uri::with_path(url, &format!("{place}{LEGACY_PATH}")).ok()
 }
 
 /// The well-known URL below the path of an agent, unless the URL is that of a document.
-fn well_known_below(url: &Url) -> Option<Url> {
+fn well_known_below(url: &Uri) -> Option<Uri> {
     let path = url.path().trim_end_matches('/');
     if path.is_empty() || path.ends_with(".json") || url.query().is_some() {
         return None;
     }
-    let mut below = url.clone();
-    below.set_path(&format!("{path}{WELL_KNOWN}"));
-    Some(below)
+    uri::with_path(url, &format!("{path}{WELL_KNOWN}")).ok()
 }
 
 /// The maximum size of a card, in bytes.
@@ -135,7 +130,7 @@ impl Discovery {
         }
     }
 
-    async fn get_or_legacy(&self, url: &Url) -> Result<Document, DiscoveryError> {
+    async fn get_or_legacy(&self, url: &Uri) -> Result<Document, DiscoveryError> {
         match (self.get(url).await, legacy_url(url)) {
             (Err(DiscoveryError::NotFound(missing)), Some(legacy)) => {
                 match self.get(&legacy).await {
@@ -158,7 +153,7 @@ impl Discovery {
         Document::read(tokio::fs::read(&path).await.map_err(file)?.into())
     }
 
-    async fn get(&self, url: &Url) -> Result<Document, DiscoveryError> {
+    async fn get(&self, url: &Uri) -> Result<Document, DiscoveryError> {
         // Responses to authenticated requests are not cached.
         let anonymous = !self.http.settings().headers.contains_key(AUTHORIZATION);
         let cache = self.cache.as_ref().filter(|_| anonymous);
@@ -171,11 +166,8 @@ impl Discovery {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         service_parameters::write(&CallContext::default(), &mut headers);
         let unreachable = |source| DiscoveryError::Unreachable { url: url.clone(), source };
-        let mut request = Request::builder()
-            .method(Method::GET)
-            .uri(url.as_str())
-            .body(Bytes::new())
-            .map_err(|error| unreachable(Error::internal(error)))?;
+        let mut request = Request::new(Bytes::new());
+        *request.uri_mut() = url.clone();
         *request.headers_mut() = headers;
         let response = self.http.send(request).await.map_err(|error| match error.kind() {
             ErrorKind::InvalidAgentResponse => DiscoveryError::TooLarge { limit: self.max_bytes },

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use a2a_core::{Error, Violation};
 use a2a_kit_auth::client::CredentialError;
 use a2a_kit_operations::CardSignature;
-use url::Url;
+use http::Uri;
 
 /// An error of card discovery, interface selection or client setup.
 #[derive(Debug, thiserror::Error)]
@@ -31,18 +31,18 @@ pub enum DiscoveryError {
     #[error("failed to fetch agent card from {url}")]
     Unreachable {
         /// The URL of the card.
-        url: Url,
+        url: Uri,
         /// The transport error.
         source: Error,
     },
     /// The server has no card at the URL.
     #[error("no agent card at {0}")]
-    NotFound(Url),
+    NotFound(Uri),
     /// The server requires authentication for the card.
     #[error("access to agent card at {url} denied (HTTP {status})")]
     Denied {
         /// The URL of the card.
-        url: Url,
+        url: Uri,
         /// 401 or 403.
         status: u16,
         /// The `WWW-Authenticate` challenge, if any.
@@ -52,7 +52,7 @@ pub enum DiscoveryError {
     #[error("unexpected HTTP status {status} from {url}")]
     Status {
         /// The URL of the card.
-        url: Url,
+        url: Uri,
         /// The HTTP status.
         status: u16,
     },

@@ -6,7 +6,7 @@ use a2a_core::{
     v1::{AgentCard, AgentInterface},
 };
 use a2a_kit_auth::client::{CredentialError, Origin};
-use url::Url;
+use a2a_kit_http::uri;
 
 use crate::{DiscoveryError, Transport, older::DRAFT};
 
@@ -43,13 +43,13 @@ impl SelectedInterface {
     /// Returns whether traffic to the interface is plaintext on the network: it uses neither TLS
     /// nor a loopback address.
     pub fn is_exposed(&self) -> bool {
-        match Url::parse(&self.interface.url) {
+        match uri::parse(&self.interface.url) {
             Ok(url) => {
-                matches!(url.scheme(), "http" | "grpc")
-                    && url.host_str().is_some_and(|host| !is_loopback(host))
+                matches!(url.scheme_str(), Some("http" | "grpc"))
+                    && url.host().is_some_and(|host| !is_loopback(host))
             }
             // gRPC to a bare `host:port` uses TLS unless the host is a loopback address.
-            _ => false,
+            Err(_) => self.interface.url.contains("://"),
         }
     }
 
@@ -208,17 +208,15 @@ fn offered(card: &AgentCard) -> Vec<String> {
 /// Checks that the URL of an interface is absolute and has a scheme of its binding.
 fn check_address(transport: Transport, address: &str) -> Result<(), String> {
     let grpc = transport == Transport::Grpc;
-    let url = match Url::parse(address) {
-        // `host:50051` reads as a URL whose scheme is `host`.
-        Ok(url) if url.has_host() => url,
-        // The parser ignores any number of slashes before a host.
-        _ if grpc && !address.starts_with('/') => match Url::parse(&format!("https://{address}")) {
-            Ok(url) if matches!(url.path(), "" | "/") => url,
+    let url = match uri::parse(address) {
+        Ok(url) => url,
+        Err(_) if grpc => match uri::parse(&format!("https://{address}")) {
+            Ok(url) if url.path() == "/" => url,
             _ => return Err(format!("{address:?} is neither host:port nor an absolute URL")),
         },
-        _ => return Err(format!("{address:?} is not an absolute URL")),
+        Err(_) => return Err(format!("{address:?} is not an absolute URL")),
     };
-    match url.scheme() {
+    match url.scheme_str().unwrap_or_default() {
         "http" | "https" => Ok(()),
         "grpc" | "grpcs" if grpc => Ok(()),
         other => Err(format!("has unsupported scheme {other:?} for {transport}")),

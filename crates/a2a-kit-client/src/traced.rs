@@ -3,12 +3,12 @@
 use std::{any::Any, sync::Arc};
 
 use a2a_core::{Operation, Request, Result};
+use a2a_kit_http::uri;
 use a2a_kit_operations::{
     Agent, AgentMethod, Call, EventStream, Reply, intercept_agent, trace::ClientSpan,
 };
 use futures_util::stream;
 use tracing::Instrument as _;
-use url::Url;
 
 use crate::SelectedInterface;
 
@@ -57,11 +57,10 @@ fn keep_open<T: 'static>(called: ClientSpan, mut response: T) -> T {
 
 /// Host and port of an interface URL, without the rest, which may contain secrets.
 fn authority(url: &str) -> String {
-    let parsed = Url::parse(url).ok().filter(Url::has_host);
-    let parsed = parsed.or_else(|| Url::parse(&format!("https://{url}")).ok());
-    let Some(url) = parsed else { return String::new() };
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    let parsed = uri::parse(url).or_else(|_error| uri::parse(&format!("https://{url}")));
+    let Ok(url) = parsed else { return String::new() };
+    let host = url.host().unwrap_or_default();
+    url.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 #[cfg(test)]

@@ -66,6 +66,8 @@ pub mod site_guard;
 pub mod sse;
 pub mod tls;
 #[cfg(feature = "client")]
+pub mod uri;
+#[cfg(feature = "client")]
 mod webhook;
 
 #[cfg(feature = "server")]

@@ -152,7 +152,7 @@ async fn card_is_found_below_the_url_of_an_agent() {
     for path in ["/nobody", "/nobody/agent.json"] {
         let url = format!("http://{address}{path}");
         let error = Client::connect(&url).await.unwrap_err();
-        assert!(matches!(&error, DiscoveryError::NotFound(missing) if missing.as_str() == url));
+        assert!(matches!(&error, DiscoveryError::NotFound(missing) if *missing == *url));
     }
 }
 

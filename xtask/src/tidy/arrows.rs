@@ -29,9 +29,11 @@ const LAYERS: [&[&str]; 9] = [
 ];
 
 /// What must not be among all that a crate depends on, directly or not.
-const WITHOUT: [(&str, &[&str]); 2] = [
+const WITHOUT: [(&str, &[&str]); 4] = [
     ("a2a-core", &["axum", "http", "hyper", "reqwest", "tokio", "tonic"]),
     ("a2a-kit-operations", &["axum", "http", "hyper", "reqwest", "tonic", "tower"]),
+    ("a2a-kit-auth", &["reqwest", "url"]),
+    ("a2a-kit-client", &["reqwest", "url"]),
 ];
 
 /// Every arrow that points the wrong way.

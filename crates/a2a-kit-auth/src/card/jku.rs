@@ -7,9 +7,9 @@ use std::{
 };
 
 use a2a_core::host;
-use a2a_kit_http::{client::HttpClient, tls::ClientTls};
+use a2a_kit_http::{client::HttpClient, tls::ClientTls, uri};
+use http::Uri;
 use tokio::time::Instant;
-use url::Url;
 
 use crate::{
     fetch,
@@ -23,39 +23,29 @@ pub(super) struct Address(Arc<str>);
 impl Address {
     /// Normalizes a host for comparison with URLs.
     pub(super) fn host(text: &str) -> Option<String> {
-        let url = Url::parse(&format!("https://{text}")).ok()?;
-        let is_bare = url.path() == "/"
-            && url.query().is_none()
-            && url.fragment().is_none()
-            && url.username().is_empty()
-            && url.password().is_none();
-        // A trailing slash is not part of a host.
-        if !is_bare || text.ends_with('/') { None } else { authority(&url) }
+        if text.contains(['/', '?', '#', '@']) {
+            return None;
+        }
+        authority(&uri::parse(&format!("https://{text}")).ok()?)
     }
 
     /// Parses a URL; `None` unless it is secure and on a trusted host.
     pub(super) fn read(text: &str, hosts: &BTreeSet<String>) -> Option<Self> {
-        let mut url = Url::parse(text).ok()?;
-        let is_safe = match url.scheme() {
+        let url = uri::parse(text).ok()?;
+        let is_safe = match url.scheme_str()? {
             "https" => true,
-            "http" => url.host_str().is_some_and(host::is_loopback),
+            "http" => url.host().is_some_and(host::is_loopback),
             _ => false,
         };
-        let has_user = !url.username().is_empty() || url.password().is_some();
-        if !is_safe || has_user || !hosts.contains(&authority(&url)?) {
+        if !is_safe || uri::has_credentials(&url) || !hosts.contains(&authority(&url)?) {
             return None;
         }
-        url.set_fragment(None);
-        Some(Self(String::from(url).into()))
+        Some(Self(url.to_string().into()))
     }
 }
 
-fn authority(url: &Url) -> Option<String> {
-    let host = url.host_str()?;
-    Some(match url.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
-    })
+fn authority(url: &Uri) -> Option<String> {
+    Some(url.authority()?.as_str().to_owned())
 }
 
 /// Maximum number of URLs whose keys are cached.
@@ -135,6 +125,13 @@ mod tests {
             ("https://keys.example.evil/", false),
             ("https://keys.example@evil.example/", false),
             ("https://user:pass@keys.example/", false),
+            ("https://keys.example\\@evil.example/", false),
+            ("https://evil.example#@keys.example/", false),
+            ("https://keys.example:0443/", true),
+            ("https:/keys.example/", false),
+            ("https://keys.example./", false),
+            ("https://%6beys.example/", false),
+            ("http://2130706433/", false),
             ("ftp://keys.example/", false),
             ("file:///etc/passwd", false),
             ("//keys.example/", false),

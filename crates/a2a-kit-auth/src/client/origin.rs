@@ -3,7 +3,8 @@
 use std::{fmt, str::FromStr};
 
 use a2a_core::host;
-use url::Url;
+use a2a_kit_http::uri;
+use http::Uri;
 
 /// A web origin: scheme, host and port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,14 +22,14 @@ pub struct InvalidOrigin(pub String);
 
 impl Origin {
     /// Returns the origin of a URL; `None` for other schemes than HTTP and gRPC.
-    pub fn of(url: &Url) -> Option<Self> {
-        let scheme = match url.scheme() {
+    pub fn of(url: &Uri) -> Option<Self> {
+        let scheme = match url.scheme_str()? {
             "https" | "grpcs" => "https",
             "http" | "grpc" => "http",
             _ => return None,
         };
-        let host = url.host_str()?;
-        let port = url.port().unwrap_or(if scheme == "https" { 443 } else { 80 });
+        let host = url.host()?;
+        let port = url.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
         Some(Self {
             text: format!("{scheme}://{host}:{port}"),
             port,
@@ -63,22 +64,14 @@ impl FromStr for Origin {
     /// unless the host is a loopback one.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let invalid = || InvalidOrigin(text.chars().take(200).collect());
-        match Url::parse(text) {
-            // `host:50051` parses as a URL with the scheme `host`.
-            Ok(url) if url.has_host() => Self::of(&url).ok_or_else(invalid),
-            _ if text.starts_with('/') => Err(invalid()),
-            _ => {
-                let mut url = Url::parse(&format!("https://{text}")).ok().ok_or_else(invalid)?;
-                if !matches!(url.path(), "" | "/") || !url.username().is_empty() {
-                    return Err(invalid());
-                }
-                if url.host_str().is_some_and(host::is_loopback) {
-                    // The port is explicit, so changing the scheme does not change it.
-                    let _ = url.set_scheme("http");
-                }
-                Self::of(&url).ok_or_else(invalid)
-            }
-        }
+        let parse = |text: &str| uri::parse(text).ok();
+        let url = parse(text).or_else(|| {
+            let url = parse(&format!("https://{text}"))?;
+            let is_local = url.host().is_some_and(host::is_loopback);
+            let url = if is_local { parse(&format!("http://{text}"))? } else { url };
+            (url.path() == "/" && !uri::has_credentials(&url)).then_some(url)
+        });
+        url.as_ref().and_then(Self::of).ok_or_else(invalid)
     }
 }
 
@@ -106,13 +99,24 @@ mod tests {
             ("localhost:50051", "http://localhost:50051", true),
             ("agent.localhost:50051", "http://agent.localhost:50051", true),
             ("[::1]:50051", "http://[::1]:50051", true),
-            ("http://[::ffff:127.0.0.1]:1", "http://[::ffff:7f00:1]:1", true),
+            ("http://[::ffff:127.0.0.1]:1", "http://[::ffff:127.0.0.1]:1", true),
             ("http://[2001:db8::1]", "http://[2001:db8::1]:80", false),
         ] {
             let found: Origin = address.parse().unwrap();
             assert_eq!((found.to_string().as_str(), found.is_secure()), (origin, is_secure));
         }
-        for address in ["", "/a2a", "ftp://a.example", "data:x", "a/b", "user@host:1"] {
+        for address in [
+            "",
+            "/a2a",
+            "ftp://a.example",
+            "data:x",
+            "a/b",
+            "user@host:1",
+            "user:password@host:1",
+            "http://127.1",
+            "http:/a.example",
+            "https://a.example\\@b.example",
+        ] {
             assert!(address.parse::<Origin>().is_err(), "{address}");
         }
     }

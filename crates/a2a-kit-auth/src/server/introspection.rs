@@ -8,7 +8,7 @@ use std::{
 };
 
 use a2a_core::v1::security_scheme::Scheme;
-use a2a_kit_http::{client::HttpClient, tls::ClientTls};
+use a2a_kit_http::{client::HttpClient, tls::ClientTls, uri};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -18,7 +18,6 @@ use http::{
 };
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
-use url::{Url, form_urlencoded};
 
 use super::{
     Claims, IssuerUrlError, Rejection, RequestCredential, Verifier,
@@ -175,7 +174,7 @@ impl Inner {
             .append_pair("token", token)
             .append_pair("token_type_hint", "access_token")
             .finish();
-        let request = Request::post(Url::parse(&self.url)?.as_str())
+        let request = Request::post(uri::parse(&self.url)?)
             .header(AUTHORIZATION, self.authorization.clone())
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(ACCEPT, "application/json")

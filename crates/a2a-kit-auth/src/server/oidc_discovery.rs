@@ -3,10 +3,9 @@
 use std::{error::Error as StdError, sync::Arc};
 
 use a2a_core::host;
-use a2a_kit_http::{client::HttpClient, tls::ClientTls};
+use a2a_kit_http::{client::HttpClient, tls::ClientTls, uri};
 use bytes::Bytes;
 use serde::Deserialize;
-use url::Url;
 
 use crate::{
     fetch::{self, SetupError},
@@ -70,10 +69,10 @@ async fn keys(
 /// Checks that a URL is protected in transit.
 pub(super) fn secure(address: &str) -> Result<(), IssuerUrlError> {
     let insecure = || IssuerUrlError::Insecure(address.to_owned());
-    let url = Url::parse(address).map_err(|_error| insecure())?;
-    match url.scheme() {
-        "https" => Ok(()),
-        "http" if url.host_str().is_some_and(host::is_loopback) => Ok(()),
+    let url = uri::parse(address).map_err(|_error| insecure())?;
+    match url.scheme_str() {
+        Some("https") => Ok(()),
+        Some("http") if url.host().is_some_and(host::is_loopback) => Ok(()),
         _ => Err(insecure()),
     }
 }
@@ -89,7 +88,17 @@ mod tests {
         {
             assert!(secure(address).is_ok(), "{address}");
         }
-        for address in ["http://a.example", "http://10.0.0.1", "ftp://localhost", "localhost", ""] {
+        for address in [
+            "http://a.example",
+            "http://10.0.0.1",
+            "ftp://localhost",
+            "localhost",
+            "",
+            "http://localhost@a.example",
+            "http://localhost\\@a.example",
+            "http://127.0.0.1.a.example",
+            "http:/localhost",
+        ] {
             assert!(secure(address).is_err(), "{address}");
         }
     }

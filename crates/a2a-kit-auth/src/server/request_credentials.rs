@@ -10,7 +10,6 @@ use http::{
     request::Parts,
 };
 use ring::hmac;
-use url::form_urlencoded;
 
 /// Maximum length of a credential, in bytes. Tokens are the longest.
 const MAX_BYTES: usize = 16 << 10;

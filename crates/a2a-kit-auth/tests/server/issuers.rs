@@ -261,7 +261,7 @@ async fn opaque_tokens_are_introspected() {
         // client+a:s%3Acret
         let right = request.headers()["authorization"] == "Basic Y2xpZW50K2E6cyUzQWNyZXQ=";
         let body = axum::body::to_bytes(request.into_body(), 1 << 16).await.unwrap();
-        let form: HashMap<_, _> = url::form_urlencoded::parse(&body).into_owned().collect();
+        let form: HashMap<_, _> = form_urlencoded::parse(&body).into_owned().collect();
         counted.fetch_add(1, Ordering::SeqCst);
         match known_tokens().get(form["token"].as_str()) {
             _ if !right => (StatusCode::UNAUTHORIZED, String::new()),

@@ -21,7 +21,6 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-use url::form_urlencoded;
 
 /// The parameters of a form or a query.
 pub(crate) type Form = HashMap<String, String>;

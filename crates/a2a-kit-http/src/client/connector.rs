@@ -10,12 +10,12 @@ use std::{
 
 use http::{Uri, uri::Scheme};
 use tower_service::Service;
-use url::Url;
 
 use super::{ClientSettings, Connected, dialer::Dialer};
 use crate::{
     WebhookPolicy,
     tls::TlsError,
+    uri,
     webhook::resolver::{BoxError, Resolver, system},
 };
 
@@ -52,7 +52,7 @@ impl Connector {
         parts.scheme = Some(self.scheme.clone());
         let address = Uri::from_parts(parts)?;
         if let Some(policy) = &self.policy {
-            policy.check_url(&Url::parse(&address.to_string())?)?;
+            policy.check_url(&uri::parse(&address.to_string())?)?;
         }
         Ok(address)
     }

@@ -4,15 +4,17 @@ use std::{error::Error as _, future::Future, sync::Arc, time::Duration};
 
 use a2a_core::{Error, Result};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header::LOCATION};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header::LOCATION};
 use hyper_util::client::proxy::matcher::Matcher;
-use url::Url;
 
 use super::{
     ByteStream, ClientSettings, HttpExchange, TransportError, WirePart,
     pool::{Pool, PoolSettings},
 };
-use crate::webhook::resolver::{Resolver, system};
+use crate::{
+    uri,
+    webhook::resolver::{Resolver, system},
+};
 
 /// An HTTP client with one connection pool, cheap to clone.
 ///
@@ -87,14 +89,15 @@ impl HttpClient {
     /// [`DeadlineExceeded`](a2a_core::ErrorKind::DeadlineExceeded) after
     /// [`ClientSettings::request_timeout`];
     /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse) for a response that is
-    /// too large; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a URL that is not HTTP,
-    /// or that [`ClientSettings::policy`] forbids.
+    /// too large; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for a URL that is malformed
+    /// (see [`uri::parse`](crate::uri::parse)), is not HTTP or contains credentials, or that
+    /// [`ClientSettings::policy`] forbids.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future closes an HTTP/1.1 connection, or resets the HTTP/2 stream.
-    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>> {
-        let target = origin(request.uri())?;
+    pub async fn send(&self, mut request: Request<Bytes>) -> Result<Response<Bytes>> {
+        let target = normalize(request.uri_mut())?;
         let limit = self.settings.max_response_bytes;
         let call = async {
             let (head, body) = self.execute(request, Arc::clone(&target), None).await?.into_parts();
@@ -110,8 +113,8 @@ impl HttpClient {
     /// # Errors
     ///
     /// As [`send`](Self::send), until the head has arrived.
-    pub async fn open(&self, request: Request<Bytes>) -> Result<Response<ByteStream>> {
-        let target = origin(request.uri())?;
+    pub async fn open(&self, mut request: Request<Bytes>) -> Result<Response<ByteStream>> {
+        let target = normalize(request.uri_mut())?;
         let idle = self.settings.idle_timeout;
         let call = self.execute(request, Arc::clone(&target), idle);
         within(idle, &target, call).await
@@ -124,7 +127,7 @@ impl HttpClient {
         idle: Option<Duration>,
     ) -> Result<Response<ByteStream>> {
         let (head, body) = request.into_parts();
-        let mut url = parse(&head.uri)?;
+        let mut url = head.uri;
         let mut headers = self.settings.headers.clone();
         // A header of the request replaces all values of that header in the settings.
         for name in head.headers.keys() {
@@ -138,13 +141,13 @@ impl HttpClient {
             }
             let exchange = self.settings.observer.as_ref().map(HttpExchange::begin);
             if let Some(exchange) = &exchange {
-                let (method, url) = (head.method.as_str(), url.as_str());
-                exchange.show(WirePart::Request { method, url, headers: &headers });
+                let (method, url) = (head.method.as_str(), url.to_string());
+                exchange.show(WirePart::Request { method, url: &url, headers: &headers });
                 exchange.show(WirePart::RequestBody(&body));
             }
             let mut request = Request::new(body.clone());
             *request.method_mut() = head.method.clone();
-            *request.uri_mut() = url.as_str().parse().map_err(Error::internal)?;
+            *request.uri_mut() = url.clone();
             *request.headers_mut() = headers.clone();
             let response = self.pool.request(request).await.map_err(|error| {
                 let error = TransportError::no_response(error);
@@ -170,15 +173,16 @@ impl HttpClient {
 
 /// Returns the target of a redirect if it may be followed: with the same origin and method, so that
 /// credentials and bodies do not leave the origin.
-fn redirect<B>(method: &Method, url: &Url, response: &Response<B>) -> Option<Url> {
+fn redirect<B>(method: &Method, url: &Uri, response: &Response<B>) -> Option<Uri> {
     let keeps_method = match response.status() {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => method == Method::GET,
         _ => false,
     };
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
-    let next = url.join(location).ok()?;
-    (keeps_method && next.origin() == url.origin()).then_some(next)
+    let next = uri::resolve(url, location).ok()?;
+    let keeps_origin = uri::origin(&next) == uri::origin(url) && !uri::has_credentials(&next);
+    (keeps_method && keeps_origin).then_some(next)
 }
 
 /// Formats an error with its cause.
@@ -202,23 +206,19 @@ async fn within<T>(
     }
 }
 
-fn parse(uri: &http::Uri) -> Result<Url> {
+/// Normalizes the URL of a request, and returns its origin: the part without secrets.
+fn normalize(url: &mut Uri) -> Result<Arc<str>> {
     let invalid = |why: String| Error::invalid_params("url", why);
-    let url = Url::parse(&uri.to_string())
+    *url = uri::parse(&url.to_string())
         .map_err(|error| invalid(format!("is not a valid URL: {error}")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        let scheme = url.scheme();
+    let scheme = url.scheme_str().unwrap_or_default();
+    if !matches!(scheme, "http" | "https") {
         return Err(invalid(format!("has the scheme {scheme:?} and must have http or https")));
     }
-    if !url.username().is_empty() || url.password().is_some() {
+    if uri::has_credentials(url) {
         return Err(invalid("must not contain credentials".to_owned()));
     }
-    Ok(url)
-}
-
-/// Returns the origin of a URL, the part without secrets.
-fn origin(uri: &http::Uri) -> Result<Arc<str>> {
-    Ok(parse(uri)?.origin().ascii_serialization().into())
+    Ok(uri::origin(url).into())
 }
 
 #[cfg(test)]

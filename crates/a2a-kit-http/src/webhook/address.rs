@@ -7,7 +7,8 @@ use std::{
 };
 
 use ipnet::IpNet;
-use url::Host;
+
+use crate::uri::Host;
 
 /// A host or network that webhooks may call although it is not public. With a port, webhooks may
 /// call that port there even if it belongs to a well-known service.
@@ -51,12 +52,11 @@ impl Allowed {
     }
 
     /// Returns whether webhooks may call the port of a well-known service on a host.
-    pub(super) fn has_service(&self, host: &Host<&str>, port: u16) -> bool {
+    pub(super) fn has_service(&self, host: Host<'_>, port: u16) -> bool {
         self.service_port == Some(port)
             && match host {
-                Host::Domain(name) => self.has_host(name),
-                Host::Ipv4(v4) => self.has_address((*v4).into()),
-                Host::Ipv6(v6) => self.has_address((*v6).into()),
+                Host::Name(name) => self.has_host(name),
+                Host::Address(address) => self.has_address(address),
             }
     }
 

@@ -3,16 +3,18 @@
 use std::{net::IpAddr, time::Duration};
 
 use a2a_core::{Error, Result, host};
-use url::{Host, Url};
+use http::Uri;
 
 use super::address::{self, Allowed};
+use crate::uri::{self, Host};
 
 /// Which webhook URLs are allowed, and the timeout of a delivery.
 ///
 /// Webhook URLs come from clients. To prevent server-side request forgery, the default policy
 /// allows only public internet addresses, and no ports of well-known services other than HTTP
-/// (mail, SSH, databases). An agent that calls other agents at URLs from clients should apply the
-/// same policy to its client: see
+/// (mail, SSH, databases). URLs are parsed by [`uri::parse`](crate::uri::parse), which rejects IPv4
+/// addresses in unusual notation. An agent that calls other agents at URLs from clients should
+/// apply the same policy to its client: see
 /// [`ClientSettings::policy`](crate::client::ClientSettings::policy).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -70,36 +72,35 @@ impl WebhookPolicy {
 
     /// Parses a URL and checks it without a DNS lookup.
     #[cfg(any(test, feature = "webhook"))]
-    pub(super) fn check(&self, url: &str) -> Result<Url> {
+    pub(super) fn check(&self, url: &str) -> Result<Uri> {
         let invalid = |error| Error::invalid_params("url", format!("is not a valid URL: {error}"));
-        let parsed = Url::parse(url).map_err(invalid)?;
+        let parsed = uri::parse(url).map_err(invalid)?;
         self.check_url(&parsed)?;
         Ok(parsed)
     }
 
     /// Checks a URL without a DNS lookup.
-    pub(crate) fn check_url(&self, parsed: &Url) -> Result<()> {
+    pub(crate) fn check_url(&self, parsed: &Uri) -> Result<()> {
         let refused = |why: &str| Err(Error::invalid_params("url", why));
-        match parsed.scheme() {
-            "https" => {}
-            "http" if self.allow_http => {}
-            "http" => return refused("must have the scheme https"),
+        match parsed.scheme_str() {
+            Some("https") => {}
+            Some("http") if self.allow_http => {}
+            Some("http") => return refused("must have the scheme https"),
             _ => return refused("must have the scheme http or https"),
         }
-        if !parsed.username().is_empty() || parsed.password().is_some() {
+        if uri::has_credentials(parsed) {
             return refused("must not carry credentials");
         }
-        let allowed = match parsed.host() {
-            None => return refused("must name a host"),
-            Some(Host::Ipv4(v4)) => self.allows_address(v4.into()),
-            Some(Host::Ipv6(v6)) => self.allows_address(v6.into()),
+        let Some(host) = Host::of(parsed) else { return refused("must name a host") };
+        let allowed = match host {
+            Host::Address(address) => self.allows_address(address),
             // Always loopback (RFC 6761 §6.3). Other names are checked when they are resolved.
-            Some(Host::Domain(name)) if host::is_loopback(name) => {
+            Host::Name(name) if host::is_loopback(name) => {
                 let loopback =
                     [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1_u16])];
                 self.allows_host(name) || loopback.into_iter().any(|it| self.allows_address(it))
             }
-            Some(Host::Domain(name)) => {
+            Host::Name(name) => {
                 // The name may resolve to an allowed network.
                 let checked_later = self.allow_public || self.allow.iter().any(Allowed::is_network);
                 checked_later || self.allows_host(name)
@@ -112,9 +113,8 @@ impl WebhookPolicy {
                 "must be in the hosts and networks that this agent allows"
             });
         }
-        let port = parsed.port_or_known_default().unwrap_or_default();
-        let is_allowed = |host: &Host<&str>| self.allow.iter().any(|it| it.has_service(host, port));
-        if is_service(port) && !parsed.host().as_ref().is_some_and(is_allowed) {
+        let port = uri::port(parsed).unwrap_or_default();
+        if is_service(port) && !self.allow.iter().any(|it| it.has_service(host, port)) {
             return Err(Error::invalid_params(
                 "url",
                 format!("must not have port {port}, which belongs to a well-known service"),
@@ -258,6 +258,28 @@ mod tests {
             ("http://169.254.169.254/latest/meta-data", false),
             ("http://localhost:9000/", false),
             ("http://a.localhost./", false),
+            ("HTTP://LOCALHOST/", false),
+            ("http://localhost../", false),
+            ("http://127.1/", false),
+            ("http://0177.0.0.1/", false),
+            ("http://0x7f000001/", false),
+            ("http://127.0.0.1./", false),
+            ("http://[::ffff:7f00:1]/", false),
+            ("http://[::127.0.0.1]/", false),
+            ("http://%31%32%37.0.0.1/", false),
+            ("http://１２７.0.0.1/", false),
+            ("http://127。0.0.1/", false),
+            ("http://example.com@127.0.0.1/", false),
+            ("http://example.com\\@127.0.0.1/", false),
+            ("http://127.0.0.1\\@example.com/", false),
+            ("http://127.0.0.1#@example.com/", false),
+            ("http://127.0.0.1?@example.com/", false),
+            ("http:\\\\127.0.0.1/", false),
+            ("http:/127.0.0.1/", false),
+            ("http:///127.0.0.1/", false),
+            ("http://127.0.\t0.1/", false),
+            ("http://local\nhost/", false),
+            (" http://127.0.0.1/", false),
         ] {
             let result = policy.check(url);
             assert_eq!(result.is_ok(), ok, "{url:?}");

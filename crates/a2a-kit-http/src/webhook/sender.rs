@@ -3,7 +3,7 @@
 use std::{
     error::Error as StdError,
     fmt,
-    net::Ipv6Addr,
+    net::{IpAddr, Ipv6Addr},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -13,13 +13,12 @@ use a2a_kit_operations::{Delivery, PushError, PushSender, PushSigner, Webhook, t
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Request, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri,
     header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER},
 };
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
-use url::{Host, Url};
 
 use super::{
     WebhookPolicy,
@@ -32,6 +31,7 @@ use crate::{
     },
     content_type, service_parameters,
     tls::ClientTls,
+    uri::{self, Host},
 };
 
 /// The token that a client registered to validate its notifications.
@@ -172,10 +172,7 @@ impl PushSender for Webhooks {
     }
 
     fn destination(&self, config: &TaskPushNotificationConfig) -> String {
-        match Url::parse(&config.url) {
-            Ok(url) => destination(&url),
-            Err(_) => String::new(),
-        }
+        uri::parse(&config.url).map(|url| destination(&url)).unwrap_or_default()
     }
 
     async fn deliver(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError> {
@@ -207,9 +204,9 @@ impl PushSender for Webhooks {
             };
             headers.insert(name, secret("signature", &value).map_err(unsigned)?);
         }
-        let mut request = Request::post(url.as_str())
-            .body(payload.body)
-            .map_err(|error| refused(Error::internal(error)))?;
+        let mut request = Request::new(payload.body);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = url;
         *request.headers_mut() = headers;
         let response = tokio::time::timeout(self.policy.timeout, self.pool.request(request))
             .await
@@ -222,13 +219,12 @@ impl PushSender for Webhooks {
 }
 
 /// Returns the normalized host of a URL; for IPv6 its /64 network, which belongs to one customer.
-fn destination(url: &Url) -> String {
-    match url.host() {
-        Some(Host::Domain(name)) => name.trim_end_matches('.').to_ascii_lowercase(),
-        Some(Host::Ipv4(v4)) => v4.to_string(),
-        Some(Host::Ipv6(v6)) => match v6.to_ipv4_mapped() {
-            Some(v4) => v4.to_string(),
-            None => {
+fn destination(url: &Uri) -> String {
+    match Host::of(url) {
+        Some(Host::Name(name)) => name.trim_end_matches('.').to_ascii_lowercase(),
+        Some(Host::Address(address)) => match address.to_canonical() {
+            IpAddr::V4(v4) => v4.to_string(),
+            IpAddr::V6(v6) => {
                 let [a, b, c, d, ..] = v6.segments();
                 format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
             }
@@ -365,7 +361,7 @@ mod tests {
     fn dns(addresses: &[&str]) -> Lookup {
         let addresses: Vec<std::net::SocketAddr> = addresses
             .iter()
-            .map(|address| (address.parse::<std::net::IpAddr>().unwrap(), 0).into())
+            .map(|address| (address.parse::<IpAddr>().unwrap(), 0).into())
             .collect();
         Arc::new(move |_| {
             let addresses = addresses.clone();

@@ -5,7 +5,6 @@ use std::{fmt, sync::Arc, time::Duration};
 use a2a_core::v1::{o_auth_flows::Flow, security_scheme::Scheme};
 use async_trait::async_trait;
 use subtle::ConstantTimeEq as _;
-use url::Url;
 
 use super::{Endpoints, OAuthClient, loopback_redirect::LoopbackRedirect, pkce};
 use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret};
@@ -15,7 +14,7 @@ use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret
 pub struct AuthorizationRequest {
     client: OAuthClient,
     endpoints: Endpoints,
-    url: Url,
+    url: String,
     redirect_uri: String,
     state: String,
     verifier: String,
@@ -46,7 +45,7 @@ impl AuthorizationRequest {
         redirect_uri: &str,
     ) -> Result<Self, CredentialError> {
         let missing = CredentialError::Missing("authorization URL");
-        let mut url = endpoints.authorization.clone().ok_or(missing)?;
+        let endpoint = endpoints.authorization.as_ref().ok_or(missing)?;
         let (state, verifier) = (pkce::random()?, pkce::random()?);
         let scope = client.scope(request);
         let challenge = pkce::challenge(&verifier);
@@ -59,9 +58,12 @@ impl AuthorizationRequest {
             ("code_challenge", &challenge),
             ("code_challenge_method", "S256"),
         ];
-        url.query_pairs_mut()
+        let query = form_urlencoded::Serializer::new(String::new())
             .extend_pairs(parameters.into_iter().filter(|(_, value)| !value.is_empty()))
-            .extend_pairs(&client.parameters);
+            .extend_pairs(&client.parameters)
+            .finish();
+        let separator = if endpoint.query().is_some() { '&' } else { '?' };
+        let url = format!("{endpoint}{separator}{query}");
         Ok(Self {
             client: client.clone(),
             endpoints,
@@ -74,7 +76,7 @@ impl AuthorizationRequest {
 
     /// The URL for the user to open.
     pub fn url(&self) -> &str {
-        self.url.as_str()
+        &self.url
     }
 
     /// Returns whether a redirect belongs to this request, even if the user denied it.
@@ -105,10 +107,16 @@ impl AuthorizationRequest {
 
     fn code(&self, redirected: &str) -> Result<String, CredentialError> {
         let invalid = CredentialError::Redirect;
-        let url = Url::parse(redirected).ok().ok_or(invalid("not a URL"))?;
+        let (url, _fragment) = redirected.split_once('#').unwrap_or((redirected, ""));
+        let (url, query) = url.split_once('?').unwrap_or((url, ""));
+        // Applications may have a scheme of their own, without a host.
+        if !url.contains(':') {
+            return Err(invalid("not a URL"));
+        }
         // A duplicate parameter counts as missing.
         let parameter = |wanted: &str| {
-            let mut values = url.query_pairs().filter(|(name, _)| name == wanted);
+            let mut values =
+                form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == wanted);
             let value = values.next().map(|(_, value)| value.into_owned());
             if values.next().is_some() { None } else { value }
         };

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use a2a_core::v1::security_scheme::Scheme;
 use a2a_kit_http::{client::HttpClient, tls::ClientTls};
+use http::Uri;
 
 use super::{
     Endpoints,
@@ -191,7 +192,7 @@ impl OAuthClient {
         }
     }
 
-    fn trust(&self, what: &'static str, url: &url::Url) -> Result<(), CredentialError> {
+    fn trust(&self, what: &'static str, url: &Uri) -> Result<(), CredentialError> {
         let insecure = || CredentialError::Insecure { what, url: url.to_string() };
         let origin = Origin::of(url).ok_or_else(insecure)?;
         if self.trusted.contains(&origin) {

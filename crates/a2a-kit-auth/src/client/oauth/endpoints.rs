@@ -1,7 +1,8 @@
 //! The endpoints of an authorization server.
 
 use a2a_core::v1::{OAuth2SecurityScheme, o_auth_flows::Flow, security_scheme::Scheme};
-use url::Url;
+use a2a_kit_http::uri;
+use http::Uri;
 
 use crate::client::{CredentialError, Origin};
 
@@ -9,10 +10,10 @@ use crate::client::{CredentialError, Origin};
 /// (spec §4.5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    pub(super) token: Url,
-    pub(super) authorization: Option<Url>,
-    pub(super) device_authorization: Option<Url>,
-    pub(super) refresh: Option<Url>,
+    pub(super) token: Uri,
+    pub(super) authorization: Option<Uri>,
+    pub(super) device_authorization: Option<Uri>,
+    pub(super) refresh: Option<Uri>,
     /// The issuer, if known, to compare with the one in redirects (RFC 9207).
     pub(super) issuer: Option<String>,
 }
@@ -90,7 +91,7 @@ impl Endpoints {
     }
 
     /// All URLs with their names.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Url)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Uri)> {
         let optional = [
             ("authorization URL", self.authorization.as_ref()),
             ("device authorization URL", self.device_authorization.as_ref()),
@@ -102,13 +103,12 @@ impl Endpoints {
 }
 
 /// Parses a URL that secrets are sent to, or that users open.
-pub(super) fn secure(what: &'static str, text: &str) -> Result<Url, CredentialError> {
+pub(super) fn secure(what: &'static str, text: &str) -> Result<Uri, CredentialError> {
     let insecure = || CredentialError::Insecure { what, url: text.chars().take(200).collect() };
-    let url = Url::parse(text).ok().ok_or_else(insecure)?;
-    let is_http = matches!(url.scheme(), "http" | "https");
-    let has_user = !url.username().is_empty() || url.password().is_some();
+    let url = uri::parse(text).ok().ok_or_else(insecure)?;
+    let is_http = matches!(url.scheme_str(), Some("http" | "https"));
     let is_secure = Origin::of(&url).is_some_and(|origin| origin.is_secure());
-    if is_http && is_secure && !has_user && url.fragment().is_none() {
+    if is_http && is_secure && !uri::has_credentials(&url) && !text.contains('#') {
         return Ok(url);
     }
     Err(insecure())
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn endpoints_must_be_https_or_loopback() {
         for url in ["https://a.example/token", "http://127.0.0.1:1/t", "http://localhost/t?a=b"] {
-            assert_eq!(secure("token URL", url).unwrap().as_str(), url);
+            assert_eq!(secure("token URL", url).unwrap().to_string(), url);
         }
         for url in [
             "http://a.example/token",
@@ -142,6 +142,9 @@ mod tests {
             "https://user@a.example/token",
             "https://user:password@a.example/token",
             "https://a.example/token#x",
+            "https://a.example/token#",
+            "http://127.0.0.1\\@a.example/token",
+            "http://localhost#@a.example/token",
             "/token",
             "",
         ] {

@@ -1,8 +1,8 @@
 //! OpenID Connect provider metadata.
 
 use a2a_kit_http::client::HttpClient;
+use http::Uri;
 use serde::Deserialize;
-use url::Url;
 
 use super::{Endpoints, endpoints::secure};
 use crate::{client::CredentialError, fetch};
@@ -20,13 +20,14 @@ struct Metadata {
 
 /// Fetches the metadata at a URL (OpenID Connect Discovery 1.0). Its issuer has to match the URL,
 /// so that one issuer can't impersonate another.
-pub(super) async fn read(http: &HttpClient, address: &Url) -> Result<Endpoints, CredentialError> {
+pub(super) async fn read(http: &HttpClient, address: &Uri) -> Result<Endpoints, CredentialError> {
+    let address = address.to_string();
     let document = fetch::document(http.clone(), address.as_str().into()).await;
     let document = document.map_err(CredentialError::unavailable)?;
     let metadata: Metadata = serde_json::from_slice(&document).map_err(|error| {
         CredentialError::InvalidResponse(format!("malformed OpenID Connect metadata: {error}"))
     })?;
-    if address.as_str().strip_suffix(WELL_KNOWN) != Some(metadata.issuer.trim_end_matches('/')) {
+    if address.strip_suffix(WELL_KNOWN) != Some(metadata.issuer.trim_end_matches('/')) {
         let reason = "issuer of the OpenID Connect metadata does not match".to_owned();
         return Err(CredentialError::InvalidResponse(reason));
     }

@@ -5,11 +5,10 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http::{
-    HeaderValue, Request, StatusCode,
+    HeaderValue, Request, StatusCode, Uri,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 use serde::{Deserialize, de::DeserializeOwned};
-use url::{Url, form_urlencoded};
 
 use super::OAuthClient;
 use crate::client::{CredentialError, Secret};
@@ -73,7 +72,7 @@ impl OAuthClient {
     /// Requests a token.
     pub(super) async fn token(
         &self,
-        url: &Url,
+        url: &Uri,
         form: &[(&str, &str)],
     ) -> Result<Secret, CredentialError> {
         let response: TokenResponse = self.post(url, form).await?;
@@ -101,7 +100,7 @@ impl OAuthClient {
     /// Posts a form, and parses the response.
     pub(super) async fn post<T: DeserializeOwned>(
         &self,
-        url: &Url,
+        url: &Uri,
         form: &[(&str, &str)],
     ) -> Result<T, CredentialError> {
         let response = self.http.send(self.request(url, form)?).await;
@@ -117,11 +116,11 @@ impl OAuthClient {
     }
 
     /// Builds the request with the form and the client's authentication.
-    fn request(&self, url: &Url, form: &[(&str, &str)]) -> Result<Request<Bytes>, CredentialError> {
+    fn request(&self, url: &Uri, form: &[(&str, &str)]) -> Result<Request<Bytes>, CredentialError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
         body.extend_pairs(&self.parameters);
-        let mut request = Request::post(url.as_str())
+        let mut request = Request::post(url)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(ACCEPT, "application/json");
         match &self.secret {
