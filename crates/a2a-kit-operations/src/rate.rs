@@ -7,15 +7,9 @@ use std::{
     mem,
     num::{NonZeroU32, ParseIntError},
     str::FromStr,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use governor::{
-    Quota, RateLimiter,
-    clock::{Clock as _, MonotonicClock},
-    middleware::NoOpMiddleware,
-    state::{InMemoryState, NotKeyed},
-};
 use parking_lot::Mutex;
 
 /// A rate: a count per period, spread evenly, with a burst after an idle time.
@@ -61,11 +55,9 @@ impl Rate {
         self
     }
 
-    fn quota(self) -> Quota {
-        let each = (self.period / self.count.get()).max(Duration::from_nanos(1));
-        // Only a zero period is invalid.
-        let quota = Quota::with_period(each).unwrap_or(Quota::per_second(self.count));
-        quota.allow_burst(self.burst)
+    /// The time between two events that are spread evenly.
+    fn interval(self) -> Duration {
+        (self.period / self.count.get()).max(Duration::from_nanos(1))
     }
 }
 
@@ -118,17 +110,14 @@ impl fmt::Display for Rate {
 pub struct Rates<K> {
     rate: Rate,
     half: usize,
-    clock: MonotonicClock,
     seen: Mutex<Generations<K>>,
 }
 
-type Limiter =
-    RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<std::time::Instant>>;
-
-/// Recently seen keys, and the generation before.
+/// Recently seen keys, and the generation before, each with the time of its next event if its events
+/// were spread evenly (GCRA's theoretical arrival time). It is ahead of now by what is left of a burst.
 struct Generations<K> {
-    young: HashMap<K, Limiter>,
-    old: HashMap<K, Limiter>,
+    young: HashMap<K, Instant>,
+    old: HashMap<K, Instant>,
 }
 
 impl<K: Eq + Hash> Rates<K> {
@@ -136,7 +125,7 @@ impl<K: Eq + Hash> Rates<K> {
     pub fn new(rate: Rate, max_keys: usize) -> Self {
         let seen = Generations { young: HashMap::new(), old: HashMap::new() };
         let half = (max_keys / 2).max(1);
-        Self { rate, half, clock: MonotonicClock, seen: Mutex::new(seen) }
+        Self { rate, half, seen: Mutex::new(seen) }
     }
 
     /// The rate of each key.
@@ -154,12 +143,18 @@ impl<K: Eq + Hash> Rates<K> {
         if young.len() >= self.half && !young.contains_key(&key) {
             *old = mem::take(young);
         }
-        let limiter = young.entry(key).or_insert_with_key(|key| {
-            old.remove(key).unwrap_or_else(|| {
-                RateLimiter::direct_with_clock(self.rate.quota(), self.clock.clone())
-            })
-        });
-        limiter.check().map_err(|early| early.wait_time_from(self.clock.now()))
+        let now = Instant::now();
+        let next = young.entry(key).or_insert_with_key(|key| old.remove(key).unwrap_or(now));
+        let interval = self.rate.interval();
+        let ahead = next.saturating_duration_since(now);
+        // All of a burst but the event that is checked.
+        let allowed = interval.saturating_mul(self.rate.burst.get() - 1);
+        if ahead > allowed {
+            return Err(ahead - allowed);
+        }
+        // Only an interval of billions of years is out of range.
+        *next = (*next).max(now).checked_add(interval).unwrap_or(*next);
+        Ok(())
     }
 
     /// The number of remembered keys.
@@ -225,12 +220,18 @@ mod tests {
             assert!(wait <= hour && wait > hour / 2, "{wait:?}");
         }
         let fast = Rates::new(rate("1000/s+1"), 100);
-        let again = std::time::Instant::now() + Duration::from_secs(20);
+        let again = Instant::now() + Duration::from_secs(20);
         fast.check("a").unwrap();
         while fast.check("a").is_err() {
-            assert!(std::time::Instant::now() < again, "it never gets its next one");
+            assert!(Instant::now() < again, "it never gets its next one");
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    #[test]
+    fn longest_interval_is_no_overflow() {
+        let rates = Rates::new(Rate::new(NonZeroU32::MIN, Duration::MAX), 100);
+        rates.check(0).unwrap();
     }
 
     #[test]
