@@ -13,7 +13,7 @@ struct Step {
 /// Tools that are installed if they are missing, with their versions.
 const TOOLS: [(&str, &str); 2] = [("deny", "0.20.2"), ("hack", "0.6.46")];
 
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     Step { cargo: &["fmt", "--all", "--check"], environment: &[] },
     Step { cargo: &["xtask", "tidy"], environment: &[] },
     Step { cargo: &["xtask", "book", "--check", "--fast"], environment: &[] },
@@ -33,6 +33,10 @@ const STEPS: [Step; 15] = [
     // Each crate alone, with each of its features alone: what the workspace as a whole hides.
     Step {
         cargo: &["hack", "check", "--workspace", "--each-feature", "--no-dev-deps"],
+        environment: &[],
+    },
+    Step {
+        cargo: &["test", "-p", "a2a-kit-http", "--features", "aws-lc-rs", "--test", "tls"],
         environment: &[],
     },
     Step { cargo: &["xtask", "msrv"], environment: &[] },

@@ -14,7 +14,7 @@ use rustls::{
 };
 use rustls_platform_verifier::Verifier;
 
-use crate::{Pem, TlsError, pem, verify::CertificateVerifier};
+use crate::{Pem, TlsError, crypto::provider, pem, verify::CertificateVerifier};
 
 /// TLS client configuration: trust anchors and client certificate.
 ///
@@ -176,10 +176,6 @@ fn store(roots: &[CertificateDer<'static>]) -> Result<RootCertStore, TlsError> {
             .map_err(|error| TlsError::Unusable { what: ROOTS, source: error.into() })?;
     }
     Ok(store)
-}
-
-fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
 }
 
 /// Returns the default configuration, created once.

@@ -1,5 +1,5 @@
-//! TLS client configuration shared by HTTP, PostgreSQL and NATS: rustls with ring, TLS 1.3 and 1.2
-//! (spec §7.1, §13.4).
+//! TLS client configuration shared by HTTP, PostgreSQL and NATS: rustls, TLS 1.3 and 1.2 (spec
+//! §7.1, §13.4).
 //!
 //! Clients and servers of agents find it re-exported in `a2a_kit_http::tls`.
 //!
@@ -21,6 +21,7 @@
 
 #[cfg(feature = "client")]
 mod client;
+pub mod crypto;
 mod error;
 pub mod pem;
 #[cfg(feature = "client")]

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use a2a_kit_tls::pem;
+use a2a_kit_tls::{crypto, pem};
 use ring::digest;
 use rustls::{
     RootCertStore, ServerConfig, SupportedProtocolVersion,
-    crypto::{CryptoProvider, ring as provider},
+    crypto::CryptoProvider,
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
     version::{TLS12, TLS13},
 };
@@ -186,7 +186,7 @@ impl Material {
     }
 
     pub(super) fn config(&self, settings: &TlsSettings) -> Result<ServerConfig, TlsError> {
-        let provider = Arc::new(provider::default_provider());
+        let provider = crypto::provider();
         let versions: &[&SupportedProtocolVersion] =
             if settings.only_tls13 { &[&TLS13] } else { &[&TLS13, &TLS12] };
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -209,9 +209,7 @@ impl Material {
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
         } else {
-            // Ticket keys rotate every 6 hours; a ticket is valid for 12.
-            config.ticketer =
-                provider::Ticketer::new().map_err(|error| TlsError::Setup(error.into()))?;
+            config.ticketer = crypto::ticketer()?;
         }
         Ok(config)
     }

@@ -45,12 +45,14 @@ impl Link {
             .request_timeout(Some(ANSWER))
             .connection_timeout(ANSWER)
             .max_reconnects(None)
-            .reconnect_delay_callback(backoff);
+            .reconnect_delay_callback(backoff)
+            // Also for a server that insists on TLS where the address does not say so.
+            .tls_client_config(tls::client_config(config)?);
         let wants_tls = config.roots.is_some()
             || config.certificate.is_some()
             || config.url.split(',').any(|url| url.trim().starts_with("tls:"));
         if wants_tls {
-            options = options.require_tls(true).tls_client_config(tls::client_config(config)?);
+            options = options.require_tls(true);
         }
         if let Some(file) = &config.credentials {
             let read = options.credentials_file(file).await;
