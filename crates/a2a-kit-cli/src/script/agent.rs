@@ -6,7 +6,7 @@ use std::{
 };
 
 use a2a_core::{Artifact, Message, Role, Task, TaskState, v1::TaskArtifactUpdateEvent};
-use a2a_kit_operations::{AgentExecutor, Recovery, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, CancelContext, Recovery, RequestContext, TaskUpdater};
 
 use super::{
     call, client_parse,
@@ -49,6 +49,9 @@ impl AgentExecutor for ScriptAgent {
         }
         done
     }
+
+    /// Every script notices a cancel, however early, and ends in its own words.
+    async fn cancel(&self, _context: CancelContext) {}
 
     fn recovery(&self) -> Recovery {
         Recovery::Rerun
