@@ -1,6 +1,6 @@
 //! Invalid command lines, help and version.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{error::Error as _, ffi::OsString, process::ExitCode};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -53,6 +53,9 @@ pub(super) fn failure(error: &clap::Error) -> Failure {
     {
         return Failure::usage(format!("{flag} was renamed to {new}"));
     }
+    if let Some(failure) = secret_value(error) {
+        return failure;
+    }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);
     let lines: Vec<_> = paragraph.lines().map(str::trim).collect();
@@ -61,6 +64,23 @@ pub(super) fn failure(error: &clap::Error) -> Failure {
     let hint = equivalent(error).or_else(|| suggestion(error));
     let hint = hint.unwrap_or_else(|| "see --help".to_owned());
     Failure::usage(message).with_hint(hint)
+}
+
+/// Flags whose values may be secrets.
+const SECRET_FLAGS: [&str; 6] =
+    ["--svc-param", "--bearer", "--api-key", "--basic", "--push-token", "--push-auth"];
+
+/// The failure for an invalid value of a flag that may be a secret: without the value.
+fn secret_value(error: &clap::Error) -> Option<Failure> {
+    if error.kind() != ErrorKind::ValueValidation {
+        return None;
+    }
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let flag = argument.split(' ').next().filter(|flag| SECRET_FLAGS.contains(flag))?;
+    let reason = error.source().map(|reason| format!(": {reason}")).unwrap_or_default();
+    Some(Failure::usage(format!("invalid value for {flag}{reason}")).with_hint("see --help"))
 }
 
 /// Flags of other tools, with their equivalents here: of clients, and of `serve`.
