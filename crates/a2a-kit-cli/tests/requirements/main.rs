@@ -1,0 +1,30 @@
+//! The requirements of the public CLI specification, each by tests named for its id.
+//!
+//! `cargo xtask compliance` runs them and writes a report. Tests in [`any_agent`] use only what
+//! agents of other SDKs know too; the report has their results against such agents.
+
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "only tests, and clippy looks for the attribute on their own functions"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/foreign.rs"]
+mod foreign_agent;
+mod support;
+
+mod any_agent;
+mod auth;
+mod card;
+mod default;
+mod exit;
+mod help;
+mod interact;
+mod output;
+mod poll;
+mod send;
+mod task;
+mod transport;
