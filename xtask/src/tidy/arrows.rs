@@ -23,6 +23,7 @@ const LAYERS: [&[&str]; 9] = [
         "a2a-kit-cli",
         "a2a-micro",
         "a2a-test-kinds",
+        "a2a-test-mutants",
         "a2a-tests",
         "xtask",
     ],

@@ -1,0 +1,10 @@
+//! The agent: an engine with the words of the demo agent, and a wrapper with a fault.
+
+mod demo;
+mod fault;
+mod faulty_agent;
+mod stream;
+
+pub use demo::demo_engine;
+pub use fault::AgentFault;
+pub use faulty_agent::FaultyAgent;

@@ -1,0 +1,51 @@
+//! Serving a mutant, or the faultless agent.
+
+use std::{future, net::SocketAddr};
+
+use a2a_kit::Server;
+use a2a_kit_http::HttpServer;
+use a2a_kit_operations::BoxError;
+use tokio::{net::TcpListener, task::JoinHandle};
+
+use crate::{Fault, FaultyAgent, Mutant, demo_engine, wire};
+
+/// A server on a free port of this machine, stopped on drop.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl Running {
+    /// The URL under which the card is found.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// Starts a mutant, or without one the faultless agent, on all bindings and revisions.
+///
+/// # Errors
+///
+/// If no port is free, or the agent cannot be created.
+pub async fn start(mutant: Option<&Mutant>) -> Result<Running, BoxError> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let address = listener.local_addr()?;
+    let engine = demo_engine()?;
+    let card = engine.card().clone();
+    let router = match mutant.map(|mutant| mutant.fault) {
+        None => Server::from(engine).into_router(address)?,
+        Some(Fault::Agent(fault)) => Server::new(FaultyAgent::new(engine.clone(), fault), card)
+            .with_engine(engine)
+            .into_router(address)?,
+        Some(fault) => wire::apply(fault, Server::from(engine).into_router(address)?),
+    };
+    let serving = HttpServer::new(router).serve(listener, future::pending());
+    Ok(Running { address, serving: tokio::spawn(serving) })
+}
