@@ -1,14 +1,17 @@
 //! The `a2a` command: serve, call and inspect A2A agents.
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
-//! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. `a2a serve` is in
-//! [`serve`], with the agents that it can run in [`script`] and [`exec`].
+//! through [`agent`], follows tasks with [`watch`], saves artifacts with [`download`], and prints
+//! through [`output`]. `a2a serve` is in [`serve`], with the agents that it can run in [`script`]
+//! and [`exec`].
 
 mod agent;
 mod command;
+mod download;
 mod exec;
 mod failure;
 mod log;
+mod media_type;
 mod output;
 mod runtime;
 mod script;

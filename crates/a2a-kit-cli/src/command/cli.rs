@@ -3,8 +3,8 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, card::CardCommand, completion::Completion, send::Send, serve::Serve,
-    store::StoreCommand, task::TaskCommand,
+    auth::AuthCommand, card::CardCommand, completion::Completion, send::Send,
+    serve::Serve, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -34,7 +34,7 @@ pub(super) enum Command {
     Card(CardCommand),
     /// Send a message and wait for the result
     Send(Box<Send>),
-    /// Show, list, watch and cancel tasks
+    /// Show, list, watch, cancel and download tasks
     #[command(subcommand)]
     Task(TaskCommand),
     /// Run an agent

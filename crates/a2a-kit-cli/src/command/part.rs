@@ -8,7 +8,7 @@ use std::{
 use a2a_core::Part;
 use clap::{ArgMatches, parser::ValueSource};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, media_type};
 
 /// A flag that adds or describes a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ impl Reader {
     fn file(&mut self, place: &str) -> Result<Part, Failure> {
         if place == "-" {
             let bytes = self.stdin("--file")?;
-            let media_type = guess(None, &bytes);
+            let media_type = media_type::guess(None, &bytes);
             return Ok(Part::raw(bytes).with_media_type(media_type));
         }
         let path = match place.strip_prefix("file://") {
@@ -105,7 +105,7 @@ impl Reader {
                 let part = Part::url(place);
                 let path = place.split(['?', '#']).next().unwrap_or(place);
                 let name = path.rsplit('/').next().unwrap_or_default();
-                return Ok(match by_extension(name) {
+                return Ok(match media_type::of_name(name) {
                     Some(media_type) => part.with_media_type(media_type),
                     None => part,
                 });
@@ -114,7 +114,7 @@ impl Reader {
         };
         let bytes = self.path(&path)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let media_type = guess(name.as_deref(), &bytes);
+        let media_type = media_type::guess(name.as_deref(), &bytes);
         Ok(Part::raw(bytes).with_filename(name.unwrap_or_default()).with_media_type(media_type))
     }
 
@@ -171,44 +171,6 @@ impl Reader {
         Failure::usage(format!("{what} exceeds {} bytes", self.max_inline))
             .with_hint("use a URL instead, or raise --max-inline")
     }
-}
-
-/// The media type of a file by its name, else by its content.
-fn guess(name: Option<&str>, bytes: &[u8]) -> &'static str {
-    let by_content = || match std::str::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => "text/plain",
-        _ => "application/octet-stream",
-    };
-    name.and_then(by_extension).unwrap_or_else(by_content)
-}
-
-fn by_extension(name: &str) -> Option<&'static str> {
-    let (_, extension) = name.rsplit_once('.')?;
-    Some(match extension.to_ascii_lowercase().as_str() {
-        "txt" | "log" => "text/plain",
-        "md" => "text/markdown",
-        "html" | "htm" => "text/html",
-        "css" => "text/css",
-        "csv" => "text/csv",
-        "xml" => "application/xml",
-        "json" => "application/json",
-        "yaml" | "yml" => "application/yaml",
-        "toml" => "application/toml",
-        "pdf" => "application/pdf",
-        "zip" => "application/zip",
-        "gz" => "application/gzip",
-        "tar" => "application/x-tar",
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "svg" => "image/svg+xml",
-        "mp3" => "audio/mpeg",
-        "wav" => "audio/wav",
-        "mp4" => "video/mp4",
-        "webm" => "video/webm",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

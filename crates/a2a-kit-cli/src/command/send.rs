@@ -1,18 +1,19 @@
 //! `a2a send`: sends a message and waits for the result.
 
-use std::future::Future;
+use std::{future::Future, path::PathBuf};
 
 use a2a_core::{
-    Error, ErrorKind, Message, Role, Validate,
+    Error, ErrorKind, Message, Role, Task, Validate,
     v1::{AuthenticationInfo, SendMessageRequest, SendMessageResponse, TaskPushNotificationConfig},
     well_known::Struct,
 };
 use a2a_kit_client::{MessageRequest, SendOutcome};
-use clap::Args;
+use clap::{Args, ValueHint};
 
 use super::part::{self, PartFlag};
 use crate::{
     agent::{RemoteAgent, Retries},
+    download::{Download, Report},
     failure::{Code, Failure},
     output::{self, Output},
     settings::{Settings, Waiting, value},
@@ -68,6 +69,9 @@ pub(crate) struct Send {
     /// Authentication at the webhook
     #[arg(long, value_name = "SCHEME:CREDENTIALS", requires = "push_url")]
     push_auth: Option<String>,
+    /// Directory to save the artifacts in, as `a2a task download` does
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    save_artifacts: Option<PathBuf>,
     /// Keep waiting at AUTH_REQUIRED
     #[arg(long)]
     auth_wait: bool,
@@ -83,6 +87,8 @@ impl Send {
         let request = self.request(parts, settings)?;
         let message_id =
             request.message.as_ref().map(|message| message.message_id.clone()).unwrap_or_default();
+        // Before the message is sent, as a directory that can't be created would be noticed too late.
+        let download = self.save_artifacts.as_deref().map(Download::into).transpose()?;
         let agent = RemoteAgent::connect(settings, output, Retries::of_command()).await?;
         if output.verbose() && !output.is_json() {
             let sent = request.message.as_ref().map(|message| output::message(message, true));
@@ -111,15 +117,29 @@ impl Send {
         let outcome = within_limits(settings, &progress, outcome)
             .await
             .map_err(|failure| explain_unreachable(failure, &progress, &message_id))?;
+        let report = match (download, outcome.task()) {
+            (Some(download), Some(task)) => save(&download, task, &agent).await?,
+            _ => Report::default(),
+        };
+        if output.is_json() {
+            report.note(output);
+        }
         if settings.stream {
-            return watcher.end(&outcome);
+            watcher.end(&outcome)?;
+            return if output.is_json() { Ok(()) } else { output.text(&report.text()) };
         }
         if let Some(task) = outcome.task() {
             warn_of_state(task, output);
         }
-        output.result(&SendMessageResponse::from(outcome.clone()), || match &outcome {
-            SendOutcome::Task(task) => output::task(task, watcher.detail(self.history.is_some())),
-            SendOutcome::Message(message) => output::message(message, output.verbose()),
+        output.result(&SendMessageResponse::from(outcome.clone()), || {
+            let mut text = match &outcome {
+                SendOutcome::Task(task) => {
+                    output::task(task, watcher.detail(self.history.is_some()))
+                }
+                SendOutcome::Message(message) => output::message(message, output.verbose()),
+            };
+            text.append(&report.text());
+            text
         })
     }
 
@@ -223,6 +243,18 @@ async fn send_async(
         progress.record(task, output);
     }
     Ok(outcome)
+}
+
+/// Saves the artifacts of the task; a failure explains how to do that later.
+async fn save(download: &Download, task: &Task, agent: &RemoteAgent) -> Result<Report, Failure> {
+    download.save(task, &[]).await.map_err(|failure| {
+        let command = format!(
+            "the message was sent: save its artifacts with `a2a task download {} {} --out <dir>`",
+            output::quoted(&task.id),
+            agent.flags()
+        );
+        failure.with_hint(command)
+    })
 }
 
 /// Limits a send that returns immediately to `--request-timeout`.

@@ -16,7 +16,9 @@ pub(crate) use card::card;
 use escape::escape_line;
 pub(crate) use escape::escape_line as escaped;
 pub(crate) use event::EventText;
-pub(crate) use task::{Detail as TaskDetail, message, quoted, state_name, task, task_list};
+pub(crate) use task::{
+    Detail as TaskDetail, message, quoted, state_name, task, task_ids, task_list,
+};
 pub(crate) use text::Text;
 
 use crate::{
@@ -66,6 +68,11 @@ impl Output {
         self.write(&encoded)
     }
 
+    /// Prints one JSON document on one line.
+    pub(crate) fn json_line(self, value: &impl Serialize) -> Result<(), Failure> {
+        Self { lines: true, ..self }.json(value)
+    }
+
     /// Prints text.
     pub(crate) fn text(self, text: &Text) -> Result<(), Failure> {
         self.write(text.as_str().as_bytes())
@@ -111,7 +118,7 @@ impl Output {
         if self.is_json() {
             // Always one line: under `--stream` it is the last of many. A closed stdout is ignored,
             // as stderr and the exit status also report the failure.
-            let _closed = Self { lines: true, ..self }.json(&failure.envelope());
+            let _closed = self.json_line(&failure.envelope());
             self.diagnostic(&format!("error: {}", escape_line(&failure.to_string())));
             return;
         }

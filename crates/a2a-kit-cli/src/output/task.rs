@@ -33,6 +33,13 @@ pub(crate) fn task(task: &Task, detail: Detail<'_>) -> Text {
     text
 }
 
+/// The ids and the state of a task, which every task command prints.
+pub(crate) fn task_ids(task: &Task) -> Text {
+    let mut text = Text::new();
+    write_ids(&mut text, &task.id, &task.context_id, task.state());
+    text
+}
+
 /// The text form of a message without a task.
 pub(crate) fn message(message: &Message, verbose: bool) -> Text {
     let mut text = Text::new();

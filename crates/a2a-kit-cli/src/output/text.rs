@@ -68,6 +68,11 @@ impl Text {
         }
     }
 
+    /// Adds another text.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.0.push_str(&other.0);
+    }
+
     pub(crate) fn empty_line(&mut self) {
         self.0.push('\n');
     }

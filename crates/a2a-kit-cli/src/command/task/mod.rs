@@ -1,6 +1,7 @@
 //! `a2a task`: existing tasks.
 
 mod cancel;
+mod download;
 mod get;
 mod list;
 mod subscribe;
@@ -20,6 +21,8 @@ pub(crate) enum TaskCommand {
     Cancel(cancel::Cancel),
     /// Watch a task until it settles
     Subscribe(subscribe::Subscribe),
+    /// Save the artifacts of a task as files
+    Download(download::Download),
 }
 
 impl TaskCommand {
@@ -29,6 +32,7 @@ impl TaskCommand {
             Self::List(list) => list.run(settings, output).await,
             Self::Cancel(cancel) => cancel.run(settings, output).await,
             Self::Subscribe(subscribe) => subscribe.run(settings, output).await,
+            Self::Download(download) => download.run(settings, output).await,
         }
     }
 }

@@ -1,0 +1,59 @@
+//! `a2a task download`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use super::task_id::task_id;
+use crate::{
+    agent::{RemoteAgent, Retries},
+    download::{self, Fetcher},
+    failure::Failure,
+    output::{self, Output},
+    settings::{Settings, value},
+    watch::{Progress, within_limits},
+};
+
+#[derive(Args, Debug)]
+pub(crate) struct Download {
+    /// Task ID
+    task: Option<String>,
+    /// Directory for the files; created if it is missing
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    out: PathBuf,
+    /// ID or name of an artifact to save; repeatable [default: all]
+    #[arg(long, value_name = "ID|NAME")]
+    artifact: Vec<String>,
+    /// Replace existing files
+    #[arg(long)]
+    overwrite: bool,
+    /// Fetch the files that artifacts refer to by URL, from public addresses only unless the agent
+    /// is on this machine
+    #[arg(long)]
+    fetch_urls: bool,
+    /// Maximum size of all files
+    #[arg(long, value_name = "BYTES", default_value = "100MiB", value_parser = value::bytes)]
+    max_bytes: usize,
+}
+
+impl Download {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        let id = task_id(self.task.as_ref(), settings)?;
+        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let task = agent.client().get(id).await.map_err(|error| agent.failure(&error))?;
+        let fetcher = self.fetch_urls.then(|| Fetcher::new(&agent, settings)).transpose()?;
+        let download = download::Download::into(&self.out)?
+            .with_overwrite(self.overwrite)
+            .with_max_bytes(u64::try_from(self.max_bytes).unwrap_or(u64::MAX))
+            .with_fetcher(fetcher);
+        let save = download.save(&task, &self.artifact);
+        let report = within_limits(settings, &Progress::default(), save).await?;
+        report.note_skipped(output);
+        if output.is_json() {
+            return report.print_json(settings.stream, output);
+        }
+        let mut text = output::task_ids(&task);
+        text.append(&report.text());
+        output.text(&text)
+    }
+}

@@ -1,0 +1,152 @@
+//! Safe and distinct file names.
+
+use std::collections::HashMap;
+
+/// Maximum length of a name, in bytes: file systems allow 255, and a number may be added.
+const MAX_LENGTH: usize = 200;
+/// Maximum length of an extension that is kept when a long name is cut, with its dot, in bytes.
+const MAX_EXTENSION: usize = 20;
+/// Device names on Windows, with any extension.
+const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+/// Returns the base name of a path as a name that is safe on every system, or `None` if nothing of
+/// it is left.
+///
+/// Both kinds of slashes separate folders. Control characters, characters that are reserved on
+/// Windows, and those that change the direction of text are replaced by `_`, as is a leading dot:
+/// an agent must not be able to create a hidden file that configures another program.
+pub(super) fn safe(path: &str) -> Option<String> {
+    let base = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    let base = base.trim_matches(|c: char| c == ' ').trim_end_matches(['.', ' ']);
+    let mut name: String = base.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect();
+    if name.starts_with('.') {
+        name.replace_range(..1, "_");
+    }
+    if is_device(&name) {
+        name.insert(0, '_');
+    }
+    let has_content = name.chars().any(|c| c != '_');
+    has_content.then(|| cut(&name))
+}
+
+fn is_unsafe(c: char) -> bool {
+    let changes_direction =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || changes_direction || "<>:\"|?*".contains(c)
+}
+
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
+    let is_numbered = |start: &str| {
+        let number = stem.strip_prefix(start).map(|number| number.chars().collect::<Vec<_>>());
+        matches!(number.as_deref(), Some(['0'..='9' | '¹' | '²' | '³']))
+    };
+    DEVICES.contains(&stem.as_str()) || is_numbered("com") || is_numbered("lpt")
+}
+
+/// Shortens a name, and keeps its extension.
+fn cut(name: &str) -> String {
+    if name.len() <= MAX_LENGTH {
+        return name.to_owned();
+    }
+    let (stem, extension) = split(name);
+    let extension = if extension.len() <= MAX_EXTENSION { extension } else { "" };
+    let end = stem.floor_char_boundary(MAX_LENGTH - extension.len());
+    format!("{}{extension}", &stem[..end])
+}
+
+/// Splits a name into stem and extension, which has the dot.
+fn split(name: &str) -> (&str, &str) {
+    name.rfind('.').filter(|dot| *dot > 0).map_or((name, ""), |dot| name.split_at(dot))
+}
+
+/// Makes the names of one task distinct, without regard to case, as some file systems ignore it.
+#[derive(Debug, Default)]
+pub(super) struct DistinctNames {
+    /// By each name in lower case, the next number to try for it.
+    taken: HashMap<String, u32>,
+}
+
+impl DistinctNames {
+    /// Returns the name, or the first of `name-2.txt`, `name-3.txt` and so on that is not yet taken.
+    pub(super) fn take(&mut self, name: String) -> String {
+        let key = name.to_lowercase();
+        let Some(mut number) = self.taken.get(&key).copied() else {
+            self.taken.insert(key, 2);
+            return name;
+        };
+        let (stem, extension) = split(&name);
+        loop {
+            let numbered = format!("{stem}-{number}{extension}");
+            number = number.saturating_add(1);
+            if self.taken.contains_key(&numbered.to_lowercase()) {
+                continue;
+            }
+            self.taken.insert(key, number);
+            self.taken.insert(numbered.to_lowercase(), 2);
+            return numbered;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_safe_base_name_is_kept() {
+        for (path, expected) in [
+            ("report.pdf", Some("report.pdf")),
+            ("../../etc/passwd", Some("passwd")),
+            ("/etc/passwd", Some("passwd")),
+            ("C:\\Windows\\system.ini", Some("system.ini")),
+            ("C:evil.txt", Some("C_evil.txt")),
+            ("a/b\\c.txt", Some("c.txt")),
+            ("stream.txt:hidden", Some("stream.txt_hidden")),
+            ("..", None),
+            (".", None),
+            ("...", None),
+            ("", None),
+            ("a/", None),
+            ("a\\..", None),
+            (" . ", None),
+            ("\0", None),
+            ("a\0b\nc\u{1b}[31m\u{7f}\u{9b}.txt", Some("a_b_c_[31m__.txt")),
+            ("photo\u{202e}gpj.exe", Some("photo_gpj.exe")),
+            (".env", Some("_env")),
+            ("..env", Some("_.env")),
+            ("name. . ", Some("name")),
+            ("con", Some("_con")),
+            ("NUL.txt", Some("_NUL.txt")),
+            ("com1.tar.gz", Some("_com1.tar.gz")),
+            ("LPT³", Some("_LPT³")),
+            ("Aux .log", Some("_Aux .log")),
+            ("com10", Some("com10")),
+            ("console", Some("console")),
+            ("Größe 1.csv", Some("Größe 1.csv")),
+        ] {
+            assert_eq!(safe(path).as_deref(), expected, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn long_name_is_cut_and_keeps_its_extension() {
+        let name = safe(&format!("{}.json", "ä".repeat(300))).unwrap();
+        assert!(name.len() <= MAX_LENGTH && name.ends_with("ä.json"), "{name}");
+        let name = safe(&format!("a.{}", "x".repeat(300))).unwrap();
+        assert_eq!(name, "a");
+        assert_eq!(safe(&"y".repeat(300)).unwrap().len(), MAX_LENGTH);
+    }
+
+    #[test]
+    fn equal_names_are_numbered() {
+        let mut names = DistinctNames::default();
+        let mut take = |name: &str| names.take(name.to_owned());
+        assert_eq!(take("a.txt"), "a.txt");
+        assert_eq!(take("A.TXT"), "A-2.TXT");
+        assert_eq!(take("a-2.txt"), "a-2-2.txt");
+        assert_eq!(take("a.txt"), "a-3.txt");
+        assert_eq!(take("b"), "b");
+        assert_eq!(take("b"), "b-2");
+    }
+}
