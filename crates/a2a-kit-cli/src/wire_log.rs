@@ -13,12 +13,10 @@ use http::{HeaderName, HeaderValue};
 use url::{Url, form_urlencoded};
 
 use crate::{
-    output::{Output, escaped},
+    output::{Output, REDACTED, escaped},
     settings::Settings,
 };
 
-/// Replaces a secret.
-const REDACTED: &str = "[redacted]";
 /// Shorter values of service parameters are not redacted: they are no secrets, and would match
 /// unrelated text.
 const SHORTEST_SECRET: usize = 4;

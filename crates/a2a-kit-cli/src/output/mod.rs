@@ -5,6 +5,7 @@
 mod card;
 mod escape;
 mod event;
+mod push_config;
 mod task;
 mod text;
 
@@ -16,6 +17,7 @@ pub(crate) use card::card;
 use escape::escape_line;
 pub(crate) use escape::escape_line as escaped;
 pub(crate) use event::EventText;
+pub(crate) use push_config::{push_config, push_configs, without_secrets};
 pub(crate) use task::{
     Detail as TaskDetail, message, quoted, state_name, task, task_ids, task_list,
 };
@@ -25,6 +27,9 @@ use crate::{
     failure::{Code, Failure},
     settings::{Settings, value::Format},
 };
+
+/// Replaces a secret.
+pub(crate) const REDACTED: &str = "[redacted]";
 
 /// How a command prints.
 #[derive(Clone, Copy, Debug)]

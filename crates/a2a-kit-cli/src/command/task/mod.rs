@@ -4,6 +4,7 @@ mod cancel;
 mod download;
 mod get;
 mod list;
+mod push_config;
 mod subscribe;
 mod task_id;
 
@@ -23,6 +24,9 @@ pub(crate) enum TaskCommand {
     Subscribe(subscribe::Subscribe),
     /// Save the artifacts of a task as files
     Download(download::Download),
+    /// Manage the webhooks of a task
+    #[command(subcommand)]
+    PushConfig(push_config::PushConfigCommand),
 }
 
 impl TaskCommand {
@@ -33,6 +37,7 @@ impl TaskCommand {
             Self::Cancel(cancel) => cancel.run(settings, output).await,
             Self::Subscribe(subscribe) => subscribe.run(settings, output).await,
             Self::Download(download) => download.run(settings, output).await,
+            Self::PushConfig(command) => command.run(settings, output).await,
         }
     }
 }

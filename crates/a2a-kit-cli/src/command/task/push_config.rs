@@ -1,0 +1,152 @@
+//! `a2a task push-config`: the webhooks of a task.
+
+use a2a_core::v1::{
+    AuthenticationInfo, ListTaskPushNotificationConfigsRequest, TaskPushNotificationConfig,
+};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::task_id::task_id;
+use crate::{
+    agent::{RemoteAgent, Retries},
+    failure::Failure,
+    output::{self, Output, Text, without_secrets},
+    settings::Settings,
+};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PushConfigCommand {
+    /// Register a webhook for the updates of a task
+    Create(Create),
+    /// Show a webhook of a task
+    Get(Named),
+    /// List the webhooks of a task
+    List(List),
+    /// Remove a webhook of a task
+    Delete(Named),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Create {
+    /// Task ID
+    task: String,
+    /// URL of the webhook
+    url: String,
+    /// ID of the webhook [default: assigned by the agent]
+    #[arg(long, value_name = "ID")]
+    config_id: Option<String>,
+    /// Token that the agent sends in the header X-A2A-Notification-Token; prefer A2ACLI_TOKEN
+    #[arg(long, value_name = "TOKEN", env = "A2ACLI_TOKEN", hide_env = true)]
+    token: Option<String>,
+    /// Scheme of the Authorization header that the agent sends, such as Bearer
+    #[arg(long, value_name = "SCHEME")]
+    auth_scheme: Option<String>,
+    /// Credentials of the Authorization header that the agent sends; prefer
+    /// A2ACLI_AUTH_CREDENTIALS
+    #[arg(
+        long,
+        value_name = "CREDENTIALS",
+        requires = "auth_scheme",
+        env = "A2ACLI_AUTH_CREDENTIALS",
+        hide_env = true
+    )]
+    auth_credentials: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Named {
+    /// Task ID
+    task: String,
+    /// ID of the webhook
+    config: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct List {
+    /// Task ID
+    task: Option<String>,
+    /// Maximum number of webhooks per page, 1 to 100
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+    page_size: Option<u8>,
+    /// Token of the page to show
+    #[arg(long, value_name = "TOKEN")]
+    page_token: Option<String>,
+}
+
+impl PushConfigCommand {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        let task = match self {
+            Self::Create(create) => Some(&create.task),
+            Self::Get(named) | Self::Delete(named) => Some(&named.task),
+            Self::List(list) => list.task.as_ref(),
+        };
+        let task = task_id(task, settings)?;
+        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        match self {
+            Self::Create(create) => create.run(task, &agent, output).await,
+            Self::Get(named) => named.get(task, &agent, output).await,
+            Self::List(list) => list.run(task, &agent, output).await,
+            Self::Delete(named) => named.delete(task, &agent, output).await,
+        }
+    }
+}
+
+impl Create {
+    async fn run(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
+        let authentication = self.auth_scheme.as_ref().map(|scheme| AuthenticationInfo {
+            scheme: scheme.clone(),
+            credentials: self.auth_credentials.clone().unwrap_or_default(),
+        });
+        let config = TaskPushNotificationConfig {
+            task_id: task,
+            id: self.config_id.clone().unwrap_or_default(),
+            url: self.url.clone(),
+            token: self.token.clone().unwrap_or_default(),
+            authentication,
+            ..TaskPushNotificationConfig::default()
+        };
+        let created = agent.client().create_push_config(config).await;
+        let created = without_secrets(created.map_err(|error| agent.failure(&error))?);
+        output.result(&created, || output::push_config(&created))
+    }
+}
+
+impl Named {
+    async fn get(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
+        let config = agent.client().push_config(task, &self.config).await;
+        let config = without_secrets(config.map_err(|error| agent.failure(&error))?);
+        output.result(&config, || output::push_config(&config))
+    }
+
+    async fn delete(
+        &self,
+        task: String,
+        agent: &RemoteAgent,
+        output: Output,
+    ) -> Result<(), Failure> {
+        let deleted = agent.client().delete_push_config(&task, &self.config).await;
+        deleted.map_err(|error| agent.failure(&error))?;
+        output.result(&json!({}), || {
+            let mut text = Text::new();
+            text.line("Task ID", &task);
+            text.line("Config ID", &self.config);
+            text
+        })
+    }
+}
+
+impl List {
+    async fn run(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
+        let client = agent.client();
+        let request = ListTaskPushNotificationConfigsRequest {
+            task_id: task,
+            page_size: self.page_size.map(Into::into).unwrap_or_default(),
+            page_token: self.page_token.clone().unwrap_or_default(),
+            ..ListTaskPushNotificationConfigsRequest::default()
+        };
+        let page = client.agent().list_task_push_notification_configs(client.call(request)).await;
+        let mut page = page.map_err(|error| agent.failure(&error))?.response;
+        page.configs = page.configs.into_iter().map(without_secrets).collect();
+        output.result(&page, || output::push_configs(&page))
+    }
+}
