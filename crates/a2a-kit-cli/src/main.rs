@@ -10,6 +10,7 @@ mod command;
 mod download;
 mod exec;
 mod failure;
+mod listen;
 mod log;
 mod media_type;
 mod output;

@@ -3,7 +3,7 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, card::CardCommand, completion::Completion, send::Send,
+    auth::AuthCommand, card::CardCommand, completion::Completion, listen::Listen, send::Send,
     serve::Serve, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
@@ -37,6 +37,8 @@ pub(super) enum Command {
     /// Show, list, watch, cancel and download tasks
     #[command(subcommand)]
     Task(TaskCommand),
+    /// Receive the events of a webhook and print them
+    Listen(Listen),
     /// Run an agent
     Serve(Serve),
     /// Inspect the store of an agent

@@ -4,6 +4,7 @@ mod auth;
 mod card;
 mod cli;
 mod completion;
+mod listen;
 mod part;
 mod run;
 mod send;

@@ -6,6 +6,7 @@ mod trust;
 mod verify;
 
 use clap::Subcommand;
+pub(crate) use trust::{Keys, keys};
 
 use crate::{failure::Failure, output::Output, settings::Settings};
 

@@ -50,12 +50,9 @@ impl Trust {
             .with_tls(tls.clone())
             .map_err(|error| Failure::internal(error.to_string()))?;
         for place in &self.jwks {
-            let failure = |error: &dyn Error| failure("--jwks", place, error);
-            store = if place.starts_with("https://") || place.starts_with("http://") {
-                let keys = RemoteKeys::at_with_tls(place, tls.clone());
-                store.with_source(keys.map_err(|error| failure(&error))?)
-            } else {
-                store.with_keys(&read(place)?)
+            store = match keys(place, settings)? {
+                Keys::Url(keys) => store.with_source(keys),
+                Keys::File(keys) => store.with_keys(&keys),
             };
         }
         for host in &self.trust_jku {
@@ -68,6 +65,25 @@ impl Trust {
         let verifier = Verifier::new(store);
         Ok(if self.without_empty { verifier.with_form_without_empty() } else { verifier })
     }
+}
+
+/// Public keys, from where `--jwks` says.
+pub(crate) enum Keys {
+    File(JwkSet),
+    Url(RemoteKeys),
+}
+
+/// Reads the keys in a file, or prepares to fetch those at a URL.
+///
+/// # Errors
+///
+/// A usage failure that names the flag `--jwks`.
+pub(crate) fn keys(place: &str, settings: &Settings) -> Result<Keys, Failure> {
+    if !place.starts_with("https://") && !place.starts_with("http://") {
+        return read(place).map(Keys::File);
+    }
+    let keys = RemoteKeys::at_with_tls(place, settings.tls.clone());
+    keys.map(Keys::Url).map_err(|error| failure("--jwks", place, &error))
 }
 
 /// Reads trusted keys from a file.

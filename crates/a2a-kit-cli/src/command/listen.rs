@@ -1,0 +1,195 @@
+//! `a2a listen`: a webhook that prints the events it receives.
+
+use std::{future::Future, num::NonZeroU64, pin::pin, time::Duration};
+
+use a2a_core::v1::StreamResponse;
+use a2a_kit::webhook::receiver;
+use a2a_kit_auth::{jose::JWKS_PATH, webhook::Receiver};
+use a2a_kit_http::{HttpServer, bind, shutdown_signal, uri};
+use clap::Args;
+use tokio::sync::{mpsc, oneshot};
+
+use super::card::{Keys, keys};
+use crate::{
+    failure::{Failure, chain},
+    listen::{Deliveries, Printer, limits},
+    output::{self, Output, Text},
+    settings::Settings,
+};
+
+/// Time to print the remaining events after a signal.
+const PRINT_TIMEOUT: Duration = Duration::from_secs(1);
+
+#[derive(Args, Debug)]
+pub(crate) struct Listen {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    host: String,
+    /// Port to listen on; 0 for any free port
+    #[arg(long, value_name = "PORT", default_value_t = 9000)]
+    port: u16,
+    /// Path of the webhook
+    #[arg(long, value_name = "PATH", default_value = "/", value_parser = path)]
+    path: String,
+    /// Token that deliveries must have in the header X-A2A-Notification-Token; prefer A2ACLI_TOKEN.
+    /// With --bearer, they must have that token in the header Authorization
+    #[arg(long, value_name = "TOKEN", env = "A2ACLI_TOKEN", hide_env = true)]
+    token: Option<String>,
+    /// Agent that must have signed deliveries: the origin of its URL, such as https://agent.example
+    #[arg(long, value_name = "URL")]
+    issuer: Option<String>,
+    /// Keys of the issuer: a file, or the URL of a key set [default: /.well-known/jwks.json of the
+    /// issuer]
+    #[arg(long, value_name = "FILE|URL", requires = "issuer")]
+    jwks: Option<String>,
+    /// Number of events after which to end [default: unlimited]
+    #[arg(long, value_name = "N")]
+    count: Option<NonZeroU64>,
+    /// URL of the webhook for agents, if it differs from the address
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+}
+
+impl Listen {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        let signal = shutdown_signal();
+        let host = if self.host.contains(':') && !self.host.starts_with('[') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        };
+        let address = format!("{host}:{}", self.port);
+        let failure = |why: String| {
+            Failure::internal(why).with_hint("choose another --port; 0 takes any free port")
+        };
+        let listener = bind(&address).await.map_err(|error| failure(chain(&error)))?;
+        let address = listener.local_addr().map_err(|error| failure(error.to_string()))?;
+        let local = format!("http://{address}{}", self.path);
+        let url = match &self.public_url {
+            Some(url) => {
+                uri::parse(url)
+                    .map_err(|error| Failure::usage(format!("--public-url {url}: {error}")))?;
+                url.clone()
+            }
+            None => local.clone(),
+        };
+        let receiver = self.receiver(&url, settings)?;
+        self.announce(&local, &url, settings, output)?;
+
+        let (deliveries, events) = Deliveries::new(self.path.clone(), receiver, self.count, output);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let shutdown = async {
+            tokio::select! {
+                () = signal => {}
+                _dropped = stopped => {}
+            }
+        };
+        let serving = HttpServer::new(deliveries.into_router())
+            .with_limits(limits())
+            .serve(listener, shutdown);
+        print_while(serving, print(events, self.count, stop, output)).await
+    }
+
+    /// What verifies deliveries to a URL.
+    fn receiver(&self, url: &str, settings: &Settings) -> Result<Receiver, Failure> {
+        let mut receiver = receiver(url);
+        if let Some(token) = &self.token {
+            receiver = receiver.with_token(token);
+        }
+        if let Some(bearer) = &settings.bearer {
+            receiver = receiver.with_credentials("Bearer", bearer);
+        }
+        let Some(issuer) = &self.issuer else { return Ok(receiver) };
+        let issuer = issuer.trim_end_matches('/');
+        let place = self.jwks.clone().unwrap_or_else(|| format!("{issuer}{JWKS_PATH}"));
+        Ok(match keys(&place, settings)? {
+            Keys::File(keys) => receiver.with_keys(issuer, keys),
+            Keys::Url(keys) => receiver.with_keys(issuer, keys),
+        })
+    }
+
+    /// Prints the address, and how to register the webhook.
+    fn announce(
+        &self,
+        local: &str,
+        url: &str,
+        settings: &Settings,
+        output: Output,
+    ) -> Result<(), Failure> {
+        let mut command = format!("a2a task push-config create <task> {}", output::quoted(url));
+        if self.token.is_some() {
+            command.push_str(" --token <token>");
+        }
+        if settings.bearer.is_some() {
+            command.push_str(" --auth-scheme Bearer --auth-credentials <token>");
+        }
+        let is_open = self.token.is_none() && settings.bearer.is_none() && self.issuer.is_none();
+        if is_open {
+            output.warning("deliveries are not authenticated: use --token");
+        }
+        if output.is_json() {
+            output.note(&format!("listening on {local}"));
+            output.note(&format!("register with: {command}"));
+            return Ok(());
+        }
+        let mut text = Text::new();
+        text.line("Listening", local);
+        text.line("Register with", &command);
+        output.text(&text)
+    }
+}
+
+/// Prints the events. After `count` of them, or if stdout is closed, it drops `stop`.
+async fn print(
+    mut events: mpsc::Receiver<StreamResponse>,
+    count: Option<NonZeroU64>,
+    stop: oneshot::Sender<()>,
+    output: Output,
+) -> Result<(), Failure> {
+    let mut stop = Some(stop);
+    let mut printer = Printer::new(output);
+    let mut printed: u64 = 0;
+    while let Some(event) = events.recv().await {
+        // A slow reader of stdout must not block the server.
+        let printing = tokio::task::spawn_blocking(move || {
+            let result = printer.print(&event);
+            (printer, result)
+        });
+        let result;
+        (printer, result) = printing.await.map_err(|error| Failure::internal(error.to_string()))?;
+        result?;
+        printed = printed.saturating_add(1);
+        if count.is_some_and(|count| printed >= count.get()) {
+            stop.take();
+        }
+    }
+    Ok(())
+}
+
+/// Runs the server and the output. After the server has ended, the output has [`PRINT_TIMEOUT`].
+async fn print_while(
+    serving: impl Future<Output = ()>,
+    printing: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let mut printing = pin!(printing);
+    let mut serving = pin!(serving);
+    tokio::select! {
+        biased;
+        result = &mut printing => {
+            serving.await;
+            result
+        }
+        () = &mut serving => {
+            tokio::time::timeout(PRINT_TIMEOUT, printing).await.unwrap_or(Ok(()))
+        }
+    }
+}
+
+/// Reads the path of a URL.
+fn path(text: &str) -> Result<String, String> {
+    let is_path = text.starts_with('/') && !text.contains(['?', '#']);
+    match text.parse::<http::uri::PathAndQuery>() {
+        Ok(path) if is_path => Ok(path.path().to_owned()),
+        _ => Err("expected a path such as /hook".to_owned()),
+    }
+}
