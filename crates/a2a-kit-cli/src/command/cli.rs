@@ -4,7 +4,7 @@ use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
     auth::AuthCommand, card::CardCommand, completion::Completion, listen::Listen, send::Send,
-    serve::Serve, store::StoreCommand, task::TaskCommand,
+    serve::Serve, skill::SkillCommand, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -47,6 +47,9 @@ pub(super) enum Command {
     /// Tools for authentication
     #[command(subcommand)]
     Auth(AuthCommand),
+    /// Show or install the Agent Skill, which explains this tool to coding agents
+    #[command(subcommand)]
+    Skill(SkillCommand),
     /// Print a completion script for a shell
     Completion(Completion),
     /// Run the demo agent

@@ -9,6 +9,7 @@ mod part;
 mod run;
 mod send;
 mod serve;
+mod skill;
 mod store;
 mod task;
 mod usage;

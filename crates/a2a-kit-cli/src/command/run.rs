@@ -87,6 +87,7 @@ fn dispatch(
         }
         Command::Task(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Listen(listen) => runtime::run_client(settings, listen.run(settings, output)),
+        Command::Skill(command) => command.run(output),
         Command::Store(command) => runtime::run_client(settings, command.run(environment, output)),
         Command::Serve(_) | Command::DemoServer(_) => {
             Err(Failure::internal("serve reads its settings by itself"))
