@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, net::TcpListener};
 use crate::Result;
 
 /// The ports that pages use.
-const DOCUMENTED: [u16; 8] = [4222, 8080, 8081, 8082, 8083, 8443, 9090, 50051];
+const DOCUMENTED: [u16; 9] = [4222, 8080, 8081, 8082, 8083, 8443, 9000, 9090, 50051];
 
 /// Free ports by documented ones.
 #[derive(Debug)]

@@ -207,7 +207,7 @@ impl Session<'_> {
             None => Err("no command has this output".into()),
             Some(Output::Ended(output)) => match transcript::compare(expected, &output) {
                 Ok(()) => Ok(()),
-                Err(error) => self.differs(line, &error, &output),
+                Err(error) => self.differs(line, &error, expected, &output),
             },
             Some(Output::Server(port)) => {
                 let server = self.servers.iter().find(|server| server.port == port);
@@ -219,7 +219,7 @@ impl Session<'_> {
                     match transcript::compare(expected, &output) {
                         Ok(()) => return Ok(()),
                         Err(_) if begin.elapsed() < STOP_TIMEOUT => thread::sleep(POLL_INTERVAL),
-                        Err(error) => return self.differs(line, &error, &output),
+                        Err(error) => return self.differs(line, &error, expected, &output),
                     }
                 }
             }
@@ -227,11 +227,11 @@ impl Session<'_> {
     }
 
     /// An output that is not the one in the page.
-    fn differs(&mut self, line: usize, error: &str, output: &str) -> Result {
+    fn differs(&mut self, line: usize, error: &str, expected: &str, output: &str) -> Result {
         let output = self.ports.restore(output);
         match &mut self.blessed {
             Some(blessed) => {
-                blessed.push((line, transcript::mask(&output)));
+                blessed.push((line, transcript::blessed(expected, &output)));
                 Ok(())
             }
             None => Err(format!("{error}, in the output\n{output}").into()),

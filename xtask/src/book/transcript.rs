@@ -47,7 +47,7 @@ fn is_match(pattern: &str, line: &str) -> bool {
 const MASKED: [&str; 2] = ["xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "xxxx-xx-xxTxx:xx:xx.xxxZ"];
 
 /// Replaces ids and times by `…`.
-pub(super) fn mask(output: &str) -> String {
+fn mask(output: &str) -> String {
     let is = |text: &str, pattern: &str| {
         let mut pairs = text.chars().zip(pattern.chars());
         text.len() >= pattern.len()
@@ -67,9 +67,33 @@ pub(super) fn mask(output: &str) -> String {
     masked
 }
 
+/// The text to put in the place of an outdated one: the output without ids and times. If the
+/// outdated text ends with a line `…`, the new one ends at the same line in front of it.
+pub(super) fn blessed(outdated: &str, output: &str) -> String {
+    let output = mask(output);
+    let mut outdated = outdated.trim_end().lines().rev();
+    if outdated.next() != Some("…") {
+        return output;
+    }
+    let Some(last) = outdated.next() else { return output };
+    let lines: Vec<&str> = output.lines().collect();
+    match lines.iter().position(|line| line.trim_end() == last) {
+        Some(end) => format!("{}\n…\n", lines[..=end].join("\n")),
+        None => output,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blessing_keeps_the_ellipsis_at_the_end() {
+        assert_eq!(blessed("old\nAgent:\n…\n", "new\n\nAgent:\n  -a\n"), "new\n\nAgent:\n…\n");
+        assert_eq!(blessed("old\nTask:\n…\n", "new\nAgent:\n"), "new\nAgent:\n");
+        assert_eq!(blessed("…\n", "new\n"), "new\n");
+        assert_eq!(blessed("old\n", "new\n"), "new\n");
+    }
 
     #[test]
     fn ellipses_match_within_a_line_and_whole_lines() {
