@@ -11,6 +11,8 @@ use common::{Run, command};
 /// The heading of the first group of global options.
 const GLOBAL: &str = "Agent:";
 
+const BLESS: &str = "run `BLESS=1 cargo xtask book --check --only commands/`";
+
 fn help(path: &[String]) -> String {
     let run = Run::of(command().args(path).arg("--help"));
     assert_eq!(run.code, 0, "{path:?}: {run:?}");
@@ -64,16 +66,15 @@ fn quoted() -> BTreeMap<String, String> {
 fn every_command_has_a_page_with_its_current_help() {
     let quoted = quoted();
     for (name, help) in commands() {
-        let own: Vec<_> = help.lines().take_while(|line| *line != GLOBAL).collect();
-        let expected = format!("{}\n{GLOBAL}\n…", own.join("\n"));
+        let own = help.lines().take_while(|line| *line != GLOBAL).map(str::trim_end);
+        let expected = own.chain([GLOBAL, "…"]);
         let page = quoted
             .get(&name)
             .unwrap_or_else(|| panic!("docs/commands has no page that quotes `a2a {name} --help`"));
-        assert_eq!(
-            page, &expected,
-            "the help of `a2a {name}` has changed: run `BLESS=1 cargo xtask book --check --only \
-             commands/`"
-        );
+        if let Some((old, new)) = page.lines().zip(expected.clone()).find(|(old, new)| old != new) {
+            panic!("the help of `a2a {name}` has changed from {old:?} to {new:?}: {BLESS}");
+        }
+        assert_eq!(page.lines().count(), expected.count(), "the help of `a2a {name}`: {BLESS}");
     }
     assert!(quoted.contains_key("send"), "{:?}", quoted.keys());
 }

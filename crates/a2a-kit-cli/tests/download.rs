@@ -301,7 +301,7 @@ async fn urls_are_fetched_if_requested_within_the_maximum_size_and_origin() {
         ("local", format!("{files_at}/local"), "status 302"),
         ("endless", format!("{files_at}/endless"), "exceeds --max-bytes"),
         ("missing", format!("{files_at}/missing"), "status 404"),
-        ("scheme", "file:///etc/hostname".to_owned(), "must have http or https"),
+        ("scheme", "file:///etc/hostname".to_owned(), "must have the scheme http or https"),
         ("closed", "http://127.0.0.1:1/x".to_owned(), "failed to fetch"),
     ];
     let script: String = cases.iter().map(|(word, url, _)| rule(word, url)).collect();

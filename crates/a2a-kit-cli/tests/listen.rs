@@ -92,11 +92,14 @@ fn events_of_an_agent_are_printed_as_they_arrive_on_every_binding() {
         let flags = ["--transport", binding, "--push-url", &listener.url, "--push-token", "t0ken"];
         let sent = server.run(&[&["send", "stream 2"], &flags[..]].concat());
         assert_eq!(sent.code, 0, "{binding}: {sent:?}");
+        let task = sent.field("Task ID");
         let mut kinds = Vec::new();
         while kinds.last().is_none_or(|kind| kind != "status COMPLETED") {
-            kinds.push(kind(&listener.event()));
+            let event = listener.event();
+            assert!(event.to_string().contains(task), "{binding}: {event}");
+            kinds.push(kind(&event));
         }
-        assert!(kinds.contains(&"artifact chunk 2 of 2".to_owned()), "{binding}: {kinds:?}");
+        assert!(kinds.contains(&"status WORKING".to_owned()), "{binding}: {kinds:?}");
     }
 }
 

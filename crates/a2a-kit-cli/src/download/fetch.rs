@@ -57,6 +57,9 @@ impl Fetcher {
         let refused = |why: String| {
             failed(Code::Usage, why).with_hint("omit --fetch-urls to list URLs without fetching")
         };
+        if !["http://", "https://"].iter().any(|scheme| starts_with(url, scheme)) {
+            return Err(refused("must have the scheme http or https".to_owned()));
+        }
         let parsed = uri::parse(url).map_err(|error| refused(error.to_string()))?;
         let request = Request::get(parsed).body(Bytes::new());
         let request = request.map_err(|error| refused(error.to_string()))?;
@@ -84,6 +87,11 @@ impl Fetcher {
         }
         Ok((length, media_type))
     }
+}
+
+/// Whether a URL starts with a scheme, in any case.
+fn starts_with(url: &str, scheme: &str) -> bool {
+    url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
 }
 
 /// Whether the address of an interface is on this machine.

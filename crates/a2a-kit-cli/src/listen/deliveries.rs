@@ -81,19 +81,22 @@ impl Deliveries {
             Err(error) => return status(&error).into_response(),
         };
         let event = match self.receiver.receive(&head.headers, &body).await {
-            Ok(event) => event,
+            Ok(event) => event.into_response(),
             Err(error) => {
                 self.output.note(&format!("rejected a delivery: {}", chain(&error)));
                 return error.into_response();
             }
         };
+        if event.payload.is_none() {
+            return StatusCode::BAD_REQUEST.into_response();
+        }
         let Ok(place) = self.events.try_reserve() else {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         };
         if !self.counts_down() {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
-        place.send(event.into_response());
+        place.send(event);
         StatusCode::NO_CONTENT.into_response()
     }
 
