@@ -1,7 +1,11 @@
 //! `a2a skill`: what is printed and installed, and that its examples work.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![allow(
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a skipped test says so, and one that can't be set up fails"
+)]
 
 mod common;
 

@@ -109,7 +109,7 @@ impl Session<'_> {
             (Some(Directive::Server(port)), _) => self.serve(*port, &text),
             (Some(Directive::Fails), "sh") => self.execute(&text, false),
             (_, "sh") => self.execute(&text, true),
-            (_, "text") => self.compare(block.line, &text),
+            (_, "text") => self.compare(block.line, &block.text),
             _ => Ok(()),
         }
     }
@@ -205,17 +205,20 @@ impl Session<'_> {
     fn compare(&mut self, line: usize, expected: &str) -> Result {
         match self.last.take() {
             None => Err("no command has this output".into()),
-            Some(Output::Ended(output)) => match transcript::compare(expected, &output) {
-                Ok(()) => Ok(()),
-                Err(error) => self.differs(line, &error, expected, &output),
-            },
+            Some(Output::Ended(output)) => {
+                let output = self.ports.restore(&output);
+                match transcript::compare(expected, &output) {
+                    Ok(()) => Ok(()),
+                    Err(error) => self.differs(line, &error, expected, &output),
+                }
+            }
             Some(Output::Server(port)) => {
                 let server = self.servers.iter().find(|server| server.port == port);
                 let path = server.ok_or("the server has been stopped")?.output.clone();
                 // A server prints when it is ready, and may do so after it accepts connections.
                 let begin = Instant::now();
                 loop {
-                    let output = fs::read_to_string(&path)?;
+                    let output = self.ports.restore(&fs::read_to_string(&path)?);
                     match transcript::compare(expected, &output) {
                         Ok(()) => return Ok(()),
                         Err(_) if begin.elapsed() < STOP_TIMEOUT => thread::sleep(POLL_INTERVAL),
@@ -228,10 +231,9 @@ impl Session<'_> {
 
     /// An output that is not the one in the page.
     fn differs(&mut self, line: usize, error: &str, expected: &str, output: &str) -> Result {
-        let output = self.ports.restore(output);
         match &mut self.blessed {
             Some(blessed) => {
-                blessed.push((line, transcript::blessed(expected, &output)));
+                blessed.push((line, transcript::blessed(expected, output)));
                 Ok(())
             }
             None => Err(format!("{error}, in the output\n{output}").into()),
