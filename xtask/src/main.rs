@@ -9,6 +9,7 @@ mod book;
 mod chaos;
 mod ci;
 mod coverage;
+mod dist;
 mod fuzz;
 mod interop;
 mod msrv;
@@ -49,6 +50,8 @@ enum Verb {
     Coverage(coverage::Args),
     /// Generate docs/api: the public API of the library crates
     Api(api::Args),
+    /// Write manual pages and completion scripts, for packages, to target/dist
+    Dist,
     /// Check the structure of the workspace: layers, import cycles, code map, links, stray paths
     Tidy,
     /// Pack the published crates, and build and test the packages outside of the workspace
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Verb::Proto(args) => return proto::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
         Verb::Api(args) => api::run(&args),
+        Verb::Dist => dist::run(),
         Verb::Tidy => tidy::run(),
         Verb::Package(args) => package::run(&args),
         Verb::Msrv => msrv::run(),

@@ -3,8 +3,8 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, card::CardCommand, completion::Completion, listen::Listen, send::Send,
-    serve::Serve, skill::SkillCommand, store::StoreCommand, task::TaskCommand,
+    auth::AuthCommand, card::CardCommand, completion::Completion, listen::Listen, man::Man,
+    send::Send, serve::Serve, skill::SkillCommand, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -52,6 +52,9 @@ pub(super) enum Command {
     Skill(SkillCommand),
     /// Print a completion script for a shell
     Completion(Completion),
+    /// Write manual pages
+    #[command(hide = true)]
+    Man(Man),
     /// Run the demo agent
     #[command(name = "demo-server", alias = "server", hide = true)]
     DemoServer(Serve),

@@ -5,6 +5,7 @@ mod card;
 mod cli;
 mod completion;
 mod listen;
+mod man;
 mod part;
 mod run;
 mod send;

@@ -78,6 +78,7 @@ fn dispatch(
 ) -> Result<(), Failure> {
     match command {
         Command::Completion(completion) => completion.run(with_flags(Cli::command()), output),
+        Command::Man(man) => man.run(with_flags(Cli::command())),
         Command::Auth(command) => command.run(output),
         Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Send(send) => {
