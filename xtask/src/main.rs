@@ -8,6 +8,7 @@ mod bench;
 mod book;
 mod chaos;
 mod ci;
+mod compliance;
 mod coverage;
 mod fuzz;
 mod interop;
@@ -47,6 +48,8 @@ enum Verb {
     Proto(proto::Args),
     /// Generate docs/development/spec-coverage.md: requirements of the specification and their tests
     Coverage(coverage::Args),
+    /// Test the requirements of the CLI specification, and write a report
+    Compliance(compliance::Args),
     /// Generate docs/api: the public API of the library crates
     Api(api::Args),
     /// Check the structure of the workspace: layers, import cycles, code map, links, stray paths
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Verb::Schema(args) => schema::run(&args),
         Verb::Proto(args) => return proto::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
+        Verb::Compliance(args) => compliance::run(&args),
         Verb::Api(args) => api::run(&args),
         Verb::Tidy => tidy::run(),
         Verb::Package(args) => package::run(&args),

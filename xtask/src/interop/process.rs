@@ -61,9 +61,9 @@ fn read(output: ChildStdout) -> Receiver<String> {
 }
 
 /// A server that is listening.
-pub(super) struct Server {
+pub(crate) struct Server {
     /// The address of its card.
-    pub(super) address: String,
+    pub(crate) address: String,
     _running: Running,
 }
 
