@@ -2,12 +2,14 @@
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. `a2a serve` is in
-//! [`serve`], with the agents that it can run in [`script`] and [`exec`].
+//! [`serve`], with the agents that it can run in [`script`] and [`exec`]. The rules of `a2a card lint`
+//! are in [`lint`].
 
 mod agent;
 mod command;
 mod exec;
 mod failure;
+mod lint;
 mod log;
 mod output;
 mod runtime;

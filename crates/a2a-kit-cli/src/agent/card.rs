@@ -1,7 +1,7 @@
 //! The card of the agent that the settings name.
 
 use a2a_core::AgentCard;
-use a2a_kit_client::{ClientBuilder, Document};
+use a2a_kit_client::{ClientBuilder, DiscoveryError, Document};
 
 use super::{
     builder::{Retries, builder},
@@ -25,13 +25,22 @@ pub(super) async fn fetch(
     settings: &Settings,
     output: Output,
 ) -> Result<Document, Failure> {
+    let document = fetch_document(builder, settings, output).await?;
+    document.map_err(|error| discovery_failure(&error, settings))
+}
+
+/// Fetches the document that the settings name, with the error of discovery.
+pub(super) async fn fetch_document(
+    builder: &mut ClientBuilder,
+    settings: &Settings,
+    output: Output,
+) -> Result<Result<Document, DiscoveryError>, Failure> {
     let Some(reference) = &settings.agent_card else {
         return Err(Failure::usage("no agent is named")
             .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
     };
     let document = builder.fetch_card(reference).await;
-    let document = document.map_err(|error| discovery_failure(&error, settings))?;
-    if document.is_at_legacy_path {
+    if document.as_ref().is_ok_and(|document| document.is_at_legacy_path) {
         output.note("card found at /.well-known/agent.json, its path before version 0.3");
     }
     Ok(document)

@@ -2,11 +2,13 @@
 
 mod builder;
 mod card;
+mod connector;
 mod credentials;
 mod discovery_failure;
 mod remote_agent;
 
 pub(crate) use builder::{Retries, preference};
 pub(crate) use card::document;
+pub(crate) use connector::Connector;
 pub(crate) use discovery_failure::invalid_card;
 pub(crate) use remote_agent::{RemoteAgent, warn_if_insecure};

@@ -29,7 +29,7 @@ pub(super) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Show, sign and verify agent cards
+    /// Show, check, sign and verify agent cards
     #[command(subcommand)]
     Card(CardCommand),
     /// Send a message and wait for the result
