@@ -3,9 +3,10 @@
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. `a2a serve` is in
 //! [`serve`], with the agents that it can run in [`script`] and [`exec`]. The rules of `a2a card lint`
-//! are in [`lint`].
+//! are in [`lint`], the load of `a2a bench` is in [`bench`].
 
 mod agent;
+mod bench;
 mod command;
 mod exec;
 mod failure;

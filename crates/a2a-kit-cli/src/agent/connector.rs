@@ -1,7 +1,7 @@
 //! Clients of the interfaces of one card, each on its own.
 
 use a2a_core::{AgentCard, Error};
-use a2a_kit_client::{Client, ClientBuilder, DiscoveryError, Document};
+use a2a_kit_client::{Client, ClientBuilder, ClientSettings, DiscoveryError, Document};
 
 use super::{
     builder::{Retries, builder},
@@ -45,6 +45,15 @@ impl Connector {
         }
     }
 
+    /// The card of an endpoint that is called without one.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure unless the settings have exactly one binding.
+    pub(crate) fn card_of_endpoint(settings: &Settings, url: &str) -> Result<AgentCard, Failure> {
+        card::of_endpoint(settings, url)
+    }
+
     /// Creates a client of one interface of a card, with connections of its own.
     ///
     /// # Errors
@@ -55,9 +64,28 @@ impl Connector {
         card: &AgentCard,
         interface: usize,
     ) -> Result<Client, DiscoveryError> {
+        self.connect_with(card, interface, self.settings.http())
+    }
+
+    /// Creates a client with other settings of the HTTP client.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub(crate) fn connect_with(
+        &self,
+        card: &AgentCard,
+        interface: usize,
+        http: ClientSettings,
+    ) -> Result<Client, DiscoveryError> {
         let mut card = card.clone();
         let interface = card.supported_interfaces.get(interface).cloned();
         card.supported_interfaces = interface.into_iter().collect();
-        self.builder.clone().http(self.settings.http()).build(card)
+        self.builder.clone().http(http).build(card)
+    }
+
+    /// Converts an error of [`connect`](Self::connect).
+    pub(crate) fn failure(&self, error: &DiscoveryError) -> Failure {
+        discovery_failure(error, &self.settings)
     }
 }

@@ -3,8 +3,8 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, card::CardCommand, completion::Completion, send::Send, serve::Serve,
-    store::StoreCommand, task::TaskCommand,
+    auth::AuthCommand, bench::Bench, card::CardCommand, completion::Completion, send::Send,
+    serve::Serve, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -45,6 +45,8 @@ pub(super) enum Command {
     /// Tools for authentication
     #[command(subcommand)]
     Auth(AuthCommand),
+    /// Measure throughput and latency of an agent
+    Bench(Box<Bench>),
     /// Print a completion script for a shell
     Completion(Completion),
     /// Run the demo agent

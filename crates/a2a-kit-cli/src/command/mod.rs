@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod auth;
+mod bench;
 mod card;
 mod cli;
 mod completion;

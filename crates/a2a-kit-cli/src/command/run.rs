@@ -79,6 +79,7 @@ fn dispatch(
     match command {
         Command::Completion(completion) => completion.run(with_flags(Cli::command()), output),
         Command::Auth(command) => command.run(output),
+        Command::Bench(bench) => runtime::run_load(settings, bench.run(settings, output)),
         Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Send(send) => {
             let own = matches.subcommand_matches("send");
