@@ -10,7 +10,6 @@ mod frameworks;
 mod install;
 mod matrix;
 mod page;
-mod process;
 mod proxy;
 mod rows;
 mod sdk;
@@ -18,7 +17,7 @@ mod table;
 
 use std::{fs, path::PathBuf, process::Command, thread, time::Duration};
 
-use crate::{Result, workspace};
+use crate::{Result, process, workspace};
 
 pub(crate) use self::agent::{Peer, start_agent};
 use self::{

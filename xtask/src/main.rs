@@ -13,7 +13,9 @@ mod coverage;
 mod fuzz;
 mod interop;
 mod msrv;
+mod mutants;
 mod package;
+mod process;
 mod proto;
 mod schema;
 mod soak;
@@ -62,6 +64,8 @@ enum Verb {
     Chaos(chaos::Args),
     /// Load a server for a long time, and report growth of memory, descriptors, threads or tasks
     Soak(soak::Args),
+    /// Run `a2a conformance` on agents with one fault each, and report faults that it misses
+    Mutants(mutants::Args),
     /// Attack a server with hostile requests, and report failures
     Attack(attack::Args),
     /// Measure server, stores or instructions, and compare them with floors and limits
@@ -93,6 +97,7 @@ fn main() -> ExitCode {
         Verb::Msrv => msrv::run(),
         Verb::Chaos(args) => chaos::run(&args),
         Verb::Soak(args) => soak::run(&args),
+        Verb::Mutants(args) => mutants::run(&args),
         Verb::Attack(args) => attack::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Book(args) => book::run(&args),
