@@ -3,8 +3,8 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, bench::Bench, card::CardCommand, completion::Completion, send::Send,
-    serve::Serve, store::StoreCommand, task::TaskCommand,
+    auth::AuthCommand, bench::Bench, card::CardCommand, completion::Completion,
+    conformance::Conformance, send::Send, serve::Serve, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -39,6 +39,8 @@ pub(super) enum Command {
     Task(TaskCommand),
     /// Run an agent
     Serve(Serve),
+    /// Check whether an agent conforms to the protocol
+    Conformance(Box<Conformance>),
     /// Inspect the store of an agent
     #[command(subcommand)]
     Store(StoreCommand),

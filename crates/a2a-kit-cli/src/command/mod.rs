@@ -5,6 +5,7 @@ mod bench;
 mod card;
 mod cli;
 mod completion;
+mod conformance;
 mod part;
 mod run;
 mod send;

@@ -87,6 +87,9 @@ fn dispatch(
             runtime::run_client(settings, send.run(parts, settings, output))
         }
         Command::Task(command) => runtime::run_client(settings, command.run(settings, output)),
+        Command::Conformance(conformance) => {
+            runtime::run_client(settings, conformance.run(settings, output))
+        }
         Command::Store(command) => runtime::run_client(settings, command.run(environment, output)),
         Command::Serve(_) | Command::DemoServer(_) => {
             Err(Failure::internal("serve reads its settings by itself"))
