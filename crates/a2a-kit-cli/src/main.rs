@@ -1,9 +1,10 @@
 //! The `a2a` command: serve, call and inspect A2A agents.
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
-//! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. `a2a serve` is in
-//! [`serve`], with the agents that it can run in [`script`] and [`exec`]. The rules of `a2a card lint`
-//! are in [`lint`], the load of `a2a bench` is in [`bench`].
+//! through [`agent`], follows tasks with [`watch`], and prints through [`output`]. [`token`] stores
+//! the tokens of `a2a auth login`. `a2a serve` is in [`serve`], with the agents that it can run in
+//! [`script`] and [`exec`]. The rules of `a2a card lint` are in [`lint`], the load of `a2a bench` is
+//! in [`bench`].
 
 mod agent;
 mod bench;
@@ -13,11 +14,13 @@ mod failure;
 mod lint;
 mod log;
 mod output;
+mod redaction;
 mod runtime;
 mod script;
 mod serve;
 mod settings;
 mod signal;
+mod token;
 mod watch;
 mod wire_log;
 

@@ -44,7 +44,7 @@ pub(super) enum Command {
     /// Inspect the store of an agent
     #[command(subcommand)]
     Store(StoreCommand),
-    /// Tools for authentication
+    /// Log in at agents, and hash passwords
     #[command(subcommand)]
     Auth(AuthCommand),
     /// Measure throughput and latency of an agent

@@ -78,7 +78,7 @@ fn dispatch(
 ) -> Result<(), Failure> {
     match command {
         Command::Completion(completion) => completion.run(with_flags(Cli::command()), output),
-        Command::Auth(command) => command.run(output),
+        Command::Auth(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Bench(bench) => runtime::run_load(settings, bench.run(settings, output)),
         Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Send(send) => {

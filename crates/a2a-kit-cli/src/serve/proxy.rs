@@ -99,6 +99,8 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     // A proxy translates between revisions.
     upstream.any_version = true;
     upstream.passes_credentials = proxy.forward_auth;
+    // The token of the user who started the proxy is not for its callers.
+    upstream.uses_stored_tokens = false;
     // Callers decide how long to wait.
     upstream.timeout = None;
     upstream
