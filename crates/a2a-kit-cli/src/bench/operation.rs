@@ -2,18 +2,14 @@
 
 use clap::ValueEnum;
 
-/// An operation that can be measured.
+/// An operation that can be measured: sending a message, the same until its stream ends, reading one
+/// task that is created first, reading the first page of tasks, or fetching the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Operation {
-    /// SendMessage, until the response
     Send,
-    /// SendStreamingMessage, until the stream ends
     Stream,
-    /// GetTask, of one task that is created first
     Get,
-    /// ListTasks, the first page
     List,
-    /// The agent card
     Card,
 }
 

@@ -24,8 +24,13 @@ const MAX_PAYLOAD: usize = 10 << 20;
 
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
-    /// Operation to measure
-    #[arg(long = "op", value_name = "OPERATION", default_value = "send")]
+    /// Operation to measure: send, stream, get, list or card
+    #[arg(
+        long = "op",
+        value_name = "OPERATION",
+        default_value = "send",
+        hide_possible_values = true
+    )]
     operation: Operation,
     /// Number of requests
     #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "duration",

@@ -78,8 +78,8 @@ pub(super) fn is_grpc(interface: &AgentInterface) -> bool {
     interface.protocol_binding.parse() == Ok(Transport::Grpc)
 }
 
-/// Suffixes of names that resolve in private networks only (RFC 6762, RFC 8375, RFC 9476, and
-/// the default domains of Kubernetes and of the `internal` domain that ICANN reserves).
+/// Suffixes of names that do not resolve on the internet: RFC 2606, RFC 6762, RFC 8375, RFC 9476,
+/// the domain that ICANN reserves for private use, and that of services in Kubernetes.
 const PRIVATE_SUFFIXES: [&str; 6] = [".local", ".internal", ".home.arpa", ".alt", ".svc", ".test"];
 
 /// Returns from where a host of a URL can be reached. Names are not resolved.

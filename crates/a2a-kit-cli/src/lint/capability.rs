@@ -84,7 +84,7 @@ fn extensions(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         if !seen.insert(&extension.uri) {
-            let message = format!("extension {uri} is there twice");
+            let message = format!("duplicate extension {uri}");
             findings.add_with_edit(&DUPLICATE, pointer, message, Edit::Remove);
             continue;
         }

@@ -93,7 +93,8 @@ pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let AgentInterface { url, protocol_binding, protocol_version, tenant } = interface;
         binding(subject, index, interface, findings);
         if !seen.insert((url, protocol_binding, protocol_version, tenant)) && subject.is_current() {
-            let message = format!("{protocol_binding} {protocol_version} at {url} is there twice");
+            let message =
+                format!("duplicate interface {protocol_binding} {protocol_version} at {url}");
             let pointer = subject.interface_pointer(index, "");
             findings.add_with_edit(&DUPLICATE, pointer, message, Edit::Remove);
         }

@@ -44,7 +44,7 @@ fn list(pointer: &str, modes: &[String], findings: &mut Findings) {
     for (index, mode) in modes.iter().enumerate() {
         let pointer = format!("{pointer}/{index}");
         if !seen.insert(mode.to_ascii_lowercase()) {
-            let message = format!("{} is there twice", quote(mode));
+            let message = format!("duplicate media type {}", quote(mode));
             findings.add_with_edit(&DUPLICATE, pointer, message, Edit::Remove);
         } else if !is_media_type(mode) {
             let message = format!("{} is not a media type", quote(mode));

@@ -9,14 +9,11 @@ use crate::{
     output::{Output, Text},
 };
 
-/// How a report is printed.
+/// How a report is printed: labelled lines, a JSON document, or SARIF 2.1.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Labelled lines
     Text,
-    /// A JSON document
     Json,
-    /// SARIF 2.1.0, for code scanning
     Sarif,
 }
 
@@ -117,7 +114,7 @@ impl Report {
         for (label, severity) in [
             ("Errors", Severity::Error),
             ("Warnings", Severity::Warning),
-            ("Infos", Severity::Info),
+            ("Advice", Severity::Info),
         ] {
             let count = self.findings.iter().filter(|one| one.severity == severity).count();
             text.line(label, &count.to_string());

@@ -131,7 +131,7 @@ mod tests {
     fn ids_are_unique_and_in_kebab_case() {
         let mut seen = BTreeSet::new();
         for rule in rules() {
-            assert!(seen.insert(rule.id), "{} is there twice", rule.id);
+            assert!(seen.insert(rule.id), "duplicate rule {}", rule.id);
             let is_kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(rule.id.chars().all(is_kebab), "{}", rule.id);
             for text in [rule.what, rule.fix] {

@@ -74,7 +74,7 @@ fn duplicates(node: &Node<'_>, pointer: &mut String, findings: &mut Findings) {
                 if seen.insert(name) {
                     duplicates(&property.value, pointer, findings);
                 } else {
-                    let message = format!("the member {} is there twice", quote(name));
+                    let message = format!("duplicate member {}", quote(name));
                     findings.add(&DUPLICATE, pointer.clone(), message);
                 }
                 pointer.truncate(length);

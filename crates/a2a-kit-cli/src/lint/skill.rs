@@ -45,7 +45,7 @@ pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let pointer = |member: &str| format!("/skills/{index}/{member}");
         // A missing id is a violation of the schema.
         if !skill.id.is_empty() && !seen.insert(&skill.id) {
-            findings.add(&DUPLICATE, pointer("id"), format!("skill id {name} is there twice"));
+            findings.add(&DUPLICATE, pointer("id"), format!("duplicate skill id {name}"));
         }
         if skill.id.contains(|c: char| c.is_whitespace() || c.is_control()) {
             findings.add(&SPACE, pointer("id"), format!("skill id {name} has spaces"));

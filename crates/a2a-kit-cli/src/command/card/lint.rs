@@ -39,8 +39,8 @@ pub(crate) struct Lint {
     /// File for the fixed card
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "fix")]
     out: Option<PathBuf>,
-    /// Format of the report [default: that of --output]
-    #[arg(long, value_name = "FORMAT")]
+    /// Format of the report: text, json or, for code scanning, sarif [default: that of --output]
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     format: Option<Format>,
     /// List the rules
     #[arg(long, conflicts_with_all = ["reference", "fix", "live", "strict"])]
