@@ -4,12 +4,12 @@
 //! calls an agent written with it. The drivers in `tests/interop/` print one line of JSON per
 //! operation, from which this task builds a matrix.
 
+mod agent;
 mod cards;
 mod frameworks;
 mod install;
 mod matrix;
 mod page;
-mod process;
 mod proxy;
 mod rows;
 mod sdk;
@@ -17,8 +17,9 @@ mod table;
 
 use std::{fs, path::PathBuf, process::Command, thread, time::Duration};
 
-use crate::{Result, workspace};
+use crate::{Result, process, workspace};
 
+pub(crate) use self::agent::{Peer, start_agent};
 use self::{
     install::Installed,
     matrix::{Column, Matrix},
@@ -243,12 +244,7 @@ impl Bench {
 
     /// Starts an agent written with an SDK, with a log named for its purpose.
     fn agent(&self, sdk: &Programs, arguments: &[&str], name: &str) -> Result<Server> {
-        let mut server = sdk.command("server");
-        server.args(arguments);
-        Server::start(server, &self.log(&format!("{name}-serve")), START, |line| {
-            let ready: serde_json::Value = serde_json::from_str(line).ok()?;
-            ready["card"].as_str().map(str::to_owned)
-        })
+        agent::serve(sdk, arguments, &self.log(&format!("{name}-serve")))
     }
 
     /// Starts `a2a serve`, with a log named for its caller.

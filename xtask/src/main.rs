@@ -8,12 +8,15 @@ mod bench;
 mod book;
 mod chaos;
 mod ci;
+mod compliance;
 mod coverage;
 mod dist;
 mod fuzz;
 mod interop;
 mod msrv;
+mod mutants;
 mod package;
+mod process;
 mod proto;
 mod schema;
 mod soak;
@@ -48,6 +51,8 @@ enum Verb {
     Proto(proto::Args),
     /// Generate docs/development/spec-coverage.md: requirements of the specification and their tests
     Coverage(coverage::Args),
+    /// Test the requirements of the CLI specification, and write a report
+    Compliance(compliance::Args),
     /// Generate docs/api: the public API of the library crates
     Api(api::Args),
     /// Write manual pages and completion scripts, for packages, to target/dist
@@ -62,6 +67,8 @@ enum Verb {
     Chaos(chaos::Args),
     /// Load a server for a long time, and report growth of memory, descriptors, threads or tasks
     Soak(soak::Args),
+    /// Run `a2a conformance` on agents with one fault each, and report faults that it misses
+    Mutants(mutants::Args),
     /// Attack a server with hostile requests, and report failures
     Attack(attack::Args),
     /// Measure server, stores or instructions, and compare them with floors and limits
@@ -86,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Schema(args) => schema::run(&args),
         Verb::Proto(args) => return proto::run(&args),
         Verb::Coverage(args) => coverage::run(&args),
+        Verb::Compliance(args) => compliance::run(&args),
         Verb::Api(args) => api::run(&args),
         Verb::Dist => dist::run(),
         Verb::Tidy => tidy::run(),
@@ -93,6 +101,7 @@ fn main() -> ExitCode {
         Verb::Msrv => msrv::run(),
         Verb::Chaos(args) => chaos::run(&args),
         Verb::Soak(args) => soak::run(&args),
+        Verb::Mutants(args) => mutants::run(&args),
         Verb::Attack(args) => attack::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Book(args) => book::run(&args),

@@ -35,10 +35,10 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Builds programs of `a2a-kit-cli` and `a2a-tests`, and returns their directory.
-pub(crate) fn build(programs: &[&str], release: bool) -> Result<PathBuf> {
+/// Builds programs of `a2a-kit-cli` and of a test package, and returns their directory.
+pub(crate) fn build(tests: &str, programs: &[&str], release: bool) -> Result<PathBuf> {
     let mut build = cargo();
-    build.args(["build", "--quiet", "-p", "a2a-kit-cli", "-p", "a2a-tests"]);
+    build.args(["build", "--quiet", "-p", "a2a-kit-cli", "-p", tests]);
     build.args(programs.iter().flat_map(|program| ["--bin", program]));
     if release {
         build.arg("--release");

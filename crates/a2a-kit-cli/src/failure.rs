@@ -32,6 +32,8 @@ pub(crate) enum Code {
     Interrupted,
     /// The check ran and its result, which is printed, is negative.
     Reported,
+    /// A signal ended the command, and what it has so far is printed.
+    ReportedInterrupted,
     /// The reader of stdout closed it. Nothing is printed, and the exit status is 0.
     OutputClosed,
 }
@@ -50,7 +52,7 @@ impl Code {
             Self::Timeout => "A2ACLI_ERR_TIMEOUT",
             Self::Internal => "A2ACLI_ERR_INTERNAL",
             Self::Interrupted => "A2AX_ERR_INTERRUPTED",
-            Self::Reported | Self::OutputClosed => "",
+            Self::Reported | Self::ReportedInterrupted | Self::OutputClosed => "",
         }
     }
 
@@ -62,7 +64,7 @@ impl Code {
             Self::CardNotFound | Self::Unreachable => 3,
             Self::CredentialsMissing | Self::AuthFailed => 4,
             Self::Timeout => 5,
-            Self::Interrupted => 130,
+            Self::Interrupted | Self::ReportedInterrupted => 130,
             Self::OutputClosed => 0,
         }
     }
@@ -274,6 +276,7 @@ const fn hint(code: Code) -> Option<&'static str> {
         | Code::Internal
         | Code::Interrupted
         | Code::Reported
+        | Code::ReportedInterrupted
         | Code::OutputClosed => None,
     }
 }

@@ -2,23 +2,28 @@
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`agent`], follows tasks with [`watch`], saves artifacts with [`download`], and prints
-//! through [`output`]. `a2a serve` is in [`serve`], with the agents that it can run in [`script`]
-//! and [`exec`].
+//! through [`output`]. [`token`] stores the tokens of `a2a auth login`. `a2a serve` is in [`serve`],
+//! with the agents that it can run in [`script`] and [`exec`]. The rules of `a2a card lint` are in
+//! [`lint`], the load of `a2a bench` is in [`bench`], and [`listen`] receives webhooks.
 
 mod agent;
+mod bench;
 mod command;
 mod download;
 mod exec;
 mod failure;
+mod lint;
 mod listen;
 mod log;
 mod media_type;
 mod output;
+mod redaction;
 mod runtime;
 mod script;
 mod serve;
 mod settings;
 mod signal;
+mod token;
 mod watch;
 mod wire_log;
 

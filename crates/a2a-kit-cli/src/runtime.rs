@@ -22,6 +22,22 @@ pub(crate) fn run_client(
     settings: &Settings,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
+    run_observed(settings, command, Builder::new_current_thread())
+}
+
+/// Runs a command that puts an agent under load, on all processors.
+pub(crate) fn run_load(
+    settings: &Settings,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    run_observed(settings, command, Builder::new_multi_thread())
+}
+
+fn run_observed(
+    settings: &Settings,
+    command: impl Future<Output = Result<(), Failure>>,
+    runtime: Builder,
+) -> Result<(), Failure> {
     let observe = || Observe { trust: settings.trust.clone(), ..Observe::default() };
     // Dropping the guard, after the command, sends the remaining spans.
     let _guard = match (settings.debug, Otlp::from_environment()) {
@@ -29,7 +45,7 @@ pub(crate) fn run_client(
         (false, Some(_)) => Some(log::start(Detail::Warnings, observe())?),
         (false, None) => None,
     };
-    block_on(command.instrument(log::command_span()), Builder::new_current_thread())
+    block_on(command.instrument(log::command_span()), runtime)
 }
 
 fn block_on(

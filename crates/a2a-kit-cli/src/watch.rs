@@ -2,14 +2,14 @@
 
 use std::{cell::RefCell, future::Future};
 
-use a2a_core::{Task, TaskState};
+use a2a_core::{Message, Task, TaskState};
 use a2a_kit_client::{PollPolicy, SendOutcome, WaitOptions, Watch};
 use serde_json::json;
 
 use crate::{
     agent::RemoteAgent,
     failure::{Code, Failure},
-    output::{self, EventText, Output, TaskDetail},
+    output::{self, EventText, Output, TaskDetail, Text},
     settings::Settings,
 };
 
@@ -89,6 +89,8 @@ pub(crate) struct Watcher<'a> {
     options: &'a WaitOptions,
     /// The events as text, if they are printed.
     events: Option<EventText>,
+    /// The authorization request that was shown last.
+    request: Option<Message>,
 }
 
 impl<'a> Watcher<'a> {
@@ -99,7 +101,7 @@ impl<'a> Watcher<'a> {
         progress: &'a Progress,
         options: &'a WaitOptions,
     ) -> Self {
-        Self { agent, output, progress, options, events: None }
+        Self { agent, output, progress, options, events: None, request: None }
     }
 
     /// Sets whether events are printed.
@@ -120,6 +122,11 @@ impl<'a> Watcher<'a> {
             let event = event.map_err(|error| self.agent.failure(&error))?;
             if let Some(task) = watch.task() {
                 self.progress.record(task, self.output);
+                if task.state() == TaskState::AuthRequired
+                    && !self.options.stops_at(TaskState::AuthRequired)
+                {
+                    self.show_request(task, watch.is_polled());
+                }
             }
             // Of the polled states, only the last one is printed.
             let stops = event.state().is_some_and(|state| self.options.stops_at(state));
@@ -131,6 +138,23 @@ impl<'a> Watcher<'a> {
             }
         }
         watch.outcome().await.map_err(|error| self.agent.failure(&error))
+    }
+
+    /// Shows what authorization a task waits for, once, on stderr.
+    fn show_request(&mut self, task: &Task, is_polled: bool) {
+        let request = task.status_message().cloned().unwrap_or_default();
+        if self.request.as_ref() == Some(&request) {
+            return;
+        }
+        warn_of_state(task, self.output);
+        // Printed events include the message.
+        if self.events.is_none() || is_polled {
+            let mut text = Text::new();
+            text.parts(&request.parts);
+            self.output.diagnostic(text.as_str().trim_end());
+        }
+        self.output.note("waiting for the authorization");
+        self.request = Some(request);
     }
 
     /// Prints the end of a stream of events: the ids and the state again, as text.

@@ -13,7 +13,8 @@ use http::{HeaderName, HeaderValue};
 use url::{Url, form_urlencoded};
 
 use crate::{
-    output::{Output, REDACTED, escaped},
+    output::{Output, escaped},
+    redaction::{self, REDACTED, TokenRedaction},
     settings::Settings,
 };
 
@@ -30,6 +31,7 @@ const PUBLIC_NAMES: &[&str] = &["pagetoken", "nextpagetoken", "securityrequireme
 pub(crate) struct WireLog {
     output: Output,
     secrets: Vec<String>,
+    tokens: TokenRedaction,
     /// Incomplete lines, by exchange.
     pending: Mutex<HashMap<u64, Vec<u8>>>,
 }
@@ -37,22 +39,21 @@ pub(crate) struct WireLog {
 impl WireLog {
     /// Creates a log that redacts the secrets of these settings.
     pub(crate) fn new(settings: &Settings, output: Output) -> Self {
-        let credentials = [&settings.bearer, &settings.api_key, &settings.basic];
+        let credentials =
+            [&settings.bearer, &settings.api_key, &settings.basic, &settings.client_secret];
         let credentials = credentials.into_iter().flatten().cloned();
         let basic = settings.basic.iter().map(|pair| STANDARD.encode(pair));
         let parameters = settings.service_parameters.iter().map(|(_, value)| value.clone());
         let parameters = parameters.filter(|value| value.len() >= SHORTEST_SECRET);
         let mut secrets = Vec::new();
         for secret in credentials.chain(basic).chain(parameters).filter(|one| !one.is_empty()) {
-            let json = serde_json::Value::from(secret.as_str()).to_string();
-            secrets.push(json.trim_matches('"').to_owned());
-            secrets.push(form_urlencoded::byte_serialize(secret.as_bytes()).collect());
-            secrets.push(secret);
+            secrets.extend(redaction::forms(&secret));
         }
         // Longest first, as one may be part of another.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
-        Self { output, secrets, pending: Mutex::default() }
+        let tokens = settings.token_redaction.clone();
+        Self { output, secrets, tokens, pending: Mutex::default() }
     }
 
     fn line(&self, exchange: u64, mark: char, line: &str) {
@@ -102,13 +103,9 @@ impl WireLog {
 
     /// Redacts the secrets of this run, and those in JSON members.
     fn redacted<'a>(&self, line: &'a str) -> Cow<'a, str> {
-        let mut line = redact_members(line);
-        for secret in &self.secrets {
-            if line.contains(secret.as_str()) {
-                line = line.replace(secret.as_str(), REDACTED).into();
-            }
-        }
-        line
+        let line = redact_members(line);
+        let line = self.secrets.iter().fold(line, |line, secret| redaction::redact(line, secret));
+        self.tokens.apply(line)
     }
 }
 

@@ -54,6 +54,12 @@ fn invalid_scripts_are_rejected_with_file_line_and_key() {
         ("[default]\nfault = { error = { name = \"X\" } }\n".to_owned(), "TASK_NOT_FOUND"),
         ("[default]\nfault = { respond = { status = 99 } }\n".to_owned(), "HTTP status"),
         ("[default]\nfault = { explode = 1 }\n".to_owned(), "unknown variant `explode`"),
+        (
+            "[[fault]]\non = [\"Send\"]\ninject = { delay = \"1s\" }\n".to_owned(),
+            ":2: fault[0]: unknown target \"Send\", expected card or SendMessage",
+        ),
+        ("[[fault]]\ncalls = { from = 1 }\n".to_owned(), "fault[0]: missing field `inject`"),
+        ("[fault]\n".to_owned(), ":1: fault: expected tables: [[fault]]"),
         (too_large, "is larger than 1 MiB"),
     ];
     let folder = tempfile::tempdir().unwrap();

@@ -81,11 +81,14 @@ impl Client {
             UpdateDelivery::Streaming => true,
             UpdateDelivery::Polling => false,
         };
+        let request = message.clone().into_request();
+        let is_reply = request.message.as_ref().is_some_and(|message| !message.task_id.is_empty());
         if streams {
-            let call = self.call(message.clone().into_request());
+            let call = self.call(request);
             match self.agent().send_streaming_message(call).await {
                 Ok(reply) => {
-                    return Ok(Watch::of_send(self.clone(), reply.response, options, started));
+                    let watch = Watch::of_send(self.clone(), reply.response, options, started);
+                    return Ok(watch.with_reply(is_reply));
                 }
                 // The message was rejected before it had an effect.
                 Err(error)
@@ -99,7 +102,7 @@ impl Client {
             }
         }
         let outcome = self.send(message.returning_immediately()).await?;
-        Ok(Watch::of_outcome(self.clone(), outcome, options, started))
+        Ok(Watch::of_outcome(self.clone(), outcome, options, started).with_reply(is_reply))
     }
 
     /// Waits until `is_wanted` accepts the state of a task or the task has ended, and returns the

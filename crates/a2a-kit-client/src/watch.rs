@@ -15,11 +15,19 @@ use crate::{Client, ClientEvent, PollPolicy, SendOutcome, Snapshot, UpdateDelive
 /// The longest delay between two polls.
 const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// How long the stream of a reply is read after it began with an interrupted task, which some agents
+/// send as it was before the reply.
+const OUTDATED_GRACE: Duration = Duration::from_secs(1);
+
 /// The events of a task until it reaches a state at which its [`WaitOptions`] stop.
 ///
 /// They come from a stream that is resumed after a lost connection, or else from polling: then the
 /// events are `Task`s, one whenever the status has changed. A `Task` that equals what is already
 /// known is skipped. Dropping it does not cancel the task.
+///
+/// Some agents first send a task that is continued as it was before the message. An interrupted
+/// state in the first event of such a send stops the watch only if no other event follows within a
+/// second or, without a stream, if the next poll confirms it.
 ///
 /// ```no_run
 /// use a2a_kit_client::{Client, WaitOptions};
@@ -47,6 +55,10 @@ pub struct Watch {
     snapshot: Snapshot,
     message: Option<Message>,
     is_polled: bool,
+    /// Whether the next event is the first one of a send that continues a task.
+    is_reply: bool,
+    /// When the stream is left if no event follows a task that may be outdated.
+    leave_at: Option<Instant>,
 }
 
 /// Where the next event comes from.
@@ -124,7 +136,15 @@ impl Watch {
             snapshot: Snapshot::new(),
             message: None,
             is_polled: false,
+            is_reply: false,
+            leave_at: None,
         }
+    }
+
+    /// Sets whether the sent message continues a task.
+    pub(crate) fn with_reply(mut self, is_reply: bool) -> Self {
+        self.is_reply = is_reply;
+        self
     }
 
     /// Waits for the next event; `None` once the task has stopped, or after an error.
@@ -187,6 +207,7 @@ impl Watch {
 
     async fn advance(&mut self) -> Option<Result<Event>> {
         loop {
+            let leave_at = self.leave_at;
             let item = match &mut self.source {
                 Source::Stopped => return None,
                 Source::Response(_) => Ok(self.take_response()),
@@ -194,10 +215,15 @@ impl Watch {
                     sleep_until(*at).await;
                     self.subscribe().await
                 }
-                Source::Stream { events, .. } => match events.next().await {
-                    Some(Ok(event)) => Ok(self.accept(event)),
-                    Some(Err(error)) => self.lose_stream(error).map(|()| None),
-                    None => {
+                Source::Stream { events, .. } => match next_until(events, leave_at).await {
+                    Some(Some(Ok(event))) => Ok(self.accept(event)),
+                    // The task was not outdated.
+                    None | Some(None | Some(Err(_))) if leave_at.is_some() => {
+                        self.source = Source::Stopped;
+                        Ok(None)
+                    }
+                    Some(Some(Err(error))) => self.lose_stream(error).map(|()| None),
+                    None | Some(None) => {
                         self.end_stream();
                         Ok(None)
                     }
@@ -317,7 +343,10 @@ impl Watch {
             self.last_event_id = event.id();
         }
         self.is_polled = false;
-        if event.task().is_some_and(|task| self.task() == Some(task)) {
+        if let Some(task) = event.task().filter(|task| self.task() == Some(task)) {
+            if self.options.stops_at(task.state()) {
+                self.source = Source::Stopped;
+            }
             return None;
         }
         self.snapshot.apply(&event);
@@ -332,7 +361,13 @@ impl Watch {
             }
             _ => event.state().is_some_and(|state| self.options.stops_at(state)),
         };
-        if stops {
+        self.leave_at = None;
+        let is_first_of_reply = mem::take(&mut self.is_reply);
+        let may_be_outdated =
+            is_first_of_reply && event.task().is_some_and(|task| !task.state().is_terminal());
+        if stops && may_be_outdated {
+            self.leave_at = Some(after(OUTDATED_GRACE));
+        } else if stops {
             self.source = Source::Stopped;
         }
         Some(event)
@@ -344,6 +379,17 @@ impl Watch {
         let task_id = self.task_id.as_deref().unwrap_or("(unknown)");
         let message = format!("task {task_id} did not stop within {timeout:?} (state: {state})");
         Error::new(ErrorKind::DeadlineExceeded, message)
+    }
+}
+
+/// The next event, or `None` if there is none until a time.
+async fn next_until(
+    events: &mut EventStream,
+    time: Option<Instant>,
+) -> Option<Option<Result<Event>>> {
+    match time {
+        None => Some(events.next().await),
+        Some(time) => timeout_at(time, events.next()).await.ok(),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A gateway serves an upstream agent over another binding or protocol version, adds credentials
 //! that callers don't have, or records traffic. [`Forward`] forwards every operation and derives
-//! the gateway's agent card, and [`Recorder`] records calls and events.
+//! the gateway's agent card, [`Recorder`] records calls and events, and [`Replay`] answers from such a
+//! recording.
 //!
 //! ```no_run
 //! use a2a_kit_gateway::Forward;
@@ -34,11 +35,16 @@ mod card;
 mod forward;
 mod loop_detection;
 mod recorder;
+mod recording;
 mod redact;
+mod replay;
+mod request_key;
 mod upstream_error;
 
 pub use forward::Forward;
 pub use recorder::{Entry, Recorder, Step};
+pub use recording::{Recording, RecordingError};
+pub use replay::Replay;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

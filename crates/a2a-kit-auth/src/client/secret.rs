@@ -59,6 +59,12 @@ impl Secret {
         self.refresh_token.as_deref()
     }
 
+    /// The time until it expires; `None` if it is valid until it is rejected.
+    pub fn expires_in(&self) -> Option<Duration> {
+        let left = |lifetime: Lifetime| lifetime.expiry.saturating_duration_since(Instant::now());
+        self.lifetime.map(left)
+    }
+
     /// Returns whether it has expired.
     pub fn is_expired(&self) -> bool {
         self.lifetime.is_some_and(|lifetime| lifetime.expiry <= Instant::now())
@@ -112,12 +118,14 @@ mod tests {
             assert!(!secret.is_due(), "{seconds}");
             advance(Duration::from_secs(1)).await;
             assert!(secret.is_due() && !secret.is_expired(), "{seconds}");
+            assert_eq!(secret.expires_in(), Some(Duration::from_secs(seconds - due)), "{seconds}");
             advance(Duration::from_secs(seconds - due)).await;
             assert!(secret.is_expired(), "{seconds}");
         }
         assert!(Secret::new("s").valid_for(Duration::ZERO).is_expired());
         assert!(!Secret::new("s").valid_for(Duration::MAX).is_expired());
         assert!(!Secret::new("s").is_due());
+        assert_eq!(Secret::new("s").expires_in(), None);
     }
 
     #[test]

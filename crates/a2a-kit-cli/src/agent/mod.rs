@@ -2,11 +2,14 @@
 
 mod builder;
 mod card;
+mod connector;
 mod credentials;
 mod discovery_failure;
+mod login_hint;
 mod remote_agent;
 
 pub(crate) use builder::{Retries, preference};
-pub(crate) use card::document;
+pub(crate) use card::{document, origin, origin_of_reference};
+pub(crate) use connector::Connector;
 pub(crate) use discovery_failure::invalid_card;
-pub(crate) use remote_agent::{RemoteAgent, warn_if_insecure};
+pub(crate) use remote_agent::{RemoteAgent, warn_if_insecure, warn_of_interception};

@@ -9,11 +9,13 @@ use super::{
     builder::{Retries, builder},
     card, credentials,
     discovery_failure::discovery_failure,
+    login_hint,
 };
 use crate::{
-    failure::Failure,
+    failure::{Code, Failure},
     output::{Output, quoted},
     settings::{Settings, value},
+    token::{self, StoredCredentials, StoredToken},
 };
 
 /// The agent that a command calls.
@@ -22,7 +24,18 @@ pub(crate) struct RemoteAgent {
     client: Client,
     /// The flags that name the agent.
     flags: String,
-    has_credential: bool,
+    credential: Credential,
+    has_client_id: bool,
+}
+
+/// The credential that is sent to the agent.
+#[derive(Debug)]
+enum Credential {
+    None,
+    /// Of a flag or a variable.
+    Given,
+    /// Of `a2a auth login`.
+    Stored(Vec<StoredToken>),
 }
 
 impl RemoteAgent {
@@ -54,19 +67,15 @@ impl RemoteAgent {
                 Arc::unwrap_or_clone(document.card)
             }
         };
-        let client = build(builder, change(card), settings, output)
-            .map_err(|error| discovery_failure(&error, settings))?;
+        let (client, credential) = connect_card(builder, change(card), settings, output)?;
         let selected = client.selected_interface();
         let selected = selected.ok_or_else(|| Failure::internal("no interface was selected"))?;
         if selected.version != ProtocolVersion::LATEST {
             output.note(&format!("speaking version {}", value::version_name(selected.version)));
         }
         credentials::warn_if_unused(settings, &client.card(), selected, output)?;
-        Ok(Self {
-            flags: flags(settings, selected.transport),
-            has_credential: settings.has_credential(),
-            client,
-        })
+        let flags = flags(settings, selected.transport);
+        Ok(Self { flags, credential, client, has_client_id: settings.client_id.is_some() })
     }
 
     /// The client of the agent.
@@ -81,7 +90,62 @@ impl RemoteAgent {
 
     /// Converts an error of an operation.
     pub(crate) fn failure(&self, error: &Error) -> Failure {
-        Failure::of_operation(error, self.has_credential)
+        let is_sent = !matches!(self.credential, Credential::None) && !token::is_unsent(error);
+        let failure = Failure::of_operation(error, is_sent);
+        let hint = match (failure.code(), &self.credential) {
+            (Code::AuthFailed | Code::CredentialsMissing, Credential::Stored(tokens)) => {
+                Some(login_hint::again(tokens, &self.flags))
+            }
+            (Code::CredentialsMissing, _) => {
+                login_hint::of_card(&self.client.card(), &self.flags, self.has_client_id)
+            }
+            _ => None,
+        };
+        match hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    }
+}
+
+/// Creates the client for a card, with the credentials of the settings or else with stored tokens.
+fn connect_card(
+    builder: ClientBuilder,
+    card: AgentCard,
+    settings: &Settings,
+    output: Output,
+) -> Result<(Client, Credential), Failure> {
+    let failure = |error: DiscoveryError| discovery_failure(&error, settings);
+    if let Some(StoredCredentials { credentials, tokens }) = stored(&card, settings, output)? {
+        let with_tokens = builder.clone().credentials(credentials);
+        match build(with_tokens, card.clone(), settings, output) {
+            Ok(client) => {
+                warn_of_interception(settings, output);
+                return Ok((client, Credential::Stored(tokens)));
+            }
+            Err(DiscoveryError::Credentials(reason)) => {
+                output.warning(&format!("the stored token is not sent: {reason}"));
+            }
+            Err(error) => return Err(failure(error)),
+        }
+    }
+    let client = build(builder, card, settings, output).map_err(failure)?;
+    let given = settings.has_credential();
+    Ok((client, if given { Credential::Given } else { Credential::None }))
+}
+
+/// The stored tokens for a card, unless the settings have a credential.
+fn stored(
+    card: &AgentCard,
+    settings: &Settings,
+    output: Output,
+) -> Result<Option<StoredCredentials>, Failure> {
+    if settings.has_credential() || !settings.uses_stored_tokens || settings.endpoint.is_some() {
+        return Ok(None);
+    }
+    match card::origin(settings, card) {
+        Some(origin) => token::for_card(card, &origin, settings, output),
+        None => Ok(None),
     }
 }
 
@@ -112,17 +176,27 @@ fn build(
 
 /// Warns of `--insecure`.
 pub(crate) fn warn_if_insecure(settings: &Settings, output: Output) {
-    if settings.insecure {
-        output.warning(if settings.has_credential() {
-            "CERTIFICATES ARE NOT VERIFIED (--insecure), AND A CREDENTIAL IS SENT: anyone on the \
-             network path can intercept it"
-        } else {
+    if settings.has_credential() {
+        warn_of_interception(settings, output);
+    } else if settings.insecure {
+        output.warning(
             "certificates are not verified (--insecure): anyone on the network path can read and \
-             modify all traffic"
-        });
+             modify all traffic",
+        );
     }
 }
 
+/// Warns of `--insecure` with a credential.
+pub(crate) fn warn_of_interception(settings: &Settings, output: Output) {
+    if settings.insecure {
+        output.warning(
+            "CERTIFICATES ARE NOT VERIFIED (--insecure), AND A CREDENTIAL IS SENT: anyone on the \
+             network path can intercept it",
+        );
+    }
+}
+
+/// The flags that name the agent, to be pasted into a shell.
 fn flags(settings: &Settings, transport: Transport) -> String {
     let mut flags = match &settings.endpoint {
         Some(url) => {

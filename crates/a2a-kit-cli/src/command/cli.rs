@@ -3,8 +3,9 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, card::CardCommand, completion::Completion, listen::Listen, man::Man,
-    send::Send, serve::Serve, skill::SkillCommand, store::StoreCommand, task::TaskCommand,
+    auth::AuthCommand, bench::Bench, card::CardCommand, completion::Completion,
+    conformance::Conformance, listen::Listen, man::Man, send::Send, serve::Serve,
+    skill::SkillCommand, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -29,7 +30,7 @@ pub(super) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Show, sign and verify agent cards
+    /// Show, check, sign and verify agent cards
     #[command(subcommand)]
     Card(CardCommand),
     /// Send a message and wait for the result
@@ -41,12 +42,16 @@ pub(super) enum Command {
     Listen(Listen),
     /// Run an agent
     Serve(Serve),
+    /// Check whether an agent conforms to the protocol
+    Conformance(Box<Conformance>),
     /// Inspect the store of an agent
     #[command(subcommand)]
     Store(StoreCommand),
-    /// Tools for authentication
+    /// Log in at agents, and hash passwords
     #[command(subcommand)]
     Auth(AuthCommand),
+    /// Measure throughput and latency of an agent
+    Bench(Box<Bench>),
     /// Show or install the Agent Skill, which explains this tool to coding agents
     #[command(subcommand)]
     Skill(SkillCommand),

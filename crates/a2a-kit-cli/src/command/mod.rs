@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
 mod auth;
+mod bench;
 mod card;
 mod cli;
 mod completion;
+mod conformance;
 mod listen;
 mod man;
 mod part;

@@ -78,8 +78,9 @@ fn dispatch(
 ) -> Result<(), Failure> {
     match command {
         Command::Completion(completion) => completion.run(with_flags(Cli::command()), output),
+        Command::Auth(command) => runtime::run_client(settings, command.run(settings, output)),
+        Command::Bench(bench) => runtime::run_load(settings, bench.run(settings, output)),
         Command::Man(man) => man.run(with_flags(Cli::command())),
-        Command::Auth(command) => command.run(output),
         Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Send(send) => {
             let own = matches.subcommand_matches("send");
@@ -87,6 +88,9 @@ fn dispatch(
             runtime::run_client(settings, send.run(parts, settings, output))
         }
         Command::Task(command) => runtime::run_client(settings, command.run(settings, output)),
+        Command::Conformance(conformance) => {
+            runtime::run_client(settings, conformance.run(settings, output))
+        }
         Command::Listen(listen) => runtime::run_client(settings, listen.run(settings, output)),
         Command::Skill(command) => command.run(output),
         Command::Store(command) => runtime::run_client(settings, command.run(environment, output)),

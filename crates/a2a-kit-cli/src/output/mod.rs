@@ -28,9 +28,6 @@ use crate::{
     settings::{Settings, value::Format},
 };
 
-/// Replaces a secret.
-pub(crate) const REDACTED: &str = "[redacted]";
-
 /// How a command prints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
@@ -117,7 +114,8 @@ impl Output {
     /// Writes a failure: with JSON, the envelope on stdout and one line on stderr, else labelled
     /// lines on stderr.
     pub(crate) fn failure(self, failure: &Failure) {
-        if matches!(failure.code(), Code::OutputClosed | Code::Reported) {
+        if matches!(failure.code(), Code::OutputClosed | Code::Reported | Code::ReportedInterrupted)
+        {
             return;
         }
         if self.is_json() {
@@ -137,6 +135,12 @@ impl Output {
             text.line("A2A Code", &code.to_string());
         }
         self.diagnostic(text.as_str().trim_end());
+    }
+
+    /// Replaces the last line of a terminal on stderr.
+    pub(crate) fn progress(self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        let _closed = write!(stderr, "\r\x1b[K{}", escape_line(text)).and_then(|()| stderr.flush());
     }
 
     /// Writes to stderr. Errors are ignored, as they would be reported there.

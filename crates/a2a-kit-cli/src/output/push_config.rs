@@ -2,7 +2,8 @@
 
 use a2a_core::v1::{ListTaskPushNotificationConfigsResponse, TaskPushNotificationConfig};
 
-use super::{REDACTED, text::Text};
+use super::text::Text;
+use crate::redaction::REDACTED;
 
 /// The text form of a config.
 pub(crate) fn push_config(config: &TaskPushNotificationConfig) -> Text {

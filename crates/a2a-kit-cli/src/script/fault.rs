@@ -21,11 +21,14 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{
     StatusCode,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue},
+    header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
 };
 use http_body::Frame;
 use memchr::memmem;
 use serde::Deserialize;
+
+use super::step::MAX_WAIT;
+use crate::settings::value;
 
 /// How long the events before a fault have to reach the client.
 const FLUSH: Duration = Duration::from_millis(30);
@@ -48,6 +51,14 @@ pub(crate) enum Fault {
     Replace(Replacement),
     /// Replaces the HTTP response.
     Respond(FixedResponse),
+    /// Delays the response.
+    #[serde(deserialize_with = "delay")]
+    Delay(Duration),
+    /// Keeps a stream open after this many events, without any further ones.
+    StallAfter(usize),
+    /// Closes the connection in place of a response body.
+    #[serde(deserialize_with = "enabled")]
+    Disconnect(()),
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -83,6 +94,8 @@ pub(crate) struct FixedResponse {
     content_type: HeaderValue,
     #[serde(default)]
     body: String,
+    /// `Retry-After`, in seconds.
+    retry_after: Option<u32>,
 }
 
 fn rejected() -> String {
@@ -115,6 +128,17 @@ fn header<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<HeaderVal
     String::deserialize(deserializer)?.try_into().map_err(serde::de::Error::custom)
 }
 
+fn delay<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let delay = value::duration(&String::deserialize(deserializer)?);
+    let delay = delay.map_err(serde::de::Error::custom)?;
+    if delay > MAX_WAIT { Err(serde::de::Error::custom("must be at most 1h")) } else { Ok(delay) }
+}
+
+fn enabled<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    let is_enabled = bool::deserialize(deserializer)?;
+    if is_enabled { Ok(()) } else { Err(serde::de::Error::custom("expected true")) }
+}
+
 fn not_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.is_empty() { Err(serde::de::Error::custom("must not be empty")) } else { Ok(text) }
@@ -130,20 +154,39 @@ struct Injection {
 
 /// Injects the faults that [`Fault::arm`] was called for.
 pub(crate) async fn layer(request: Request, next: Next) -> Response {
+    injected(next.run(request)).await
+}
+
+/// Injects the fault that is armed while the response is created.
+pub(super) async fn injected(response: impl Future<Output = Response>) -> Response {
     let injection = Arc::<Injection>::default();
-    let mut response = INJECTION.scope(Arc::clone(&injection), next.run(request)).await;
-    match injection.fault.get() {
-        None | Some(Fault::Error(_)) => return response,
-        Some(Fault::Respond(fixed)) => {
-            let mut response = Response::new(Body::from(fixed.body.clone()));
-            *response.status_mut() = fixed.status;
-            response.headers_mut().insert(CONTENT_TYPE, fixed.content_type.clone());
-            return response;
+    let response = INJECTION.scope(Arc::clone(&injection), response).await;
+    injection.apply(response)
+}
+
+impl Injection {
+    fn apply(self: Arc<Self>, mut response: Response) -> Response {
+        match self.fault.get() {
+            None | Some(Fault::Error(_) | Fault::Delay(_) | Fault::StallAfter(_)) => {
+                return response;
+            }
+            Some(Fault::Respond(fixed)) => {
+                let mut response = Response::new(Body::from(fixed.body.clone()));
+                *response.status_mut() = fixed.status;
+                let headers = response.headers_mut();
+                headers.insert(CONTENT_TYPE, fixed.content_type.clone());
+                if let Some(seconds) = fixed.retry_after {
+                    headers.insert(RETRY_AFTER, seconds.into());
+                }
+                return response;
+            }
+            Some(
+                Fault::CutAfter(_) | Fault::Insert(_) | Fault::Replace(_) | Fault::Disconnect(()),
+            ) => {}
         }
-        Some(Fault::CutAfter(_) | Fault::Insert(_) | Fault::Replace(_)) => {}
+        response.headers_mut().remove(CONTENT_LENGTH);
+        response.map(|body| Body::new(FaultyBody { body, injection: self, held: None }))
     }
-    response.headers_mut().remove(CONTENT_LENGTH);
-    response.map(|body| Body::new(FaultyBody { body, injection, held: None }))
 }
 
 impl Fault {
@@ -152,9 +195,11 @@ impl Fault {
     /// # Errors
     ///
     /// That of [`Fault::Error`].
-    pub(crate) fn arm(&self) -> Result<(), Error> {
-        if let Self::Error(Rejection { name, text }) = self {
-            return Err(Error::new(*name, text.clone()));
+    pub(crate) async fn arm(&self) -> Result<(), Error> {
+        match self {
+            Self::Error(Rejection { name, text }) => return Err(Error::new(*name, text.clone())),
+            Self::Delay(delay) => tokio::time::sleep(*delay).await,
+            _ => {}
         }
         // Without the layer there is no response to change.
         let _no_layer = INJECTION.try_with(|injection| injection.fault.set(self.clone()));
@@ -166,7 +211,15 @@ impl Fault {
         let (count, is_cut) = match self {
             Self::CutAfter(count) => (*count, true),
             Self::Insert(Insertion { after, .. }) => (*after, false),
-            Self::Error(_) | Self::Replace(_) | Self::Respond(_) => return events,
+            Self::StallAfter(count) => {
+                let stalled = stream::once(future::pending());
+                return EventStream::new(events.take(*count).chain(stalled));
+            }
+            Self::Error(_)
+            | Self::Replace(_)
+            | Self::Respond(_)
+            | Self::Delay(_)
+            | Self::Disconnect(()) => return events,
         };
         let injection = INJECTION.try_with(Arc::clone).ok();
         let due = async move {
@@ -221,11 +274,15 @@ impl http_body::Body for FaultyBody {
         }
         let polled = Pin::new(&mut self.body).poll_frame(context);
         let this = &mut *self;
+        let cut = || {
+            let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "cut by a fault");
+            Poll::Ready(Some(Err(axum::Error::new(cut))))
+        };
         match this.injection.fault.get() {
+            Some(Fault::Disconnect(())) => cut(),
             Some(Fault::CutAfter(_)) => {
                 if polled.is_pending() && this.injection.is_due.load(Ordering::Acquire) {
-                    let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "cut by a fault");
-                    return Poll::Ready(Some(Err(axum::Error::new(cut))));
+                    return cut();
                 }
                 polled
             }

@@ -16,6 +16,7 @@ use toml::{
 use super::{
     card::Card,
     rule::{Rule, Rules},
+    schedule::{Schedule, ScheduledFault},
     step::Step,
 };
 use crate::failure::Failure;
@@ -45,6 +46,8 @@ pub(crate) enum Profile {
 pub(crate) struct Script {
     pub(super) card: Card,
     pub(crate) rules: Rules,
+    /// The faults that don't depend on the message.
+    pub(crate) schedule: Schedule,
     /// The steps of the default rule with `--default complete`.
     complete: Vec<Step>,
     /// Variables that conformance suites set to `1`, and what each switches.
@@ -159,6 +162,11 @@ impl Script {
         self.card.card()
     }
 
+    /// Returns whether some response has a fault.
+    pub(crate) fn has_faults(&self) -> bool {
+        self.rules.have_faults() || !self.schedule.is_empty()
+    }
+
     pub(crate) fn has_push_notifications(&self) -> bool {
         self.card.push_notifications
     }
@@ -206,8 +214,9 @@ impl<'a> Reader<'a> {
                     script.complete = self.steps("default.complete", complete.take());
                 }
                 "rule" => script.rules.all = self.rules(value),
+                "fault" => script.schedule = Schedule::new(self.faults(value)),
                 other => {
-                    let expected = "expected card, default, rule, environment or bearer";
+                    let expected = "expected card, default, rule, fault, environment or bearer";
                     self.problem(other, at, format!("unknown key, {expected}"));
                 }
             }
@@ -221,6 +230,16 @@ impl<'a> Reader<'a> {
             self.problem("bearer.accepted", 0, "is needed for require_bearer".into());
         }
         script
+    }
+
+    fn faults(&mut self, value: Spanned<DeValue<'a>>) -> Vec<ScheduledFault> {
+        let at = value.span().start;
+        let DeValue::Array(faults) = value.into_inner() else {
+            self.problem("fault", at, "expected tables: [[fault]]".into());
+            return Vec::new();
+        };
+        let faults = faults.into_iter().enumerate();
+        faults.filter_map(|(index, fault)| self.value(&format!("fault[{index}]"), fault)).collect()
     }
 
     fn rules(&mut self, value: Spanned<DeValue<'a>>) -> Vec<Rule> {

@@ -78,7 +78,7 @@ impl Rules {
         self.matching(message, None).unwrap_or(&self.default).fault.as_ref()
     }
 
-    pub(crate) fn have_faults(&self) -> bool {
+    pub(super) fn have_faults(&self) -> bool {
         self.all.iter().chain([&self.default]).any(|rule| rule.fault.is_some())
     }
 

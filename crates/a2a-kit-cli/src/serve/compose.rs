@@ -26,7 +26,7 @@ use crate::{
     exec::{ExecAgent, Form, StderrPolicy},
     failure::Failure,
     log,
-    script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent},
+    script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent, Target},
     settings::serve::{GrpcInCard, Io, Serve},
 };
 
@@ -79,8 +79,9 @@ pub(super) fn compose(
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
-    let script = serve.is_scripted() && options.script.rules.have_faults();
+    let script = serve.is_scripted() && options.script.has_faults();
     let script = script.then(|| Arc::clone(&options.script));
+    let card_faults = script.clone().filter(|script| script.schedule.has_target(Target::Card));
     let (has_faults, bearer) = (script.is_some(), options.bearer.clone());
     let agent: Arc<dyn Agent> = if has_faults || bearer.is_some() {
         Arc::new(Front { agent, bearer, script })
@@ -177,13 +178,20 @@ pub(super) fn compose(
         pages = guard.layer(pages);
     }
     let router = router.merge(pages);
+    let with_card_faults = |router: Router| match &card_faults {
+        Some(script) => {
+            let script = Arc::clone(script);
+            router.layer(middleware::from_fn_with_state(script, script::card_fault_layer))
+        }
+        None => router,
+    };
     let logged = |router: Router| {
         if options.logs_traffic { router.layer(middleware::from_fn(log::traffic)) } else { router }
     };
     Ok(Composed {
         engine,
         card,
-        router: logged(router),
+        router: logged(with_card_faults(router)),
         grpc_router: grpc_router.map(logged),
         guard,
     })

@@ -12,6 +12,7 @@ mod pages;
 mod proxy;
 mod public_url;
 mod record;
+mod replay;
 mod store;
 
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
@@ -42,7 +43,10 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let options = Options::new(&serve, settings)?;
     let store_config = StoreConfig::new(&serve)?;
     let guard = log::start(options.log, options.observe.clone())?;
-    let upstream = Upstream::connect(&serve, &options, settings, output).await?;
+    let upstream = match replay::open(&serve, &options)? {
+        Some(recorded) => Some(recorded),
+        None => Upstream::connect(&serve, &options, settings, output).await?,
+    };
     let (listener, address) = bind(&options.host, options.port).await?;
     let grpc = match options.grpc_port {
         Some(port) => Some(bind(&options.host, port).await?),
@@ -65,7 +69,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         Some(plan) => plan.open().await?,
         None => OpenedStore::default(),
     };
-    store.lines.extend(upstream.as_ref().map(|upstream| ("Upstream", upstream.place.clone())));
+    store.lines.extend(upstream.as_ref().map(|upstream| (upstream.label, upstream.place.clone())));
     if options.webhook_key.is_some() || options.card_key.is_some() {
         store.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }

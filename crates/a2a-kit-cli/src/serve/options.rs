@@ -2,6 +2,7 @@
 
 use std::{error::Error, path::Path, sync::Arc};
 
+use a2a_core::AgentCard;
 use a2a_kit::Revisions;
 use a2a_kit_auth::{
     jose::SigningKey,
@@ -71,6 +72,14 @@ impl Options {
     /// The URL scheme of this server.
     pub(super) fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Removes the disabled capabilities from a card.
+    pub(super) fn within_capabilities(&self, card: AgentCard) -> AgentCard {
+        let streaming = card.can_stream() && self.streaming;
+        let push = card.can_push() && self.push;
+        let extended = card.has_extended_card() && self.extended_card;
+        card.with_streaming(streaming).with_push_notifications(push).with_extended_card(extended)
     }
 
     /// Reads the flags of a server, its script, and the variables that the script names.
@@ -212,9 +221,9 @@ fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
 
 fn webhook_key(serve: &Serve, push: bool) -> Result<Option<SigningKey>, Failure> {
     let Some(path) = &serve.webhooks.key_file else { return Ok(None) };
-    if serve.proxy.to.is_some() {
-        return Err(Failure::usage("--webhook-key can't be used with --proxy")
-            .with_hint("the upstream agent delivers and signs webhooks"));
+    if let Some(mode) = serve.without_engine() {
+        return Err(Failure::usage(format!("--webhook-key can't be used with {mode}"))
+            .with_hint("only an agent that this server runs delivers webhooks"));
     }
     if !push {
         return Err(Failure::usage("--webhook-key requires webhooks"));

@@ -19,12 +19,14 @@ use crate::{
     },
 };
 
-/// A connected upstream agent.
+/// An agent that runs without the task engine: a connected upstream agent, or a recording.
 pub(super) struct Upstream {
     pub(super) agent: Arc<dyn Agent>,
     /// Its card, adapted to this server.
     pub(super) card: AgentCard,
-    /// Its interface, for messages.
+    /// What it is, for messages.
+    pub(super) label: &'static str,
+    /// Its interface or its file, for messages.
     pub(super) place: String,
 }
 
@@ -57,14 +59,7 @@ impl Upstream {
         }
         let settings = upstream_settings(reference, &serve.proxy, settings);
         // Disabled capabilities are neither declared nor used upstream.
-        let limited = |card: AgentCard| {
-            let streaming = card.can_stream() && options.streaming;
-            let push = card.can_push() && options.push;
-            let extended = card.has_extended_card() && options.extended_card;
-            card.with_streaming(streaming)
-                .with_push_notifications(push)
-                .with_extended_card(extended)
-        };
+        let limited = |card| options.within_capabilities(card);
         let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;
         let client = remote.client();
         let mut forward = Forward::new(client.agent());
@@ -75,19 +70,20 @@ impl Upstream {
             format!("{} {}", interface.protocol_binding, interface.url)
         });
         let mut card = forward.front_card(&client.card());
-        let agent: Arc<dyn Agent> = match &serve.proxy.record_file {
-            Some(path) => {
-                let lines = Lines::append_to(path)?;
-                Arc::new(Recorder::new(forward, move |entry| lines.write(&entry)))
-            }
-            None => Arc::new(forward),
-        };
         if card.name.is_empty() {
             // There is no card for a bare endpoint.
             "Proxy".clone_into(&mut card.name);
             card.description = format!("The agent at {place}");
         }
-        Ok(Some(Self { agent, card, place }))
+        let agent: Arc<dyn Agent> = match &serve.proxy.record_file {
+            Some(path) => {
+                let lines = Lines::append_to(path)?;
+                lines.write(&serde_json::json!({ "card": &card }));
+                Arc::new(Recorder::new(forward, move |entry| lines.write(&entry)))
+            }
+            None => Arc::new(forward),
+        };
+        Ok(Some(Self { agent, card, label: "Upstream", place }))
     }
 }
 
@@ -103,6 +99,8 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     // A proxy translates between revisions.
     upstream.any_version = true;
     upstream.passes_credentials = proxy.forward_auth;
+    // The token of the user who started the proxy is not for its callers.
+    upstream.uses_stored_tokens = false;
     // Callers decide how long to wait.
     upstream.timeout = None;
     upstream

@@ -55,14 +55,14 @@ pub(super) struct OpenedStore {
 }
 
 impl StoreConfig {
-    /// Reads the settings; `None` for a proxy, whose upstream agent stores the tasks.
+    /// Reads the settings; `None` for an agent that runs without the task engine.
     ///
     /// # Errors
     ///
     /// A usage failure that names the flag.
     pub(super) fn new(serve: &Serve) -> Result<Option<Self>, Failure> {
         let settings = &serve.store;
-        if serve.proxy.to.is_some() {
+        if let Some(mode) = serve.without_engine() {
             let given = [
                 ("--store", settings.location.is_some()),
                 ("--cluster", settings.cluster.is_some()),
@@ -71,10 +71,8 @@ impl StoreConfig {
                 ("--retention", settings.retention.is_some()),
             ];
             return match given.into_iter().find(|(_, is_given)| *is_given) {
-                Some((flag, _)) => {
-                    Err(Failure::usage(format!("{flag} can't be used with --proxy"))
-                        .with_hint("the upstream agent stores the tasks"))
-                }
+                Some((flag, _)) => Err(Failure::usage(format!("{flag} can't be used with {mode}"))
+                    .with_hint("only an agent that this server runs has tasks to store")),
                 None => Ok(None),
             };
         }

@@ -16,7 +16,7 @@ pub(crate) use flags::Flags;
 pub(crate) use source::{Environment, PREFIX};
 use value::Format;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, redaction::TokenRedaction};
 
 /// The effective settings of one run.
 #[derive(Clone, Debug)]
@@ -42,6 +42,13 @@ pub(crate) struct Settings {
     pub(crate) bearer: Option<String>,
     pub(crate) api_key: Option<String>,
     pub(crate) basic: Option<String>,
+    /// The id and the secret of the OAuth client.
+    pub(crate) client_id: Option<String>,
+    pub(crate) client_secret: Option<String>,
+    /// Whether tokens of `a2a auth login` are sent.
+    pub(crate) uses_stored_tokens: bool,
+    /// Tokens that diagnostics must not show.
+    pub(crate) token_redaction: TokenRedaction,
     /// Origins besides the card's to which credentials are sent.
     pub(crate) credential_origins: Vec<Origin>,
     /// Whether the credentials of callers are forwarded.
@@ -157,6 +164,10 @@ impl Settings {
             bearer: text(&flags.bearer, "bearer"),
             api_key: text(&flags.api_key, "api-key"),
             basic: text(&flags.basic, "basic"),
+            client_id: environment.text("client-id"),
+            client_secret: environment.text("client-secret"),
+            uses_stored_tokens: true,
+            token_redaction: TokenRedaction::default(),
             credential_origins,
             passes_credentials: false,
             tls: {

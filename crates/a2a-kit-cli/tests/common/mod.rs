@@ -140,7 +140,7 @@ impl Server {
 }
 
 fn keeps_elsewhere(argument: &&str) -> bool {
-    argument.starts_with("--store") || *argument == "--proxy"
+    argument.starts_with("--store") || ["--proxy", "--replay"].contains(argument)
 }
 
 impl Drop for Server {

@@ -4,7 +4,7 @@ use a2a_core::{AgentCard, Operation, v1::SendMessageResponse};
 
 use super::*;
 use crate::{
-    RetryPolicy,
+    MessageRequest, RetryPolicy,
     test_agent::{TestAgent, chunk, describe, snapshot, status, task},
 };
 
@@ -227,6 +227,34 @@ async fn ended_send_stream_continues_with_a_subscription() {
     assert_eq!(events, ["task AUTH_REQUIRED \"\"", "status WORKING", "status COMPLETED"]);
     assert!(error.is_none());
     assert_eq!(agent.received()[1].last_event_id(), Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn reply_is_not_ended_by_the_task_as_it_was_before() {
+    let asked = || snapshot(1, task(TaskState::InputRequired));
+    let agent = TestAgent::new().then_stream([asked(), status(2, TaskState::Completed)]);
+    let reply = || MessageRequest::from("Ada").to_task("t");
+    let mut watch = client(&agent).send_and_watch(reply(), WaitOptions::default()).await.unwrap();
+    let (events, error) = read(&mut watch).await;
+    assert_eq!(events, ["task INPUT_REQUIRED \"\"", "status COMPLETED"]);
+    assert!(error.is_none());
+    // Another question is the outcome, also if the stream stays open.
+    for agent in
+        [TestAgent::new().then_stream([asked()]), TestAgent::new().then_open_stream([asked()])]
+    {
+        let mut watch =
+            client(&agent).send_and_watch(reply(), WaitOptions::default()).await.unwrap();
+        assert_eq!(read(&mut watch).await.0, ["task INPUT_REQUIRED \"\""]);
+        assert_eq!(agent.operations(), [Operation::SendStreamingMessage]);
+    }
+    // Without a stream, the next poll decides.
+    for state in [TaskState::InputRequired, TaskState::Completed] {
+        let sent = SendMessageResponse::from(SendOutcome::Task(task(TaskState::InputRequired)));
+        let agent = then_task(TestAgent::new().then(sent), state);
+        let client = observed_client(&agent, AgentCard::new("a", "b").with_streaming(false)).0;
+        let watch = client.send_and_watch(reply(), WaitOptions::default()).await.unwrap();
+        assert_eq!(watch.outcome().await.unwrap().state(), Some(state));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -73,7 +73,8 @@ impl AgentExecutor for Demo {
             }
             "data" => {
                 let city = Struct::from([("city", "Oslo")]);
-                updates.artifact(Artifact::new("data", Part::data(city))).await?;
+                let city = Part::data(city).with_media_type("application/json");
+                updates.artifact(Artifact::new("data", city)).await?;
             }
             _ => {
                 let parts = context.message().parts.clone();

@@ -2,6 +2,7 @@
 
 use std::{collections::VecDeque, future};
 
+use a2a_core::TaskState;
 use a2a_kit_operations::{Event, EventStream};
 use futures_util::{StreamExt as _, stream};
 
@@ -11,7 +12,7 @@ use super::AgentFault;
 pub(super) fn sent(fault: AgentFault, events: EventStream) -> EventStream {
     match fault {
         AgentFault::StreamWithoutTask => without_task(events),
-        AgentFault::StreamStaysOpen => EventStream::new(events.chain(stream::pending())),
+        AgentFault::StreamStaysOpen => open(events),
         AgentFault::ChunksAreSwapped => swapped(events),
         AgentFault::ChunksAreRepeated => EventStream::new(events.flat_map(|event| {
             let again = event.as_ref().ok().filter(|event| is_chunk(event)).cloned();
@@ -19,6 +20,22 @@ pub(super) fn sent(fault: AgentFault, events: EventStream) -> EventStream {
         })),
         _ => events,
     }
+}
+
+/// Keeps a stream open after a terminal state.
+fn open(events: EventStream) -> EventStream {
+    let state = (events, false);
+    EventStream::new(stream::unfold(state, |(mut events, mut has_ended)| async move {
+        match events.next().await {
+            Some(event) => {
+                let state = event.as_ref().ok().and_then(Event::state);
+                has_ended |= state.is_some_and(TaskState::is_terminal);
+                Some((event, (events, has_ended)))
+            }
+            None if has_ended => future::pending().await,
+            None => None,
+        }
+    }))
 }
 
 /// Drops the task at the start of a stream.

@@ -12,13 +12,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "card-without-version",
         requirement: "R-338",
-        also: &["R-234"],
+        also: &[],
         fault: Fault::Card(without_version),
     },
     Mutant {
         name: "unknown-version-is-accepted",
         requirement: "R-142",
-        also: &[],
+        also: &["R-155"],
         fault: Fault::Request(ALL_1_0, any_version_is_1_0),
     },
 ];

@@ -9,25 +9,25 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "jsonrpc-wrong-code",
         requirement: "R-172",
-        also: &["R-059"],
+        also: &[],
         fault: Fault::Json(&[Interface::JSONRPC], wrong_code),
     },
     Mutant {
         name: "rest-errors-with-status-200",
         requirement: "R-172",
-        also: &["R-046", "R-164"],
+        also: &["R-293"],
         fault: Fault::Head(&[Interface::REST], status_200),
     },
     Mutant {
         name: "grpc-wrong-status",
         requirement: "R-172",
-        also: &["R-046", "R-164"],
+        also: &[],
         fault: Fault::Trailers(&[Interface::GRPC], unknown_instead_of_not_found),
     },
     Mutant {
         name: "grpc-errors-without-details",
         requirement: "R-288",
-        also: &["R-173"],
+        also: &["R-163", "R-173"],
         fault: Fault::Trailers(&[Interface::GRPC], without_details),
     },
 ];

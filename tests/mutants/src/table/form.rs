@@ -17,14 +17,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "next-page-token-is-missing",
         requirement: "R-052",
-        also: &["R-234"],
+        also: &["R-048"],
         fault: Fault::Json(JSON_1_0, without_next_page_token),
     },
     Mutant {
-        name: "snake-case-members",
+        name: "snake-case-members-of-parts",
         requirement: "R-228",
-        also: &["R-234", "R-052"],
-        fault: Fault::Json(&[Interface::REST], snake_case_members),
+        also: &[],
+        fault: Fault::Json(JSON_1_0, snake_case_parts),
     },
     Mutant {
         name: "numeric-enums",
@@ -47,7 +47,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "artifact-without-id",
         requirement: "R-234",
-        also: &["R-239"],
+        also: &[],
         fault: Fault::Json(JSON_1_0, without_artifact_id),
     },
     Mutant {
@@ -76,8 +76,12 @@ fn without_next_page_token(_exchange: &Exchange, document: &mut Value) {
     remove_beside(document, "nextPageToken", "totalSize");
 }
 
-fn snake_case_members(_exchange: &Exchange, document: &mut Value) {
-    rename(document, snake_case);
+fn snake_case_parts(_exchange: &Exchange, document: &mut Value) {
+    each_object(document, &mut |object| {
+        if let Some(parts) = object.get_mut("parts") {
+            rename(parts, snake_case);
+        }
+    });
 }
 
 fn numeric_enums(_exchange: &Exchange, document: &mut Value) {
@@ -127,10 +131,11 @@ fn refuse_unknown_members(exchange: &Exchange) -> Option<Response> {
     let known = serde_json::to_value(&request).ok()?;
     let unknown = first_unknown(&exchange.document, &known)?;
     let message = format!("unknown member {unknown:?}");
-    let (status, body) = match exchange.interface.binding {
+    let (status, media_type, body) = match exchange.interface.binding {
         Binding::JsonRpc => {
             let error = json!({"code": -32602, "message": message});
-            (StatusCode::OK, json!({"jsonrpc": "2.0", "id": exchange.id, "error": error}))
+            let body = json!({"jsonrpc": "2.0", "id": exchange.id, "error": error});
+            (StatusCode::OK, "application/json", body)
         }
         Binding::Rest | Binding::Grpc => {
             let details = json!([{
@@ -141,10 +146,10 @@ fn refuse_unknown_members(exchange: &Exchange) -> Option<Response> {
             let error = json!({
                 "code": 400, "status": "INVALID_ARGUMENT", "message": message, "details": details,
             });
-            (StatusCode::BAD_REQUEST, json!({"error": error}))
+            (StatusCode::BAD_REQUEST, "application/a2a+json", json!({"error": error}))
         }
     };
-    let head = [(header::CONTENT_TYPE, "application/json")];
+    let head = [(header::CONTENT_TYPE, media_type)];
     Some((status, head, Body::from(body.to_string())).into_response())
 }
 

@@ -26,13 +26,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "0.3-wrong-code",
         requirement: "R-172",
-        also: &["R-046"],
+        also: &["R-046", "R-060"],
         fault: Fault::Json(JSONRPC, not_found_is_internal),
     },
     Mutant {
         name: "0.3-rest-errors-with-status-200",
         requirement: "R-302",
-        also: &["R-172", "R-046"],
+        also: &["R-046", "R-059", "R-060"],
         fault: Fault::Head(&[Interface::REST_0_3], status_200),
     },
 ];

@@ -6,13 +6,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ended-task-takes-messages",
         requirement: "R-020",
-        also: &[],
+        also: &["R-155", "R-199"],
         fault: Fault::Agent(AgentFault::EndedTaskTakesMessages),
     },
     Mutant {
         name: "context-is-replaced",
         requirement: "R-187",
-        also: &["R-186"],
+        also: &[],
         fault: Fault::Agent(AgentFault::ContextIsReplaced),
     },
     Mutant {
@@ -24,13 +24,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unknown-task-is-empty",
         requirement: "R-046",
-        also: &[],
+        also: &["R-155", "R-197", "R-302"],
         fault: Fault::Agent(AgentFault::UnknownTaskIsEmpty),
     },
     Mutant {
         name: "page-size-is-ignored",
         requirement: "R-053",
-        also: &["R-048", "R-055"],
+        also: &["R-055"],
         fault: Fault::Agent(AgentFault::PageSizeIsIgnored),
     },
     Mutant {
@@ -66,19 +66,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "ended-task-is-canceled",
         requirement: "R-059",
-        also: &["R-061"],
+        also: &["R-155", "R-302"],
         fault: Fault::Agent(AgentFault::EndedTaskIsCanceled),
     },
     Mutant {
         name: "ended-task-streams",
         requirement: "R-066",
-        also: &[],
+        also: &["R-155"],
         fault: Fault::Agent(AgentFault::EndedTaskStreams),
     },
     Mutant {
         name: "push-config-is-not-stored",
         requirement: "R-070",
-        also: &["R-071", "R-073", "R-075"],
+        also: &["R-073", "R-075"],
         fault: Fault::Agent(AgentFault::PushConfigIsNotStored),
     },
     Mutant {

@@ -21,31 +21,31 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "stream-is-cut",
         requirement: "R-039",
-        also: &[],
+        also: &["R-212"],
         fault: Fault::Events(&[Interface::JSONRPC, Interface::REST], cut),
     },
     Mutant {
         name: "chunks-are-swapped",
         requirement: "R-212",
-        also: &["R-213", "R-043", "R-240"],
+        also: &["R-240"],
         fault: Fault::Agent(AgentFault::ChunksAreSwapped),
     },
     Mutant {
         name: "chunks-are-repeated",
         requirement: "R-212",
-        also: &["R-215", "R-240"],
+        also: &["R-240"],
         fault: Fault::Agent(AgentFault::ChunksAreRepeated),
     },
     Mutant {
         name: "events-without-blank-lines",
         requirement: "R-277",
-        also: &["R-035"],
+        also: &["R-035", "R-064"],
         fault: Fault::Events(&[Interface::JSONRPC], without_blank_lines),
     },
     Mutant {
         name: "stream-as-json",
         requirement: "R-035",
-        also: &["R-301"],
+        also: &["R-292", "R-300", "R-301"],
         fault: Fault::Head(&[Interface::REST], stream_as_json),
     },
 ];
@@ -61,8 +61,9 @@ fn without_blank_lines(_exchange: &Exchange, texts: Texts) -> Texts {
     texts.map(|text| text.map(|text| format!("{}\n", text.trim_end()))).boxed()
 }
 
-fn stream_as_json(_exchange: &Exchange, head: &mut response::Parts) {
-    if let Some(media_type) = head.headers.get_mut(header::CONTENT_TYPE)
+fn stream_as_json(exchange: &Exchange, head: &mut response::Parts) {
+    if exchange.operation == "POST /message:stream"
+        && let Some(media_type) = head.headers.get_mut(header::CONTENT_TYPE)
         && media_type.as_bytes().starts_with(b"text/event-stream")
     {
         *media_type = HeaderValue::from_static("application/json");

@@ -32,9 +32,6 @@ async fn changed(fault: Fault, request: Request, next: Next) -> Response {
     if let Fault::Card(change) = fault
         && Exchange::is_card(&head)
     {
-        // The whole card in each response, never 304.
-        head.headers.remove(header::IF_NONE_MATCH);
-        head.headers.remove(header::IF_MODIFIED_SINCE);
         let response = next.run(Request::from_parts(head, body)).await;
         return with_document(response, change).await;
     }

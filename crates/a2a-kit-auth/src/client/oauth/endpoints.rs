@@ -34,6 +34,16 @@ impl Endpoints {
         })
     }
 
+    /// Replaces the token URL.
+    ///
+    /// # Errors
+    ///
+    /// [`CredentialError::Insecure`].
+    pub fn with_token(mut self, url: &str) -> Result<Self, CredentialError> {
+        self.token = secure("token URL", url)?;
+        Ok(self)
+    }
+
     /// Sets the authorization URL.
     ///
     /// # Errors
@@ -62,6 +72,26 @@ impl Endpoints {
     pub fn with_refresh(mut self, url: &str) -> Result<Self, CredentialError> {
         self.refresh = Some(secure("refresh URL", url)?);
         Ok(self)
+    }
+
+    /// The token URL.
+    pub fn token(&self) -> &Uri {
+        &self.token
+    }
+
+    /// The authorization URL, if there is one.
+    pub fn authorization(&self) -> Option<&Uri> {
+        self.authorization.as_ref()
+    }
+
+    /// The device authorization URL, if there is one.
+    pub fn device_authorization(&self) -> Option<&Uri> {
+        self.device_authorization.as_ref()
+    }
+
+    /// The refresh URL, if it differs from the token URL.
+    pub fn refresh(&self) -> Option<&Uri> {
+        self.refresh.as_ref()
     }
 
     /// Returns the endpoints of a scheme's flow.
@@ -155,6 +185,7 @@ mod tests {
         for rejected in [
             endpoints.clone().with_authorization("http://a.example"),
             endpoints.clone().with_device_authorization("http://a.example"),
+            endpoints.clone().with_token("http://a.example"),
             endpoints.with_refresh("http://a.example"),
         ] {
             assert!(matches!(rejected, Err(CredentialError::Insecure { .. })), "{rejected:?}");

@@ -1,6 +1,7 @@
 //! `a2a card`: agent cards.
 
 mod get;
+mod lint;
 mod sign;
 mod trust;
 mod verify;
@@ -14,6 +15,8 @@ use crate::{failure::Failure, output::Output, settings::Settings};
 pub(crate) enum CardCommand {
     /// Show the card of an agent
     Get(get::Get),
+    /// Check a card for errors and bad practice
+    Lint(lint::Lint),
     /// Sign a card with a private key
     Sign(sign::Sign),
     /// Verify the signatures of a card
@@ -24,6 +27,7 @@ impl CardCommand {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         match self {
             Self::Get(get) => get.run(settings, output).await,
+            Self::Lint(lint) => lint.run(settings, output).await,
             Self::Sign(sign) => sign.run(output),
             Self::Verify(verify) => verify.run(settings, output).await,
         }

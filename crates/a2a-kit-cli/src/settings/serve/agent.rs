@@ -21,6 +21,10 @@ section! {
         script_file: PathBuf, "--script";
         /// Run an agent that echoes messages
         echo: bool = false, "--echo";
+        /// Answer from a recording of --record, to test clients against
+        replay_file: PathBuf, "--replay";
+        /// Replay without the recorded delays
+        replay_immediately: bool = false, "--replay-immediately";
         /// Profile of the demo agent
         profile: Profile = "demo", "--profile";
         /// With --profile conformance: echo messages without a rule and complete the task

@@ -29,7 +29,15 @@ const MORE_VARIABLES: [(&str, &str); 2] =
 
 /// Settings that exclude each other.
 const EXCLUSIVE: [&[&str]; 5] = [
-    &["agent.demo", "agent.script_file", "agent.echo", "exec.command", "exec.program", "proxy.to"],
+    &[
+        "agent.demo",
+        "agent.script_file",
+        "agent.echo",
+        "agent.replay_file",
+        "exec.command",
+        "exec.program",
+        "proxy.to",
+    ],
     &["agent.script_file", "agent.profile"],
     &["agent.script_file", "agent.default"],
     &["exec.chunk", "exec.io"],

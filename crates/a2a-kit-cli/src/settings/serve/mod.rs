@@ -99,7 +99,14 @@ impl Serve {
         let is_other = self.agent.echo
             || self.exec.command.is_some()
             || !self.exec.program.is_empty()
-            || self.proxy.to.is_some();
+            || self.without_engine().is_some();
         self.agent.demo || !is_other
+    }
+
+    /// Returns the flag of an agent that runs without the task engine, and so without a store and
+    /// webhooks of this server.
+    pub(crate) fn without_engine(&self) -> Option<&'static str> {
+        let replay = self.agent.replay_file.as_ref().map(|_| "--replay");
+        replay.or_else(|| self.proxy.to.as_ref().map(|_| "--proxy"))
     }
 }

@@ -1,4 +1,4 @@
-//! `a2a auth`: tools for authentication.
+//! `a2a auth hash-password`.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use argon2::{
     Argon2, PasswordHasher as _,
     password_hash::{self, SaltString},
 };
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::json;
 
 use crate::{
@@ -20,12 +20,6 @@ use crate::{
 /// Maximum length of a password, in bytes; servers reject longer ones.
 const MAX_PASSWORD: usize = 1 << 10;
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum AuthCommand {
-    /// Hash a password with Argon2id, for [[auth.basic]] in the settings of a server
-    HashPassword(HashPassword),
-}
-
 #[derive(Args, Debug)]
 pub(crate) struct HashPassword {
     /// File with the password, or - for standard input. A trailing line break is ignored
@@ -33,16 +27,8 @@ pub(crate) struct HashPassword {
     file: String,
 }
 
-impl AuthCommand {
-    pub(super) fn run(&self, output: Output) -> Result<(), Failure> {
-        match self {
-            Self::HashPassword(hash) => hash.run(output),
-        }
-    }
-}
-
 impl HashPassword {
-    fn run(&self, output: Output) -> Result<(), Failure> {
+    pub(super) fn run(&self, output: Output) -> Result<(), Failure> {
         let text = if self.file == "-" {
             let mut text = String::new();
             let limit = u64::try_from(2 * MAX_PASSWORD).unwrap_or(u64::MAX);

@@ -13,14 +13,14 @@ use std::{
 use crate::{Result, workspace};
 
 /// Runs a command to its end and fails unless it succeeds.
-pub(super) fn succeed(command: &mut Command) -> Result {
+pub(crate) fn succeed(command: &mut Command) -> Result {
     let name = format!("{command:?}");
     let status = command.status().map_err(|error| format!("{name}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{name}: {status}").into()) }
 }
 
 /// Returns whether a command succeeds; its output is discarded.
-pub(super) fn succeeds(command: &mut Command) -> bool {
+pub(crate) fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
@@ -61,15 +61,15 @@ fn read(output: ChildStdout) -> Receiver<String> {
 }
 
 /// A server that is listening.
-pub(super) struct Server {
+pub(crate) struct Server {
     /// The address of its card.
-    pub(super) address: String,
+    pub(crate) address: String,
     _running: Running,
 }
 
 impl Server {
     /// Starts a server and waits until `find` finds an address in a line.
-    pub(super) fn start(
+    pub(crate) fn start(
         command: Command,
         log: &Path,
         within: Duration,
@@ -97,31 +97,31 @@ impl Server {
 }
 
 /// A driver's result of one operation.
-pub(super) struct Line {
-    pub(super) operation: String,
+pub(crate) struct Line {
+    pub(crate) operation: String,
     /// `None` if the peer does not have the operation.
-    pub(super) ok: Option<bool>,
-    pub(super) detail: String,
+    pub(crate) ok: Option<bool>,
+    pub(crate) detail: String,
 }
 
 impl Line {
     /// The result of a check.
-    pub(super) fn new(operation: &str, result: std::result::Result<(), String>) -> Self {
+    pub(crate) fn new(operation: &str, result: std::result::Result<(), String>) -> Self {
         let ok = Some(result.is_ok());
         Self { operation: operation.to_owned(), ok, detail: result.err().unwrap_or_default() }
     }
 
     /// An operation that the peer does not have.
-    pub(super) fn lacks(operation: &str, reason: &str) -> Self {
+    pub(crate) fn lacks(operation: &str, reason: &str) -> Self {
         Self { operation: operation.to_owned(), ok: None, detail: reason.to_owned() }
     }
 }
 
 /// The lines of a driver, or the reason why some are missing.
-pub(super) type Lines = std::result::Result<Vec<Line>, String>;
+pub(crate) type Lines = std::result::Result<Vec<Line>, String>;
 
 /// Runs a driver and returns its lines.
-pub(super) fn lines(command: Command, log: &Path, within: Duration) -> Lines {
+pub(crate) fn lines(command: Command, log: &Path, within: Duration) -> Lines {
     let started = Running::start(command, log);
     let (mut running, output) = started.map_err(|error| error.to_string())?;
     let end = Instant::now() + within;
@@ -141,6 +141,34 @@ pub(super) fn lines(command: Command, log: &Path, within: Duration) -> Lines {
     } else {
         Err(format!("the driver ended with {status}, see {}", workspace::relative(log)))
     }
+}
+
+/// The output of a program that ended in time.
+pub(crate) struct Output {
+    pub(crate) text: String,
+    /// The exit code; `None` after a signal.
+    pub(crate) code: Option<i32>,
+}
+
+/// Runs a program to its end; its standard error goes to `log`.
+pub(crate) fn output(command: Command, log: &Path, within: Duration) -> Result<Output> {
+    let name = format!("{command:?}");
+    let (mut running, lines) = Running::start(command, log)?;
+    let end = Instant::now() + within;
+    let mut text = String::new();
+    loop {
+        match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) => {
+                text.push_str(&line);
+                text.push('\n');
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!("{name} took longer than {} s", within.as_secs()).into());
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Ok(Output { text, code: running.0.wait()?.code() })
 }
 
 fn parse(line: &str) -> Option<Line> {

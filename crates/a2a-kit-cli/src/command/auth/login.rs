@@ -1,0 +1,260 @@
+//! `a2a auth login`.
+
+use std::{future::Future, path::PathBuf};
+
+use a2a_core::{AgentCard, v1::security_scheme::Scheme};
+use a2a_kit_client::{
+    CardReference,
+    credentials::{
+        AuthorizationCode, ClientCredentials, CredentialError, CredentialRequest,
+        CredentialSource as _, DeviceCode, Endpoints, OAuthClient, Origin, Secret,
+    },
+};
+use clap::{Args, ValueHint};
+
+use super::{
+    listing::Listed,
+    login_failure::login_failure,
+    login_scheme::{LoginScheme, Wanted},
+    prompt,
+};
+use crate::{
+    agent,
+    failure::{Code, Failure},
+    output::{Output, Text},
+    settings::Settings,
+    token::{self, ClientSecret, Flow, StoredOrigin, StoredToken, TokenStore},
+};
+
+#[derive(Args, Debug)]
+pub(crate) struct Login {
+    /// Security scheme of the card to log in for [default: the first with the flow]
+    #[arg(long, value_name = "NAME")]
+    scheme: Option<String>,
+    /// OAuth flow [default: device if the agent offers it, else what the scheme offers]
+    #[arg(long, value_name = "FLOW", value_enum)]
+    flow: Option<Flow>,
+    /// Client ID at the authorization server; also A2ACLI_CLIENT_ID
+    #[arg(long, value_name = "ID")]
+    client_id: Option<String>,
+    /// File with the client secret; alternatively A2ACLI_CLIENT_SECRET [default: public client]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    client_secret_file: Option<PathBuf>,
+    /// Scope to request; repeatable [default: the scopes that the card requires]
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+    /// Token URL, in place of the one in the card
+    #[arg(long, value_name = "URL")]
+    token_url: Option<String>,
+    /// Device authorization URL, in place of the one in the card
+    #[arg(long, value_name = "URL")]
+    device_url: Option<String>,
+    /// Print the URL without starting a browser
+    #[arg(long)]
+    no_browser: bool,
+}
+
+impl Login {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        if settings.agent_card.is_none() && settings.endpoint.is_some() {
+            return Err(Failure::usage("auth login needs the card of the agent")
+                .with_hint("name the agent with --agent-card (-a) in place of --endpoint"));
+        }
+        let id = self.client_id.as_ref().or(settings.client_id.as_ref()).ok_or_else(|| {
+            Failure::usage("the client ID is missing")
+                .with_hint("give it with --client-id or A2ACLI_CLIENT_ID")
+        })?;
+        let secret = self.secret(settings);
+        let value = secret.as_ref().map(|secret| secret.read(settings)).transpose()?;
+        if let Some(value) = &value {
+            settings.token_redaction.add(value);
+        }
+        // A store that can't be read must not be found out after the user has logged in.
+        let store = TokenStore::of_user()?;
+        store.read()?;
+        store.warn_if_exposed(output);
+
+        let document = agent::document(settings, output).await?;
+        let card = agent::origin(settings, &document.card)
+            .ok_or_else(|| Failure::usage("the agent has no usable interface"))?;
+        let scheme = LoginScheme::select(&document.card, self.wanted())?;
+        let hosts = hosts(&document.card, &card, settings)?;
+        agent::warn_of_interception(settings, output);
+
+        let client = token::client(settings, id, value).map_err(|error| login_failure(&error))?;
+        let request = CredentialRequest::new(card.clone(), &scheme.name, scheme.scheme.clone())
+            .with_scopes(&scheme.scopes);
+        let endpoints = self.endpoints(&client, &request);
+        let endpoints = endpoints.await.map_err(|error| login_failure(&error))?;
+        let flow = scheme.flow(self.wanted(), &endpoints)?;
+        if flow == Flow::ClientCredentials && secret.is_none() {
+            return Err(Failure::usage("--flow client-credentials needs a client secret")
+                .with_hint("set A2ACLI_CLIENT_SECRET or give --client-secret-file"));
+        }
+        let scopes = self.scopes(&scheme, flow);
+        if let Some(server) = Origin::of(endpoints.token()) {
+            output.note(&format!("logging in at {server} for scheme {:?}", scheme.name));
+        }
+        let client = client.with_endpoints(endpoints.clone()).with_scopes(&scopes);
+        let granted = within_limits(settings, self.obtain(flow, client, &request, output)).await?;
+
+        let token = StoredToken {
+            card: StoredOrigin(card),
+            scheme: scheme.name,
+            hosts: hosts.into_iter().map(StoredOrigin).collect(),
+            flow,
+            client_id: id.clone(),
+            client_secret: secret,
+            scopes,
+            token_url: endpoints.token().to_string(),
+            refresh_url: endpoints.refresh().map(ToString::to_string),
+            access_token: String::new(),
+            refresh_token: None,
+            expires_at: None,
+        }
+        .with_secret(&granted);
+        store.lock().await?.insert(token.clone())?;
+        let listed = Listed::from(&token);
+        output.result(&listed, || {
+            let mut text = Text::new();
+            listed.write(&mut text);
+            text
+        })
+    }
+
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            scheme: self.scheme.as_deref(),
+            flow: self.flow,
+            has_token_url: self.token_url.is_some(),
+            has_device_url: self.device_url.is_some(),
+        }
+    }
+
+    /// Where the secret of the client is, if it has one.
+    fn secret(&self, settings: &Settings) -> Option<ClientSecret> {
+        match &self.client_secret_file {
+            // Tokens are refreshed from other directories too.
+            Some(path) => {
+                let path = std::path::absolute(path).unwrap_or_else(|_error| path.clone());
+                Some(ClientSecret::File(path))
+            }
+            None => settings.client_secret.as_ref().map(|_| ClientSecret::Environment),
+        }
+    }
+
+    /// The endpoints of the card, with those of the command line in their place.
+    async fn endpoints(
+        &self,
+        client: &OAuthClient,
+        request: &CredentialRequest,
+    ) -> Result<Endpoints, CredentialError> {
+        let declared = client.clone().with_trusted_cards().endpoints(request).await;
+        let mut endpoints = match (declared, &self.token_url) {
+            (Ok(declared), None) => declared,
+            (Ok(declared), Some(url)) => declared.with_token(url)?,
+            (Err(CredentialError::Missing(_)), Some(url)) => Endpoints::new(url)?,
+            (Err(error), _) => return Err(error),
+        };
+        if let Some(url) = &self.device_url {
+            endpoints = endpoints.with_device_authorization(url)?;
+        }
+        Ok(endpoints)
+    }
+
+    fn scopes(&self, scheme: &LoginScheme, flow: Flow) -> Vec<String> {
+        let scopes = if self.scope.is_empty() { &scheme.scopes } else { &self.scope };
+        let is_user = flow != Flow::ClientCredentials;
+        let is_open_id = matches!(scheme.scheme, Scheme::OpenIdConnectSecurityScheme(_));
+        // Without this scope it is not an OpenID Connect request.
+        if scopes.is_empty() && is_user && is_open_id {
+            return vec!["openid".to_owned()];
+        }
+        scopes.clone()
+    }
+
+    async fn obtain(
+        &self,
+        flow: Flow,
+        client: OAuthClient,
+        request: &CredentialRequest,
+        output: Output,
+    ) -> Result<Secret, Failure> {
+        let granted = match flow {
+            Flow::Device => {
+                let source = DeviceCode::new(client, move |code| prompt::show_code(code, output));
+                source.obtain(request, None).await
+            }
+            Flow::AuthCode => {
+                let starts_browser = !self.no_browser;
+                let open = move |url: &str| prompt::open(url, starts_browser, output);
+                // The time is limited by --timeout.
+                let source = AuthorizationCode::new(client, open).with_timeout(MAX_WAIT);
+                source.obtain(request, None).await
+            }
+            Flow::ClientCredentials => ClientCredentials::new(client).obtain(request, None).await,
+        };
+        granted.map_err(|error| login_failure(&error))
+    }
+}
+
+/// Bounds a login with `--timeout 0`.
+const MAX_WAIT: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+/// Returns the origins of the interfaces that the token may be sent to: that of the card, and those
+/// of `--credential-origin`. The user vouches for all interfaces of a card in a file.
+///
+/// # Errors
+///
+/// A failure if there is none, with the origins that were left out.
+fn hosts(card: &AgentCard, origin: &Origin, settings: &Settings) -> Result<Vec<Origin>, Failure> {
+    let reference = settings.agent_card.as_ref().and_then(|text| text.parse().ok());
+    let is_file = matches!(reference, Some(CardReference::File(_)));
+    let is_trusted = |host: &Origin| {
+        is_file
+            || host.is_equivalent(origin)
+            || settings.credential_origins.iter().any(|one| one.is_equivalent(host))
+    };
+    let (mut hosts, mut others) = (Vec::<Origin>::new(), Vec::<Origin>::new());
+    for interface in &card.supported_interfaces {
+        let Ok(host) = interface.url.parse::<Origin>() else { continue };
+        let list = if host.is_secure() && is_trusted(&host) { &mut hosts } else { &mut others };
+        if !list.contains(&host) {
+            list.push(host);
+        }
+    }
+    if !hosts.is_empty() {
+        return Ok(hosts);
+    }
+    let listed: Vec<_> = others.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "no interface of the agent may receive a token for {origin}, the card's origin: it has {}",
+        if listed.is_empty() { "none".to_owned() } else { listed.join(", ") }
+    );
+    let failure = Failure::new(Code::AuthFailed, message);
+    Err(match others.iter().find(|other| other.is_secure()) {
+        Some(other) => failure.with_hint(format!("to send it, add --credential-origin {other}")),
+        None => failure.with_hint("tokens are not sent in plaintext to other machines"),
+    })
+}
+
+/// Runs a login until it is done, `--timeout` expires or a signal arrives.
+async fn within_limits<T>(
+    settings: &Settings,
+    login: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let timeout = async {
+        match settings.timeout {
+            Some(timeout) => tokio::time::sleep(timeout).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        result = login => result,
+        () = timeout => Err(Failure::new(Code::Timeout, "timed out waiting for the login")
+            .with_hint("run the command again, with a longer --timeout if needed")),
+        () = a2a_kit_http::shutdown_signal() => {
+            Err(Failure::new(Code::Interrupted, "interrupted"))
+        }
+    }
+}

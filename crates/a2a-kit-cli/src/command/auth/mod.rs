@@ -1,0 +1,38 @@
+//! `a2a auth`: logging in at agents, and tools for authentication.
+
+mod filter;
+mod hash_password;
+mod listing;
+mod login;
+mod login_failure;
+mod login_scheme;
+mod logout;
+mod prompt;
+mod status;
+
+use clap::Subcommand;
+
+use crate::{failure::Failure, output::Output, settings::Settings};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuthCommand {
+    /// Log in at an agent: obtain a token by OAuth 2.0 or OpenID Connect, and store it
+    Login(login::Login),
+    /// Show the stored tokens: schemes, hosts and expiry, never the tokens themselves
+    Status(status::Status),
+    /// Remove stored tokens
+    Logout(logout::Logout),
+    /// Hash a password with Argon2id, for [[auth.basic]] in the settings of a server
+    HashPassword(hash_password::HashPassword),
+}
+
+impl AuthCommand {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        match self {
+            Self::Login(login) => login.run(settings, output).await,
+            Self::Status(status) => status.run(settings, output).await,
+            Self::Logout(logout) => logout.run(settings, output).await,
+            Self::HashPassword(hash) => hash.run(output),
+        }
+    }
+}

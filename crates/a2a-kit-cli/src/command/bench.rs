@@ -1,0 +1,269 @@
+//! `a2a bench`: measures throughput and latency of an agent.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use a2a_core::{AgentCard, ErrorKind, ProtocolVersion};
+use a2a_kit_client::{CardReference, Transport};
+use clap::{Args, ValueHint};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::{self, Connector},
+    bench::{
+        Amount, Baseline, BenchSettings, Load, MAX_CONCURRENCY, Operation, Progress, Report,
+        Shards, Summary, Target, TargetSettings, require_loopback,
+    },
+    failure::{Code, Failure},
+    output::Output,
+    settings::{Settings, value},
+};
+
+/// The longest text of a message, in bytes.
+const MAX_PAYLOAD: usize = 10 << 20;
+
+#[derive(Args, Debug)]
+pub(crate) struct Bench {
+    /// Operation to measure: send, stream, get, list or card
+    #[arg(
+        long = "op",
+        value_name = "OPERATION",
+        default_value = "send",
+        hide_possible_values = true
+    )]
+    operation: Operation,
+    /// Number of requests
+    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "duration",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    requests: u64,
+    /// Duration of the measurement, instead of a number of requests
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    duration: Option<Duration>,
+    /// Maximum number of requests in flight, up to 10000
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = concurrency)]
+    concurrency: usize,
+    /// Start this many requests per second, and measure latencies from the intended starts
+    /// [default: start a request when the last one has ended]
+    #[arg(long, value_name = "PER SECOND", value_parser = rate)]
+    rate: Option<f64>,
+    /// Number of requests before the measurement
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    warmup: u64,
+    /// Length of the text of messages, in bytes, up to 10MiB
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = payload)]
+    payload: usize,
+    /// Fail if a figure is worse than in this report (of -o json)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    baseline: Option<PathBuf>,
+    /// How much worse a figure may be, in percent of the baseline
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent,
+          requires = "baseline")]
+    max_regress: f64,
+    /// How many requests may fail, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    max_errors: f64,
+    /// Allow targets other than this machine
+    #[arg(long)]
+    i_own_this_agent: bool,
+}
+
+impl Bench {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        self.require_permission(settings)?;
+        let bench = self.settings();
+        let baseline =
+            self.baseline.as_ref().map(|path| Baseline::read(path, &bench)).transpose()?;
+        let stop = CancellationToken::new();
+        let interrupt = stop.clone();
+        let signal = a2a_kit_http::shutdown_signal();
+        let signals = tokio::spawn(async move {
+            signal.await;
+            interrupt.cancel();
+        });
+        let mut summaries = Vec::new();
+        let result = self.measure_all(settings, output, &stop, &mut summaries).await;
+        signals.abort();
+        result?;
+        let limit = self.max_regress;
+        let regressions = baseline.map(|baseline| baseline.compare(&summaries, limit));
+        let report = Report {
+            settings: bench,
+            summaries,
+            is_interrupted: stop.is_cancelled(),
+            max_errors: self.max_errors,
+            regressions: regressions.unwrap_or_default(),
+        };
+        output.result(&report.json(), || report.text())?;
+        match (report.is_interrupted, report.is_good()) {
+            (true, _) => Err(Failure::new(Code::ReportedInterrupted, "")),
+            (false, true) => Ok(()),
+            (false, false) => Err(Failure::new(Code::Reported, "")),
+        }
+    }
+
+    /// Refuses a remote address before anything is sent to it.
+    fn require_permission(&self, settings: &Settings) -> Result<(), Failure> {
+        if let Some(url) = &settings.endpoint {
+            return require_loopback(url, self.i_own_this_agent);
+        }
+        match settings.agent_card.as_deref().map(str::parse) {
+            Some(Ok(CardReference::Url(url))) => {
+                require_loopback(&url.to_string(), self.i_own_this_agent)
+            }
+            // Others are invalid, or files, whose interfaces are checked.
+            _ => Ok(()),
+        }
+    }
+
+    fn settings(&self) -> BenchSettings {
+        BenchSettings {
+            operation: self.operation.as_str().to_owned(),
+            requests: self.duration.is_none().then_some(self.requests),
+            duration_seconds: self.duration.map(|duration| duration.as_secs_f64()),
+            concurrency: self.concurrency,
+            rate: self.rate,
+            warmup: self.warmup,
+            payload_bytes: self.payload,
+        }
+    }
+
+    async fn measure_all(
+        &self,
+        settings: &Settings,
+        output: Output,
+        stop: &CancellationToken,
+        summaries: &mut Vec<Summary>,
+    ) -> Result<(), Failure> {
+        let target = TargetSettings {
+            operation: self.operation,
+            concurrency: self.concurrency,
+            payload: self.payload,
+            timeout: settings.request_timeout,
+        };
+        if self.operation == Operation::Card {
+            let url = card_url(settings)?;
+            let target = Target::of_card(&url, target, settings)?;
+            summaries.push(self.measure(target, settings.request_timeout, output, stop).await);
+            return Ok(());
+        }
+        let mut connector = Connector::new(settings, output)?;
+        let card = match &settings.endpoint {
+            Some(url) => Connector::card_of_endpoint(settings, url)?,
+            None => {
+                let document = connector.document(output).await?;
+                let document =
+                    document.map_err(|error| Failure::new(Code::CardInvalid, error.to_string()))?;
+                let violations = document.violations();
+                if !violations.is_empty() {
+                    return Err(agent::invalid_card(&violations));
+                }
+                AgentCard::clone(&document.card)
+            }
+        };
+        if self.operation == Operation::Stream && !card.can_stream() {
+            let message = "the card does not declare streaming";
+            return Err(Failure::protocol(ErrorKind::UnsupportedOperation, message));
+        }
+        let interfaces = interfaces(&card, settings)?;
+        for index in &interfaces {
+            require_loopback(&card.supported_interfaces[*index].url, self.i_own_this_agent)?;
+        }
+        for index in interfaces {
+            if stop.is_cancelled() {
+                break;
+            }
+            let target = Target::of_interface(&connector, &card, index, target, settings).await?;
+            summaries.push(self.measure(target, settings.request_timeout, output, stop).await);
+        }
+        Ok(())
+    }
+
+    async fn measure(
+        &self,
+        target: Target,
+        timeout: Duration,
+        output: Output,
+        stop: &CancellationToken,
+    ) -> Summary {
+        let target = Arc::new(target);
+        let load = Load {
+            amount: self.duration.map_or(Amount::Requests(self.requests), Amount::Duration),
+            concurrency: self.concurrency,
+            rate: self.rate,
+            drain: timeout,
+        };
+        let warmup = Load { amount: Amount::Requests(self.warmup), rate: None, ..load };
+        warmup.run(&target, &Arc::default(), stop).await;
+        target.reset();
+        let shards: Arc<Shards> = Arc::default();
+        let progress = Progress::new(&target.label(), &shards, output);
+        let begin = Instant::now();
+        progress.during(load.run(&target, &shards, stop)).await;
+        let mut summary = shards.summary(begin.elapsed());
+        target.complete(&mut summary);
+        summary
+    }
+}
+
+/// The URL of the card that the settings name.
+fn card_url(settings: &Settings) -> Result<String, Failure> {
+    let Some(reference) = &settings.agent_card else {
+        return Err(Failure::usage("no agent is named")
+            .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
+    };
+    match reference.parse() {
+        Ok(CardReference::Url(url)) => Ok(url.to_string()),
+        Ok(_) => Err(Failure::usage(format!("--op card: {reference} is a file"))),
+        Err(error) => Err(Failure::usage(error.to_string())),
+    }
+}
+
+/// The interfaces to measure: of one version, the newest unless `--a2a-version` names another, and
+/// with `--transport` only those bindings, in that order.
+fn interfaces(card: &AgentCard, settings: &Settings) -> Result<Vec<usize>, Failure> {
+    let known: Vec<(usize, Transport, ProtocolVersion)> = card
+        .supported_interfaces
+        .iter()
+        .enumerate()
+        .filter_map(|(index, interface)| {
+            let transport = interface.protocol_binding.parse().ok()?;
+            Some((index, transport, interface.protocol_version.parse().ok()?))
+        })
+        .collect();
+    let newest = known.iter().map(|(.., version)| *version).max();
+    let wanted = settings.version.or(newest);
+    let mut selected: Vec<_> =
+        known.into_iter().filter(|(.., version)| Some(*version) == wanted).collect();
+    if !settings.transport.is_empty() {
+        let place = |transport| settings.transport.iter().position(|one| *one == transport);
+        selected.retain(|(_, transport, _)| place(*transport).is_some());
+        selected.sort_by_key(|(_, transport, _)| place(*transport));
+    }
+    if selected.is_empty() {
+        let message = "the card has no interface with the requested bindings and version";
+        return Err(Failure::protocol(ErrorKind::UnsupportedOperation, message)
+            .with_hint("see the interfaces with `a2a card get`"));
+    }
+    Ok(selected.into_iter().map(|(index, ..)| index).collect())
+}
+
+fn concurrency(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MAX_CONCURRENCY).contains(number));
+    number.ok_or_else(|| format!("expected a number from 1 to {MAX_CONCURRENCY}"))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|rate: &f64| *rate >= 0.001 && *rate <= 1e6);
+    number.ok_or_else(|| "expected requests per second, from 0.001 to 1000000".to_owned())
+}
+
+fn payload(text: &str) -> Result<usize, String> {
+    let length = value::bytes(text)?;
+    let is_allowed = (1..=MAX_PAYLOAD).contains(&length);
+    if is_allowed { Ok(length) } else { Err("expected 1 byte to 10MiB".to_owned()) }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
+    number.ok_or_else(|| "expected a percentage, at least 0".to_owned())
+}

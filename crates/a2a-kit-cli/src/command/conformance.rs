@@ -1,0 +1,268 @@
+//! `a2a conformance`: checks an agent.
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
+
+use a2a_kit_client::Transport;
+use a2a_kit_conformance::{
+    CheckInfo, Conformance as Run, Credential, Level, Progress, Prompts, Report, RunError,
+};
+use clap::{Args, ValueEnum};
+use http::{HeaderName, HeaderValue};
+use serde_json::json;
+
+use crate::{
+    failure::{Code, Failure},
+    output::{self, Output},
+    settings::{Settings, value},
+};
+
+/// The time of a run with `--timeout 0`.
+const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
+
+#[derive(Args, Debug)]
+pub(crate) struct Conformance {
+    /// Lowest level of requirements to check: must, should or may
+    #[arg(long, value_name = "LEVEL", default_value = "must", value_parser = level)]
+    level: Level,
+    /// Check only requirements whose id matches; `*` and `?` are wildcards. Repeatable
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+    /// Leave out requirements whose id matches. Repeatable
+    #[arg(long, value_name = "GLOB")]
+    skip: Vec<String>,
+    /// List the checks instead of running them
+    #[arg(long)]
+    list: bool,
+    /// Check only this binding: jsonrpc, http+json (or rest), grpc. Repeatable; as --transport
+    #[arg(long, value_name = "BINDING", value_parser = value::binding)]
+    binding: Vec<Transport>,
+    /// Texts that make the agent behave in a certain way, as `ask=Which city?,slow=work`: hello, ask,
+    /// stream, slow, artifact, message, fail. `\,` is a comma in a text. Repeatable
+    #[arg(long, value_name = "LIST")]
+    prompt_for: Vec<String>,
+    /// Use the words of a known agent: demo
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<Profile>,
+    /// Bearer token of another caller, who must not reach the tasks of the first
+    #[arg(long, value_name = "TOKEN")]
+    second_bearer: Option<String>,
+    /// API key of another caller, who must not reach the tasks of the first
+    #[arg(long, value_name = "KEY")]
+    second_api_key: Option<String>,
+    /// Format of the report [default: text; with -o json: json]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Write the report to a file, and a text report to stdout
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Exit with status 0 even if a check fails
+    #[arg(long)]
+    exit_zero: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Profile {
+    Demo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+    Junit,
+    Sarif,
+    Markdown,
+    Yaml,
+}
+
+fn level(text: &str) -> Result<Level, String> {
+    text.parse().map_err(|error: a2a_kit_conformance::UnknownLevel| error.to_string())
+}
+
+impl Conformance {
+    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+        let run = self.configured(settings)?;
+        let format = match self.format {
+            Some(format) => format,
+            None if output.is_json() => Format::Json,
+            None => Format::Text,
+        };
+        if run.checks().is_empty() {
+            return Err(Failure::usage(format!(
+                "no check of level {} has an id that --only and --skip select",
+                self.level
+            ))
+            .with_hint("list the checks with `a2a conformance --list --level may`"));
+        }
+        if self.list {
+            return self.print(&list(&run.checks(), format)?, output);
+        }
+        let Some(target) = &settings.agent_card else {
+            return Err(Failure::usage("no agent is named")
+                .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
+        };
+        let shows_progress = io::stderr().is_terminal();
+        let report = run.run(target, |progress| show(progress, shows_progress)).await;
+        if shows_progress {
+            clear();
+        }
+        let report = report.map_err(|error| failure(&error))?;
+        self.print(&written(&report, format)?, output)?;
+        if self.report.is_some() {
+            output.write(report.to_text().as_bytes())?;
+        }
+        if report.is_conformant() || self.exit_zero {
+            return Ok(());
+        }
+        Err(Failure::new(Code::Reported, "checks failed"))
+    }
+
+    /// Writes to the file of `--report`, else to stdout.
+    fn print(&self, text: &str, output: Output) -> Result<(), Failure> {
+        let Some(path) = &self.report else { return output.write(text.as_bytes()) };
+        std::fs::write(path, text).map_err(|error| {
+            Failure::usage(format!("--report: failed to write {}: {error}", path.display()))
+        })
+    }
+
+    fn configured(&self, settings: &Settings) -> Result<Run, Failure> {
+        if settings.endpoint.is_some() {
+            return Err(Failure::usage("--endpoint has no card to check: use --agent-card"));
+        }
+        let mut prompts = match self.profile {
+            Some(Profile::Demo) => Prompts::demo(),
+            None => Prompts::default(),
+        };
+        for list in &self.prompt_for {
+            prompts.set(list).map_err(|error| Failure::usage(format!("--prompt-for: {error}")))?;
+        }
+        let mut bindings = settings.transport.clone();
+        bindings.extend(&self.binding);
+        let mut second = Vec::new();
+        second.extend(self.second_bearer.clone().map(Credential::Bearer));
+        second.extend(self.second_api_key.clone().map(Credential::ApiKey));
+        Ok(Run::builder()
+            .with_level(self.level)
+            .with_only(self.only.clone())
+            .with_skip(self.skip.clone())
+            .with_bindings(bindings)
+            .with_versions(settings.version.into_iter().collect::<Vec<_>>())
+            .with_prompts(prompts)
+            .with_credentials(credentials(settings)?)
+            .with_second_credentials(second)
+            .with_credential_origins(settings.credential_origins.clone())
+            .with_client(settings.http().with_connect_timeout(settings.request_timeout))
+            .with_request_timeout(settings.request_timeout)
+            .with_timeout(settings.timeout.unwrap_or(UNLIMITED)))
+    }
+}
+
+fn credentials(settings: &Settings) -> Result<Vec<Credential>, Failure> {
+    let mut credentials = Vec::new();
+    credentials.extend(settings.bearer.clone().map(Credential::Bearer));
+    credentials.extend(settings.api_key.clone().map(Credential::ApiKey));
+    credentials.extend(settings.basic.clone().map(Credential::Basic));
+    for (name, value) in &settings.service_parameters {
+        let invalid = || Failure::usage(format!("--svc-param {name}: invalid in a header"));
+        let header: HeaderName = name.parse().map_err(|_error| invalid())?;
+        let mut value = HeaderValue::try_from(value).map_err(|_error| invalid())?;
+        value.set_sensitive(true);
+        credentials.push(Credential::Header(header, value));
+    }
+    Ok(credentials)
+}
+
+fn failure(error: &RunError) -> Failure {
+    let code = match error {
+        RunError::Reference(_) | RunError::NoInterface(_) => Code::Usage,
+        RunError::Unreachable { .. } => Code::Unreachable,
+        RunError::NotFound(_) => Code::CardNotFound,
+        RunError::Denied { .. } => Code::CredentialsMissing,
+        _ => Code::Internal,
+    };
+    Failure::new(code, error.to_string())
+}
+
+/// Shows progress on one line of the terminal.
+fn show(progress: &Progress, is_terminal: bool) {
+    if is_terminal {
+        let mut stderr = io::stderr().lock();
+        let name = output::escaped(&progress.interface);
+        // A closed terminal shows nothing, and ends nothing.
+        let _closed = write!(stderr, "\r\x1b[K{name}: {} requests", progress.requests);
+        let _closed = stderr.flush();
+    }
+}
+
+fn clear() {
+    let mut stderr = io::stderr().lock();
+    let _closed = write!(stderr, "\r\x1b[K");
+    let _closed = stderr.flush();
+}
+
+fn written(report: &Report, format: Format) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Text => report.to_text(),
+        Format::Json => pretty(&report.to_json())?,
+        Format::Junit => report.to_junit(),
+        Format::Sarif => pretty(&report.to_sarif())?,
+        Format::Markdown => report.to_markdown(),
+        Format::Yaml => report.to_yaml(),
+    })
+}
+
+/// The checks without results.
+fn list(checks: &[CheckInfo], format: Format) -> Result<String, Failure> {
+    match format {
+        Format::Json => {
+            let all: Vec<_> = checks
+                .iter()
+                .map(|check| {
+                    json!({
+                        "id": check.id, "level": check.level, "section": check.section,
+                        "title": check.title, "scope": check.scope,
+                    })
+                })
+                .collect();
+            pretty(&json!({ "checks": all }))
+        }
+        Format::Markdown => {
+            let mut text =
+                "| Id | Level | Section | Applies to | Requirement |\n|---|---|---|---|---|\n"
+                    .to_owned();
+            for check in checks {
+                text.push_str(&format!(
+                    "| {} | {} | {} | {} | {} |\n",
+                    check.id, check.level, check.section, check.scope, check.title
+                ));
+            }
+            Ok(text)
+        }
+        Format::Text => Ok(checks
+            .iter()
+            .map(|check| {
+                format!(
+                    "{}  {:6}  {} ({})\n",
+                    check.id,
+                    check.level.as_str(),
+                    check.title,
+                    check.scope
+                )
+            })
+            .collect()),
+        Format::Junit | Format::Sarif | Format::Yaml => {
+            Err(Failure::usage("--list has the formats text, json and markdown"))
+        }
+    }
+}
+
+fn pretty(value: &serde_json::Value) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(value);
+    let text =
+        text.map_err(|error| Failure::internal(format!("failed to encode the report: {error}")))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,98 @@
+//! The interfaces of an agent, called.
+
+use a2a_core::{AgentCard, ErrorKind};
+
+use super::{Findings, rule::Rule, strings::quote, subject::Subject};
+use crate::{agent::Connector, failure::chain};
+
+const UNREACHABLE: Rule = Rule::error(
+    "unreachable-interface",
+    "an interface does not answer",
+    "start the server, or correct the URL",
+)
+.live();
+const VERSION: Rule = Rule::error(
+    "rejected-version",
+    "an interface rejects the protocol version that the card lists for it",
+    "list the version that the server speaks",
+)
+.live();
+const BINDING: Rule = Rule::error(
+    "wrong-binding",
+    "an interface does not answer as its binding defines",
+    "correct the URL or the binding",
+)
+.live();
+const UNCHECKED: Rule = Rule::info(
+    "unchecked-interface",
+    "an interface could not be checked, for example because it requires credentials",
+    "give a credential, for example --bearer",
+)
+.live();
+const EXTENDED: Rule = Rule::warning(
+    "missing-extended-card",
+    "the card announces an extended card, and the agent has none",
+    "configure the extended card, or set extendedAgentCard to false",
+)
+.live();
+
+pub(super) const RULES: &[&Rule] = &[&UNREACHABLE, &VERSION, &BINDING, &UNCHECKED, &EXTENDED];
+
+/// Maximum number of interfaces that are called.
+const MAX_INTERFACES: usize = 32;
+
+/// Calls each interface of a card: asks for a task that does not exist, and for the extended card.
+pub(crate) async fn check(subject: &Subject<'_>, connector: &Connector, findings: &mut Findings) {
+    let card = subject.card();
+    for index in 0..card.supported_interfaces.len() {
+        let pointer = subject.interface_pointer(index, "");
+        if index >= MAX_INTERFACES {
+            let message = format!("only the first {MAX_INTERFACES} interfaces are called");
+            findings.add(&UNCHECKED, pointer, message);
+            return;
+        }
+        interface(subject, card, connector, index, findings).await;
+    }
+}
+
+async fn interface(
+    subject: &Subject<'_>,
+    card: &AgentCard,
+    connector: &Connector,
+    index: usize,
+    findings: &mut Findings,
+) {
+    let interface = &card.supported_interfaces[index];
+    let name = format!("{} at {}", interface.protocol_binding, quote(&interface.url));
+    let client = match connector.connect(card, index) {
+        Ok(client) => client,
+        Err(error) => {
+            let message = format!("{name}: {}", chain(&error));
+            findings.add(&UNCHECKED, subject.interface_pointer(index, ""), message);
+            return;
+        }
+    };
+    let id = format!("a2a-lint-{}", uuid::Uuid::new_v4());
+    let Err(error) = client.get(id).await else { return };
+    let (rule, member) = match error.kind() {
+        // Answers of an agent that does not have the task.
+        ErrorKind::TaskNotFound
+        | ErrorKind::InvalidParams
+        | ErrorKind::ExtensionSupportRequired => {
+            if card.has_extended_card()
+                && let Err(error) = client.extended_card().await
+                && error.kind() == ErrorKind::ExtendedAgentCardNotConfigured
+            {
+                let message = format!("{name}: {}", error.message());
+                findings.add(&EXTENDED, "/capabilities/extendedAgentCard", message);
+            }
+            return;
+        }
+        ErrorKind::VersionNotSupported => (&VERSION, "protocolVersion"),
+        ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => (&UNCHECKED, ""),
+        ErrorKind::Unavailable | ErrorKind::DeadlineExceeded => (&UNREACHABLE, "url"),
+        _ => (&BINDING, "protocolBinding"),
+    };
+    let pointer = subject.interface_pointer(index, member);
+    findings.add(rule, pointer, format!("{name}: {}", chain(&error)));
+}

@@ -1,0 +1,82 @@
+//! Callers without credentials, and the tasks of other callers.
+
+use a2a_core::ErrorKind;
+use a2a_kit_client::Transport;
+use serde_json::Value;
+
+use super::definition::Check;
+use crate::{evidence::Evidence, exchange::text, expect, step::Step, verdict::Verdict};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::must("R-157", "3.3.2", "Requests without credentials are refused", credentials),
+    Check::should("R-158", "3.3.2", "A refusal names the scheme in `WWW-Authenticate`", challenge)
+        .on(&[Transport::JsonRpc, Transport::Rest]),
+    Check::must("R-047", "3.1.4", "Lists have tasks of the caller only", list),
+    Check::must("R-418", "13.1", "Tasks of other callers can't be reached", tasks),
+    Check::must("R-161", "3.3.2", "Tasks of other callers are as if they did not exist", hidden),
+];
+
+fn credentials<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.requires_credentials {
+        return verdict.skip("the card requires no credentials");
+    }
+    let Some(exchange) = verdict.take(evidence, Step::Anonymous) else { return };
+    let is_refused = matches!(exchange.response.status, 401 | 403)
+        || exchange
+            .error()
+            .is_some_and(|error| expect::is(error, exchange.binding, ErrorKind::Unauthenticated));
+    verdict.require(is_refused, exchange, || {
+        format!("a request without credentials was answered with {}", exchange.summary())
+    });
+}
+
+fn challenge<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.requires_credentials {
+        return verdict.skip("the card requires no credentials");
+    }
+    let Some(exchange) = verdict.take(evidence, Step::Anonymous) else { return };
+    if exchange.response.status != 401 {
+        return verdict.not_measured(format!("the HTTP status was {}", exchange.response.status));
+    }
+    verdict.require(exchange.response.header("www-authenticate").is_some(), exchange, || {
+        "HTTP 401 without `WWW-Authenticate`".to_owned()
+    });
+}
+
+fn list<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some((exchange, result)) = verdict.result(evidence, Step::ListByOther) else { return };
+    let mine: Vec<_> = evidence
+        .all()
+        .filter(|sent| sent.operation == "SendMessage")
+        .filter_map(|sent| sent.task())
+        .map(|task| text(task, "id"))
+        .collect();
+    let listed = result.get("tasks").and_then(Value::as_array);
+    verdict.measured();
+    for task in listed.into_iter().flatten() {
+        let id = text(task, "id");
+        verdict.require(!mine.contains(&id), exchange, || {
+            format!("the list of the second caller has the task {id:?} of the first")
+        });
+    }
+}
+
+const BY_OTHER: [Step; 4] =
+    [Step::GetByOther, Step::CancelByOther, Step::SubscribeByOther, Step::PushByOther];
+
+fn tasks<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in BY_OTHER {
+        let Some(exchange) = verdict.take(evidence, step) else { continue };
+        verdict.require(!exchange.succeeded(), exchange, || {
+            format!("{} of the second caller reaches a task of the first", exchange.operation)
+        });
+    }
+}
+
+fn hidden<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in [Step::GetByOther, Step::CancelByOther] {
+        if let Some(exchange) = verdict.take(evidence, step) {
+            expect::error(verdict, exchange, ErrorKind::TaskNotFound);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Canceling tasks.
+
+use a2a_core::ErrorKind;
+
+use super::definition::Check;
+use crate::{
+    evidence::Evidence,
+    exchange::{Answer, state, text},
+    expect,
+    step::Step,
+    verdict::Verdict,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::must("R-058", "3.1.5", "CancelTask returns the canceled task", canceled),
+    Check::must("R-059", "3.1.5", "Tasks that have ended get TaskNotCancelableError", ended),
+    Check::must("R-060", "3.1.5", "CancelTask of an unknown task gives TaskNotFoundError", unknown),
+    Check::must("R-061", "3.3.1", "CancelTask is idempotent", idempotent),
+];
+
+const CANCELED: &str = "TASK_STATE_CANCELED";
+
+fn canceled<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::Cancel) else { return };
+    match (exchange.task(), &exchange.answer) {
+        (Some(task), _) => {
+            let asked = text(&exchange.params, "id");
+            verdict.require(text(task, "id") == asked, exchange, || {
+                format!("CancelTask of {asked:?} returned the task {:?}", text(task, "id"))
+            });
+            // The agent may be still stopping; a task that has ended otherwise was not canceled.
+            let state = state(task);
+            let is_stopping = matches!(state, "TASK_STATE_WORKING" | "TASK_STATE_SUBMITTED");
+            verdict.require(state == CANCELED || is_stopping, exchange, || {
+                format!("CancelTask answered a task in {state} instead of {CANCELED}")
+            });
+        }
+        (None, Answer::Error(error))
+            if expect::is(error, exchange.binding, ErrorKind::TaskNotCancelable) =>
+        {
+            verdict.not_measured("the agent can't cancel the task, or it ended before");
+        }
+        (None, _) => verdict.found(
+            Some(exchange),
+            format!("CancelTask of a task that works answered {}", exchange.summary()),
+        ),
+    }
+}
+
+fn ended<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if let Some(exchange) = verdict.take(evidence, Step::CancelTerminal) {
+        expect::error(verdict, exchange, ErrorKind::TaskNotCancelable);
+    }
+}
+
+fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if let Some(exchange) = verdict.take(evidence, Step::CancelUnknown) {
+        expect::error(verdict, exchange, ErrorKind::TaskNotFound);
+    }
+}
+
+fn idempotent<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(first) = verdict.take(evidence, Step::Cancel) else { return };
+    let Some(again) = verdict.take(evidence, Step::CancelAgain) else { return };
+    if first.task().is_none_or(|task| state(task) != CANCELED) {
+        return verdict.not_measured("the task was not canceled");
+    }
+    match again.task() {
+        Some(task) => verdict.require(state(task) == CANCELED, again, || {
+            format!("the second CancelTask answered a task in {}", state(task))
+        }),
+        None => expect::any_error(
+            verdict,
+            again,
+            &[ErrorKind::TaskNotCancelable, ErrorKind::TaskNotFound],
+        ),
+    }
+    if let Some(after) = verdict.take(evidence, Step::GetAfterCancel)
+        && let Some(task) = after.task()
+    {
+        verdict.require(state(task) == CANCELED, after, || {
+            format!("the canceled task is in {} afterwards", state(task))
+        });
+    }
+}

@@ -1,0 +1,91 @@
+//! Extensions and the extended card.
+
+use a2a_core::ErrorKind;
+
+use super::definition::Check;
+use crate::{evidence::Evidence, exchange::text, expect, step::Step, verdict::Verdict};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::must("R-181", "3.3.4", "Without a required extension, requests are refused", required),
+    Check::should("R-248", "4.6.3", "Extensions that are not supported are ignored", unknown),
+    Check::should("R-252", "4.6", "Activated extensions are listed in the answer", activated),
+    Check::must("R-128", "3.3.4", "Without the capability, the extended card is refused", no_card),
+    Check::must("R-129", "3.1.11", "The extended card is a card, or is not configured", card),
+    Check::must("R-123", "13.3", "The extended card requires authentication", authenticated),
+];
+
+fn required<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if evidence.facts.required_extensions.is_empty() {
+        return verdict.skip("the card declares no required extension");
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::WithoutRequiredExtension) {
+        expect::error(verdict, exchange, ErrorKind::ExtensionSupportRequired);
+    }
+}
+
+fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::UnknownExtension) else { return };
+    if !evidence.get(Step::Send).is_ok_and(|sent| sent.succeeded()) {
+        return verdict.not_measured("the same message without the extension was refused too");
+    }
+    verdict.require(exchange.succeeded(), exchange, || {
+        format!("a request for an unknown extension was answered with {}", exchange.summary())
+    });
+}
+
+fn activated<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::KnownExtension) else { return };
+    if !exchange.succeeded() {
+        return verdict.not_measured(format!("the answer was {}", exchange.summary()));
+    }
+    let uri = evidence.facts.extensions.first().map(String::as_str).unwrap_or_default();
+    let listed = [&exchange.response.headers, &exchange.response.trailers].into_iter().any(|map| {
+        map.get_all("a2a-extensions")
+            .iter()
+            .any(|value| value.to_str().unwrap_or_default().contains(uri))
+    });
+    verdict.require(listed, exchange, || {
+        format!("the answer to a request for {uri} does not list it in `A2A-Extensions`")
+    });
+}
+
+fn no_card<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if evidence.facts.extended_card {
+        return verdict.skip("the card declares an extended card");
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::ExtendedCard) {
+        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
+    }
+}
+
+fn card<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.extended_card {
+        return verdict.skip("the card declares no extended card");
+    }
+    let Some(exchange) = verdict.take(evidence, Step::ExtendedCard) else { return };
+    match exchange.result() {
+        Some(card) => verdict.require(!text(card, "name").is_empty(), exchange, || {
+            "the extended card has no `name`".to_owned()
+        }),
+        None if exchange.error().is_some_and(|error| {
+            [ErrorKind::Unauthenticated, ErrorKind::PermissionDenied]
+                .iter()
+                .any(|kind| expect::is(error, exchange.binding, *kind))
+                || matches!(exchange.response.status, 401 | 403)
+        }) =>
+        {
+            verdict.not_measured("the extended card needs credentials");
+        }
+        None => expect::error(verdict, exchange, ErrorKind::ExtendedAgentCardNotConfigured),
+    }
+}
+
+fn authenticated<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.extended_card {
+        return verdict.skip("the card declares no extended card");
+    }
+    let Some(exchange) = verdict.take(evidence, Step::ExtendedCardAnonymous) else { return };
+    verdict.require(!exchange.succeeded(), exchange, || {
+        "the extended card is given to a caller without credentials".to_owned()
+    });
+}

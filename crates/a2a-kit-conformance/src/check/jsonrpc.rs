@@ -1,0 +1,127 @@
+//! The envelope of JSON-RPC.
+
+use a2a_core::ProtocolVersion;
+use a2a_kit_client::Transport;
+use serde_json::Value;
+
+use super::definition::Check;
+use crate::{evidence::Evidence, exchange::Exchange, step::Step, verdict::Verdict};
+
+const JSONRPC: &[Transport] = &[Transport::JsonRpc];
+
+/// Every revision has the same envelope.
+const ALL: &[ProtocolVersion] = &[
+    ProtocolVersion::V0_1,
+    ProtocolVersion::V0_2,
+    ProtocolVersion::V0_3,
+    ProtocolVersion::V1Draft,
+    ProtocolVersion::V1_0,
+];
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::must("R-274", "9.1", "Answers have the content type application/json", content_type)
+        .on(JSONRPC)
+        .in_versions(ALL),
+    Check::must("R-278", "9.4.1", "Results of sends and streams are wrappers", wrappers)
+        .on(JSONRPC),
+    Check::must("R-279", "9.5", "Errors are objects with code and message", error_object)
+        .on(JSONRPC)
+        .in_versions(ALL),
+    Check::must("R-280", "9.1", "`jsonrpc` is \"2.0\"", version).on(JSONRPC).in_versions(ALL),
+    Check::must("R-281", "9.1", "The `id` of the request is echoed", id)
+        .on(JSONRPC)
+        .in_versions(ALL),
+    Check::must("R-283", "9.1", "A response has exactly one of `result` and `error`", one_member)
+        .on(JSONRPC)
+        .in_versions(ALL),
+    Check::must("R-276", "9.1", "Methods have the names of the operations", methods).on(JSONRPC),
+];
+
+/// Unary responses with their envelopes.
+fn envelopes(evidence: &Evidence) -> impl Iterator<Item = (&Exchange, Value)> {
+    evidence.all().filter(|exchange| exchange.stream().is_none()).filter_map(|exchange| {
+        let envelope: Value = serde_json::from_slice(&exchange.response.body).ok()?;
+        // A fault of the transport may have another body.
+        let is_of_transport = exchange.response.status >= 400 && envelope.get("jsonrpc").is_none();
+        (envelope.is_object() && !is_of_transport).then_some((exchange, envelope))
+    })
+}
+
+fn content_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for exchange in evidence.all().filter(|exchange| exchange.response.status == 200) {
+        let media_type = exchange.response.media_type();
+        let expected =
+            if exchange.stream().is_some() { "text/event-stream" } else { "application/json" };
+        verdict.require(media_type == expected, exchange, || {
+            format!(
+                "{} answered the content type {media_type:?} instead of {expected}",
+                exchange.operation
+            )
+        });
+    }
+}
+
+fn wrappers<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for exchange in evidence.all().filter(|exchange| exchange.operation == "SendMessage") {
+        let Some(result) = exchange.result() else { continue };
+        let is_wrapper = ["task", "message"].iter().any(|name| result.get(name).is_some());
+        verdict.require(is_wrapper, exchange, || {
+            "the result of SendMessage is no object with `task` or `message`".to_owned()
+        });
+    }
+}
+
+fn error_object<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, envelope) in envelopes(evidence) {
+        let Some(error) = envelope.get("error") else { continue };
+        verdict.require(error.get("code").is_some_and(Value::is_i64), exchange, || {
+            "`error.code` is no integer".to_owned()
+        });
+        verdict.require(error.get("message").is_some_and(Value::is_string), exchange, || {
+            "`error.message` is no string".to_owned()
+        });
+    }
+}
+
+fn version<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, envelope) in envelopes(evidence) {
+        verdict.require(
+            envelope.get("jsonrpc").and_then(Value::as_str) == Some("2.0"),
+            exchange,
+            || "a response lacks `\"jsonrpc\": \"2.0\"`".to_owned(),
+        );
+    }
+}
+
+fn id<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, envelope) in envelopes(evidence) {
+        let Some(id) = &exchange.id else { continue };
+        verdict.require(envelope.get("id") == Some(id), exchange, || {
+            let found = envelope.get("id").map_or_else(|| "no id".to_owned(), Value::to_string);
+            format!("a response has {found} instead of the id of the request, {id}")
+        });
+    }
+}
+
+fn one_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, envelope) in envelopes(evidence) {
+        let (result, error) = (envelope.get("result").is_some(), envelope.get("error").is_some());
+        verdict.require(result != error, exchange, || {
+            match result {
+                true => "a response has both `result` and `error`",
+                false => "a response has neither `result` nor `error`",
+            }
+            .to_owned()
+        });
+    }
+}
+
+fn methods<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in [Step::Send, Step::GetTask, Step::List] {
+        let Ok(exchange) = evidence.get(step) else { continue };
+        let is_unknown = exchange.error().is_some_and(|error| error.code == -32601);
+        verdict.require(!is_unknown, exchange, || {
+            format!("the method {} is unknown", exchange.operation)
+        });
+    }
+}

@@ -1,0 +1,102 @@
+//! The HTTP+JSON binding.
+
+use a2a_kit_client::Transport;
+
+use super::definition::Check;
+use crate::{evidence::Evidence, exchange::Exchange, step::Step, verdict::Verdict};
+
+const REST: &[Transport] = &[Transport::Rest];
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::should(
+        "R-292",
+        "11.1",
+        "Answers have the content type application/a2a+json",
+        content_type,
+    )
+    .on(REST),
+    Check::must("R-293", "11.3", "Operations have their paths and verbs", routes).on(REST),
+    Check::must("R-300", "11.4", "Bodies are JSON with the structure of the proto", bodies)
+        .on(REST),
+];
+
+/// Answers that are neither streams nor without a body.
+fn unary(evidence: &Evidence) -> impl Iterator<Item = &Exchange> {
+    evidence.all().filter(|exchange| {
+        exchange.stream().is_none()
+            && exchange.response.status != 0
+            && !exchange.response.body.is_empty()
+            && exchange.operation != "GET of an unknown route"
+    })
+}
+
+fn content_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for exchange in unary(evidence) {
+        let media_type = exchange.response.media_type();
+        verdict.require(media_type == "application/a2a+json", exchange, || {
+            format!("an answer has the content type {media_type:?} instead of application/a2a+json")
+        });
+    }
+}
+
+fn routes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in [
+        Step::Send,
+        Step::Stream,
+        Step::GetTask,
+        Step::List,
+        Step::Cancel,
+        Step::CancelTerminal,
+        Step::Subscribe,
+        Step::PushCreate,
+        Step::PushList,
+        Step::PushDelete,
+    ] {
+        let Ok(exchange) = evidence.get(step) else { continue };
+        // Without ErrorInfo, these tell that the route does not exist.
+        let is_missing = matches!(exchange.response.status, 404 | 405 | 501)
+            && exchange.error().is_none_or(|error| error.reason.is_none());
+        verdict.require(!is_missing, exchange, || {
+            format!(
+                "{} does not exist: HTTP {}",
+                exchange.request.line.split('?').next().unwrap_or_default(),
+                exchange.response.status
+            )
+        });
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::UnknownMethod) {
+        verdict.require(exchange.response.status == 404, exchange, || {
+            format!("an unknown route has HTTP status {} instead of 404", exchange.response.status)
+        });
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::NotJson) {
+        verdict.require(exchange.response.status == 400, exchange, || {
+            format!(
+                "a body that is no JSON has HTTP status {} instead of 400",
+                exchange.response.status
+            )
+        });
+    }
+}
+
+fn bodies<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for exchange in unary(evidence) {
+        let media_type = exchange.response.media_type();
+        verdict.require(media_type.ends_with("json"), exchange, || {
+            format!("a body has the content type {media_type:?}, which is no JSON")
+        });
+        let is_json = serde_json::from_slice::<serde_json::Value>(&exchange.response.body).is_ok();
+        verdict.require(is_json, exchange, || "a body is no JSON".to_owned());
+        let has_envelope = exchange.result().is_some_and(|result| result.get("jsonrpc").is_some());
+        verdict.require(!has_envelope, exchange, || {
+            "a body is a JSON-RPC response, which HTTP+JSON does not have".to_owned()
+        });
+    }
+    for exchange in evidence.of_step(Step::Stream) {
+        let media_type = exchange.response.media_type();
+        let has_events = exchange.response.body.starts_with(b"data:");
+        verdict.require(!has_events || media_type == "text/event-stream", exchange, || {
+            format!("an event stream has the content type {media_type:?}")
+        });
+    }
+}

@@ -1,0 +1,401 @@
+//! Sending messages.
+
+use std::time::Duration;
+
+use a2a_core::ErrorKind;
+use serde_json::Value;
+
+use super::definition::Check;
+use crate::{
+    evidence::Evidence,
+    exchange::{Answer, is_interrupted, is_terminal, state, text},
+    expect,
+    step::Step,
+    verdict::Verdict,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::must("R-018", "3.1.1", "A send returns either a task or a message", one_member),
+    Check::must("R-020", "3.1.1", "Messages to a task that has ended are refused", to_terminal),
+    Check::must(
+        "R-021",
+        "3.1.1",
+        "Media types that the agent can't take are refused as such",
+        media_type,
+    ),
+    Check::must(
+        "R-022",
+        "3.4.2",
+        "Messages to an unknown task get TaskNotFoundError",
+        unknown_task,
+    ),
+    Check::must("R-023", "3.2.2", "A send waits for an end or a pause of the task", waits),
+    Check::must(
+        "R-024",
+        "3.2.2",
+        "A send that waits returns the latest state of the task",
+        is_latest,
+    ),
+    Check::must(
+        "R-025",
+        "3.2.2",
+        "With `returnImmediately`, a send returns before the task ends",
+        at_once,
+    ),
+    Check::must("R-028", "3.2.4", "No more history is returned than `historyLength`", history),
+    Check::should("R-030", "3.2.4", "With `historyLength` 0, `history` is left out", history_zero),
+    Check::must(
+        "R-034",
+        "3.3.4",
+        "A push config in a message is refused without the capability",
+        push_config,
+    ),
+    Check::must("R-162", "3.3.2", "Invalid requests are refused", invalid),
+    Check::should(
+        "R-235",
+        "5.7",
+        "Requests without REQUIRED members are refused",
+        required_members,
+    ),
+    Check::must("R-227", "4.1.6", "Parts with two contents are refused", two_contents),
+    Check::should("R-238", "5.7", "Unknown members are ignored", unknown_members),
+    Check::must("R-185", "3.4.1", "A generated `contextId` is returned", context_returned),
+    Check::must("R-187", "3.4.1", "A client's `contextId` is kept or refused", context_kept),
+    Check::must("R-194", "3.4.2", "Each new task has an id of its own", unique_ids),
+    Check::must("R-197", "3.4.2", "No task is created under an unknown `taskId`", not_created),
+    Check::must("R-198", "3.4.3", "The context is inferred from the task", inferred),
+    Check::must("R-199", "3.4.3", "A `contextId` that is not the task's is refused", mismatch),
+    Check::must("R-203", "3.4.3", "A message to a task that asks resumes it", resumes),
+];
+
+/// A task that works this long gives an answer at once if asked to.
+const WORK: Duration = Duration::from_secs(3);
+
+const SENDS: [Step; 6] = [
+    Step::Send,
+    Step::SendInContext,
+    Step::SendArtifact,
+    Step::SendMessageAnswer,
+    Step::SendFailing,
+    Step::SendAsking,
+];
+
+fn one_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in SENDS {
+        for exchange in evidence.of_step(step) {
+            match &exchange.answer {
+                Answer::Result(result) => {
+                    let has = |name: &str| result.get(name).is_some_and(Value::is_object);
+                    verdict.require(has("task") != has("message"), exchange, || {
+                        "the response has not exactly one of `task` and `message`".to_owned()
+                    });
+                }
+                Answer::Unusable(why) if step == Step::Send => {
+                    verdict.found(Some(exchange), format!("the send has no usable answer: {why}"));
+                }
+                Answer::Error(error) if step == Step::Send => {
+                    verdict.not_measured(format!("the send answered {}", error.summary()));
+                }
+                Answer::Error(_) | Answer::Events(_) | Answer::Unusable(_) => {}
+            }
+        }
+    }
+    if evidence.get(Step::Send).is_err() {
+        let _reason_noted = verdict.take(evidence, Step::Send);
+    }
+}
+
+fn to_terminal<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in [Step::SendToTerminal, Step::StreamToTerminal] {
+        if step == Step::StreamToTerminal && evidence.get(step).is_err() {
+            continue;
+        }
+        if let Some(exchange) = verdict.take(evidence, step) {
+            expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
+        }
+    }
+}
+
+fn media_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::SendForeignMediaType) else { return };
+    if exchange.error().is_some() {
+        expect::error(verdict, exchange, ErrorKind::ContentTypeNotSupported);
+    } else {
+        verdict.not_measured("the agent took a part of the type application/x-a2a-conformance");
+    }
+}
+
+fn unknown_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in [Step::SendUnknownTask, Step::StreamUnknownTask] {
+        if step == Step::StreamUnknownTask && evidence.get(step).is_err() {
+            continue;
+        }
+        if let Some(exchange) = verdict.take(evidence, step) {
+            expect::error(verdict, exchange, ErrorKind::TaskNotFound);
+        }
+    }
+}
+
+fn waits<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in SENDS {
+        for exchange in evidence.of_step(step) {
+            let Some(task) = exchange.task() else { continue };
+            let state = state(task);
+            verdict.require(is_terminal(state) || is_interrupted(state), exchange, || {
+                format!(
+                    "the send returned a task in {state} instead of waiting for its end or a pause"
+                )
+            });
+        }
+    }
+    let _reason_noted = verdict.take(evidence, Step::Send);
+}
+
+fn is_latest<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(later) = verdict.take(evidence, Step::GetTask) else { return };
+    let Some(task) = later.task() else {
+        return verdict.not_measured(format!("GetTask answered {}", later.summary()));
+    };
+    for step in SENDS {
+        for exchange in evidence.of_step(step) {
+            let Some(sent) = exchange.task().filter(|sent| text(sent, "id") == text(task, "id"))
+            else {
+                continue;
+            };
+            for member in ["status", "artifacts"] {
+                let is_same = sent.pointer(&format!("/{member}")) == task.get(member)
+                    || member == "status" && state(sent) == state(task);
+                verdict.require(is_same, exchange, || {
+                    format!(
+                        "the `{member}` of the sent task differs from that of GetTask afterwards"
+                    )
+                });
+            }
+        }
+    }
+}
+
+fn at_once<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let mut slow = false;
+    for exchange in evidence.of_step(Step::SendImmediately) {
+        let has_ended = exchange.task().is_none_or(|task| is_terminal(state(task)));
+        if !has_ended {
+            verdict.measured();
+            slow = true;
+        } else if exchange.elapsed >= WORK && exchange.error().is_none() {
+            verdict.found(
+                Some(exchange),
+                format!(
+                    "with `returnImmediately`, the answer came after {:.1} s: {}",
+                    exchange.elapsed.as_secs_f32(),
+                    exchange.summary()
+                ),
+            );
+        }
+    }
+    if !slow {
+        verdict.not_measured("every task ended at once: name a slow one with --prompt-for slow=…");
+    }
+}
+
+fn history<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (step, limit) in [
+        (Step::SendHistoryZero, 0),
+        (Step::SendHistoryOne, 1),
+        (Step::GetHistoryZero, 0),
+        (Step::GetHistoryOne, 1),
+        (Step::GetResumedHistoryOne, 1),
+    ] {
+        if step == Step::GetResumedHistoryOne && evidence.get(step).is_err() {
+            continue;
+        }
+        let Some(exchange) = verdict.take(evidence, step) else { continue };
+        let Some(task) = exchange.task() else {
+            verdict.not_measured(format!("{} answered {}", exchange.operation, exchange.summary()));
+            continue;
+        };
+        let history = task.get("history").and_then(Value::as_array).map_or(0, Vec::len);
+        verdict.require(history <= limit, exchange, || {
+            format!("with `historyLength` {limit}, {history} messages were returned")
+        });
+    }
+    // One message of the history is the newest one.
+    for (all, one) in
+        [(Step::GetTask, Step::GetHistoryOne), (Step::GetResumed, Step::GetResumedHistoryOne)]
+    {
+        let (Ok(all), Ok(one)) = (evidence.get(all), evidence.get(one)) else { continue };
+        let messages = |task: &'a Value| task.get("history").and_then(Value::as_array);
+        if let (Some(all), Some([newest])) =
+            (all.task().and_then(messages), one.task().and_then(messages).map(Vec::as_slice))
+            && let Some(expected) = all.last()
+        {
+            let is_newest = text(newest, "messageId") == text(expected, "messageId");
+            verdict.require(is_newest, one, || {
+                format!(
+                    "with `historyLength` 1, the message {:?} was returned instead of the newest, \
+                     {:?}",
+                    text(newest, "messageId"),
+                    text(expected, "messageId")
+                )
+            });
+        }
+    }
+}
+
+fn history_zero<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in [Step::SendHistoryZero, Step::GetHistoryZero] {
+        let Some(exchange) = verdict.take(evidence, step) else { continue };
+        if let Some(task) = exchange.task() {
+            verdict.require(task.get("history").is_none(), exchange, || {
+                "with `historyLength` 0, `history` is in the answer".to_owned()
+            });
+        }
+    }
+}
+
+fn push_config<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if evidence.facts.push {
+        return verdict.skip("the card declares push notifications");
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::SendWithPush) {
+        expect::error(verdict, exchange, ErrorKind::PushNotificationNotSupported);
+    }
+}
+
+fn invalid<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for step in [Step::SendNothing, Step::SendWrongType] {
+        let Some(exchange) = verdict.take(evidence, step) else { continue };
+        expect::any_error(
+            verdict,
+            exchange,
+            &[ErrorKind::InvalidParams, ErrorKind::InvalidRequest, ErrorKind::ParseError],
+        );
+    }
+}
+
+fn required_members<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (step, what) in [
+        (Step::SendWithoutParts, "without parts"),
+        (Step::SendWithoutMessageId, "without `messageId`"),
+        (Step::SendWithoutRole, "without `role`"),
+    ] {
+        let Some(exchange) = verdict.take(evidence, step) else { continue };
+        verdict
+            .require(!exchange.succeeded(), exchange, || format!("a message {what} was accepted"));
+    }
+}
+
+fn two_contents<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::SendTwoContents) else { return };
+    verdict.require(!exchange.succeeded(), exchange, || {
+        "a part with both `text` and `url` was accepted".to_owned()
+    });
+}
+
+fn unknown_members<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::SendUnknownMembers) else { return };
+    if !evidence.get(Step::Send).is_ok_and(|sent| sent.succeeded()) {
+        return verdict.not_measured("the same message without them was refused too");
+    }
+    verdict.require(exchange.succeeded(), exchange, || {
+        format!("a message with unknown members was answered with {}", exchange.summary())
+    });
+}
+
+fn context_returned<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let mut known = false;
+    for step in [Step::Send, Step::GetTask, Step::SendAsking, Step::SendFailing] {
+        for exchange in evidence.of_step(step) {
+            let Some(task) = exchange.task() else { continue };
+            known = true;
+            verdict.require(!text(task, "contextId").is_empty(), exchange, || {
+                "the task has no `contextId`, so that the conversation can't be continued"
+                    .to_owned()
+            });
+        }
+    }
+    if !known {
+        verdict.not_measured("the agent answered without tasks");
+    }
+}
+
+fn context_kept<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for exchange in evidence.of_step(Step::SendInContext) {
+        let asked = exchange.params.pointer("/message/contextId").and_then(Value::as_str);
+        let asked = asked.unwrap_or_default();
+        let result =
+            exchange.result().and_then(|result| result.get("task").or(result.get("message")));
+        let Some(payload) = result else {
+            verdict.measured();
+            continue;
+        };
+        let given = text(payload, "contextId");
+        verdict.require(given == asked, exchange, || {
+            format!("the `contextId` {asked:?} was answered with {given:?}")
+        });
+    }
+    let _reason_noted = verdict.take(evidence, Step::SendInContext);
+}
+
+fn unique_ids<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let mut seen = Vec::new();
+    for step in [Step::Send, Step::SendInContext, Step::SendHistoryZero] {
+        for exchange in evidence.of_step(step) {
+            let Some(task) = exchange.task() else { continue };
+            let id = text(task, "id");
+            verdict.require(!id.is_empty(), exchange, || "the task has no `id`".to_owned());
+            verdict.require(!seen.contains(&id), exchange, || {
+                format!("the task {id:?} was answered to two messages that name no task")
+            });
+            seen.push(id);
+        }
+    }
+    if seen.is_empty() {
+        verdict.not_measured("the agent answered without tasks");
+    }
+}
+
+fn not_created<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::GetUnknownTaskAfterSend) else { return };
+    verdict.require(!exchange.succeeded(), exchange, || {
+        "a message to an unknown task created a task with that id".to_owned()
+    });
+}
+
+fn inferred<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(resumed) = verdict.take(evidence, Step::SendResuming) else { return };
+    let asking = evidence.get(Step::SendAsking).ok().and_then(|asking| asking.task());
+    let (Some(before), Some(after)) = (asking, resumed.task()) else {
+        return verdict.not_measured(format!("the message to the task got {}", resumed.summary()));
+    };
+    let contexts = (text(before, "contextId"), text(after, "contextId"));
+    verdict.require(contexts.0 == contexts.1, resumed, || {
+        format!("the task in context {:?} continued in context {:?}", contexts.0, contexts.1)
+    });
+}
+
+fn mismatch<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = verdict.take(evidence, Step::SendOtherContext) else { return };
+    verdict.require(!exchange.succeeded(), exchange, || {
+        "a message with the `taskId` of a task and another `contextId` was accepted".to_owned()
+    });
+}
+
+fn resumes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(resumed) = verdict.take(evidence, Step::SendResuming) else { return };
+    let asking = evidence.get(Step::SendAsking).ok().and_then(|asking| asking.task());
+    let id = asking.map(|task| text(task, "id")).unwrap_or_default();
+    match (resumed.task(), &resumed.answer) {
+        (Some(task), _) => verdict.require(text(task, "id") == id, resumed, || {
+            format!(
+                "a message to the task {id:?} was answered with the task {:?}",
+                text(task, "id")
+            )
+        }),
+        (None, Answer::Error(error)) => verdict.found(
+            Some(resumed),
+            format!("a message to the task that asks for input got {}", error.summary()),
+        ),
+        (None, _) => verdict.not_measured(format!("the answer was {}", resumed.summary())),
+    }
+}

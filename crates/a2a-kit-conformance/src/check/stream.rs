@@ -1,0 +1,380 @@
+//! Streams of messages.
+
+use std::time::Duration;
+
+use a2a_core::ErrorKind;
+use a2a_kit_client::Transport;
+use serde_json::{Value, json};
+
+use super::definition::Check;
+use crate::{
+    evidence::Evidence,
+    exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
+    expect,
+    fold::{Folded, contents},
+    step::Step,
+    verdict::Verdict,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::must("R-035", "3.1.2", "A streaming send opens a stream", opens),
+    Check::must("R-036", "3.1.2", "A message is the only event of its stream", message_only),
+    Check::must("R-037", "3.1.2", "The stream of a task starts with the task", task_first),
+    Check::must(
+        "R-038",
+        "3.1.2",
+        "After the task, a stream has updates of that task only",
+        updates,
+    ),
+    Check::must("R-039", "3.1.2", "A stream ends when its task ends", ends),
+    Check::must("R-040", "3.1.2", "Events are sent while the task works", feedback),
+    Check::must(
+        "R-041",
+        "3.1.2",
+        "Without the capability, a streaming send is refused",
+        not_offered,
+    ),
+    Check::should("R-042", "11.7", "A stream ends when its task asks for input", ends_asking),
+    Check::must("R-212", "3.5.2", "Events are delivered in their order, each once", order),
+    Check::must("R-240", "4.2.2", "`append` adds to an artifact that is there", append),
+    Check::must("R-082", "4.3.3", "An event has exactly one payload", one_payload),
+    Check::must(
+        "R-277",
+        "9.4",
+        "Events are JSON-RPC responses with the id of the request",
+        framing,
+    )
+    .on(&[Transport::JsonRpc]),
+    Check::must("R-301", "11.7", "Events hold the stream response alone", framing)
+        .on(&[Transport::Rest]),
+    Check::must("R-289", "10.7", "Streams of gRPC end with a status", grpc_status)
+        .on(&[Transport::Grpc]),
+];
+
+/// A stream that lasts this long shows whether its first event came early.
+const WORK: Duration = Duration::from_millis(200);
+
+const STREAMS: [Step; 3] = [Step::Stream, Step::StreamAsking, Step::Subscribe];
+
+/// The streams of sends with at least one event.
+fn sent<'a>(
+    evidence: &'a Evidence,
+    verdict: &mut Verdict<'a>,
+) -> Vec<(&'a Exchange, &'a EventStream)> {
+    if !evidence.facts.streaming {
+        verdict.skip("the card does not declare streaming");
+        return Vec::new();
+    }
+    let Some(first) = verdict.take(evidence, Step::Stream) else { return Vec::new() };
+    let mut streams = Vec::new();
+    for exchange in std::iter::once(first).chain(evidence.of_step(Step::StreamAsking)) {
+        match exchange.stream().filter(|stream| !stream.events.is_empty()) {
+            Some(stream) => streams.push((exchange, stream)),
+            None => {
+                verdict.not_measured(format!("the stream has no events: {}", exchange.summary()));
+            }
+        }
+    }
+    streams
+}
+
+fn opens<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.streaming {
+        return verdict.skip("the card does not declare streaming");
+    }
+    let Some(exchange) = verdict.take(evidence, Step::Stream) else { return };
+    let is_stream = exchange.stream().is_some_and(|stream| !stream.events.is_empty());
+    verdict.require(is_stream, exchange, || {
+        let media_type = exchange.response.media_type();
+        match (evidence.is_json(), media_type.as_str()) {
+            (true, "text/event-stream") | (false, _) => {
+                format!("the streaming send has no events: {}", exchange.summary())
+            }
+            (true, other) => format!(
+                "the streaming send answered with the content type {other:?} instead of \
+                 text/event-stream"
+            ),
+        }
+    });
+}
+
+fn message_only<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        let Some(first) = stream.events.first() else { continue };
+        if first.value.get("message").is_none() {
+            verdict.not_measured("the stream has a task");
+            continue;
+        }
+        verdict.require(stream.events.len() == 1, exchange, || {
+            format!("a stream that starts with a message has {} events", stream.events.len())
+        });
+    }
+}
+
+fn task_first<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        let Some(first) = stream.events.first() else { continue };
+        if first.value.get("message").is_some() {
+            verdict.not_measured("the stream has a message");
+            continue;
+        }
+        verdict.require(first.value.get("task").is_some_and(Value::is_object), exchange, || {
+            format!("the first event of the stream is {} instead of `task`", members(&first.value))
+        });
+    }
+}
+
+fn members(event: &Value) -> String {
+    let names: Vec<_> = event.as_object().into_iter().flat_map(|object| object.keys()).collect();
+    match names.as_slice() {
+        [] => "empty".to_owned(),
+        names => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn updates<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        let task = stream.events.iter().find_map(|event| event.value.get("task"));
+        let Some(task) = task else { continue };
+        let (id, context) = (text(task, "id"), text(task, "contextId"));
+        for event in stream.events.iter().skip(1) {
+            verdict.require(event.value.get("message").is_none(), exchange, || {
+                "a stream of a task has a message".to_owned()
+            });
+            let update = ["statusUpdate", "artifactUpdate"];
+            let Some(update) = update.iter().find_map(|name| event.value.get(name)) else {
+                continue;
+            };
+            verdict.require(text(update, "taskId") == id, exchange, || {
+                format!("an event of the task {id:?} has the `taskId` {:?}", text(update, "taskId"))
+            });
+            verdict.require(text(update, "contextId") == context, exchange, || {
+                format!(
+                    "an event of a task in the context {context:?} has the `contextId` {:?}",
+                    text(update, "contextId")
+                )
+            });
+        }
+    }
+}
+
+/// The last state in the events.
+fn last_state(stream: &EventStream) -> &str {
+    let state_of = |value: &'_ Value| -> Option<String> {
+        let payload = value.get("task").or_else(|| value.get("statusUpdate"))?;
+        Some(state(payload).to_owned())
+    };
+    let last = stream.events.iter().rev().find(|event| state_of(&event.value).is_some());
+    last.and_then(|event| event.value.get("task").or_else(|| event.value.get("statusUpdate")))
+        .map_or("no state", state)
+}
+
+fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        let state = last_state(stream);
+        let is_message = stream.events.iter().any(|event| event.value.get("message").is_some());
+        if is_terminal(state) || is_message {
+            verdict.require(stream.end != StreamEnd::Open, exchange, || {
+                format!("the stream stays open although its task is in {state}")
+            });
+            if let StreamEnd::Failed(why) = &stream.end {
+                verdict.found(Some(exchange), format!("the stream broke instead of ending: {why}"));
+            }
+            let after = stream
+                .events
+                .iter()
+                .rev()
+                .take_while(|event| event.value.get("artifactUpdate").is_some());
+            verdict.require(is_message || after.count() == 0, exchange, || {
+                format!("the stream has events after {state}")
+            });
+        } else if stream.end == StreamEnd::Closed
+            && !is_interrupted(state)
+            && stream.error.is_none()
+        {
+            verdict.found(
+                Some(exchange),
+                format!("the stream ended in {state}, which is neither an end nor a pause"),
+            );
+        } else {
+            verdict.not_measured(format!("the task of the stream is in {state}"));
+        }
+    }
+}
+
+fn feedback<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        let (Some(first), Some(last)) = (stream.events.first(), stream.events.last()) else {
+            continue;
+        };
+        if exchange.elapsed < WORK || last.at < WORK {
+            verdict.not_measured(
+                "the task ended at once: name a text with several events with --prompt-for stream=…",
+            );
+            continue;
+        }
+        // All at once, after the work, is no stream.
+        verdict.require(first.at < last.at.mul_f32(0.9), exchange, || {
+            format!(
+                "the first event came after {:.1} s of {:.1} s, together with the last",
+                first.at.as_secs_f32(),
+                last.at.as_secs_f32()
+            )
+        });
+    }
+}
+
+fn not_offered<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if evidence.facts.streaming {
+        return verdict.skip("the card declares streaming");
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::Stream) {
+        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
+    }
+}
+
+fn ends_asking<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.streaming {
+        return verdict.skip("the card does not declare streaming");
+    }
+    let Some(exchange) = verdict.take(evidence, Step::StreamAsking) else { return };
+    let Some(stream) = exchange.stream() else { return };
+    if last_state(stream) != "TASK_STATE_INPUT_REQUIRED" {
+        return verdict.not_measured("the task of the stream did not ask for input");
+    }
+    verdict.require(stream.end != StreamEnd::Open, exchange, || {
+        "the stream stays open although its task asks for input".to_owned()
+    });
+}
+
+fn order<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        for pair in stream.events.windows(2) {
+            // Equal chunks may follow each other; whether they add up is judged below.
+            let is_chunk = pair[0].value.pointer("/artifactUpdate/append") == Some(&json!(true));
+            let is_repeated = !is_chunk && pair[0].value == pair[1].value;
+            verdict.require(!is_repeated, exchange, || "an event was delivered twice".to_owned());
+        }
+        let states: Vec<_> = stream
+            .events
+            .iter()
+            .filter_map(|event| event.value.get("statusUpdate"))
+            .map(state)
+            .collect();
+        let is_late = states.iter().rev().skip(1).any(|state| is_terminal(state));
+        verdict.require(!is_late, exchange, || {
+            format!("a terminal state is followed by another one: {}", states.join(", "))
+        });
+    }
+    let (Ok(stream), Ok(task)) =
+        (evidence.get(Step::Stream), evidence.get(Step::GetTaskAfterStream))
+    else {
+        return;
+    };
+    let (Some(events), Some(stored)) = (stream.stream(), task.task()) else { return };
+    let folded = Folded::of(events.events.iter().map(|event| &event.value));
+    let stored = stored.get("artifacts").and_then(Value::as_array).cloned().unwrap_or_default();
+    let (in_stream, in_task) = (contents(&folded.artifacts), contents(&stored));
+    verdict.require(in_stream == in_task, stream, || {
+        format!(
+            "the artifacts of the stream add up to {} and GetTask has {}",
+            shortened(&Value::Object(in_stream.clone())),
+            shortened(&Value::Object(in_task.clone()))
+        )
+    });
+}
+
+fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    let short: String = text.chars().take(120).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
+}
+
+fn append<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        let has_artifacts =
+            stream.events.iter().any(|event| event.value.get("artifactUpdate").is_some());
+        if !has_artifacts {
+            verdict.not_measured("the stream has no artifact");
+            continue;
+        }
+        let folded = Folded::of(stream.events.iter().map(|event| &event.value));
+        verdict.measured();
+        for fault in folded.faults {
+            verdict.found(Some(exchange), fault);
+        }
+    }
+}
+
+fn one_payload<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.streaming {
+        return verdict.skip("the card does not declare streaming");
+    }
+    for step in STREAMS {
+        for exchange in evidence.of_step(step) {
+            for event in exchange.stream().iter().flat_map(|stream| &stream.events) {
+                let payloads = ["task", "message", "statusUpdate", "artifactUpdate"];
+                let count =
+                    payloads.iter().filter(|name| event.value.get(**name).is_some()).count();
+                verdict.require(count == 1, exchange, || {
+                    format!(
+                        "an event has {count} of `task`, `message`, `statusUpdate` and \
+                         `artifactUpdate`, but {}",
+                        members(&event.value)
+                    )
+                });
+            }
+        }
+    }
+}
+
+fn framing<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.streaming {
+        return verdict.skip("the card does not declare streaming");
+    }
+    for step in STREAMS {
+        for exchange in evidence.of_step(step) {
+            let Some(stream) = exchange.stream() else {
+                let has_events = [&b"data:"[..], b"id:", b"event:", b":"]
+                    .iter()
+                    .any(|start| exchange.response.body.starts_with(start));
+                if has_events {
+                    let media_type = exchange.response.media_type();
+                    verdict.found(
+                        Some(exchange),
+                        format!(
+                            "an event stream has the content type {media_type:?} instead of \
+                             text/event-stream"
+                        ),
+                    );
+                } else {
+                    verdict.not_measured(format!("the stream answered {}", exchange.summary()));
+                }
+                continue;
+            };
+            verdict.measured();
+            for fault in &stream.framing {
+                verdict.found(Some(exchange), fault.clone());
+            }
+            if exchange.binding == Transport::Rest {
+                let has_envelope =
+                    stream.events.iter().any(|event| event.value.get("jsonrpc").is_some());
+                verdict.require(!has_envelope, exchange, || {
+                    "an event is a JSON-RPC response, which HTTP+JSON does not have".to_owned()
+                });
+            }
+        }
+    }
+}
+
+fn grpc_status<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    for (exchange, stream) in sent(evidence, verdict) {
+        if stream.end != StreamEnd::Closed {
+            verdict.not_measured("the stream did not end");
+            continue;
+        }
+        let has_status = exchange.response.trailers.contains_key("grpc-status")
+            || exchange.response.headers.contains_key("grpc-status");
+        verdict.require(has_status, exchange, || "the stream has no `grpc-status`".to_owned());
+    }
+}

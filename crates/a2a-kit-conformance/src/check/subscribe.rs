@@ -1,0 +1,131 @@
+//! Subscriptions to tasks.
+
+use a2a_core::ErrorKind;
+use serde_json::Value;
+
+use super::definition::Check;
+use crate::{
+    evidence::Evidence,
+    exchange::{Exchange, StreamEnd, is_terminal, state},
+    expect,
+    step::Step,
+    verdict::Verdict,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::must("R-064", "3.1.6", "A subscription starts with the current task", task_first),
+    Check::must("R-065", "3.1.6", "A subscription ends when its task ends", ends),
+    Check::must("R-066", "3.1.6", "A subscription to a task that has ended is refused", ended),
+    Check::must("R-067", "3.1.6", "Without streaming, subscriptions are refused", not_offered),
+    Check::must(
+        "R-068",
+        "3.1.6",
+        "A subscription to an unknown task gives TaskNotFoundError",
+        unknown,
+    ),
+    Check::must("R-069", "3.1.6", "A subscription loses no event", nothing_lost),
+];
+
+/// The subscription to a task that works.
+fn subscription<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) -> Option<&'a Exchange> {
+    if !evidence.facts.streaming {
+        verdict.skip("the card does not declare streaming");
+        return None;
+    }
+    verdict.take(evidence, Step::Subscribe)
+}
+
+fn task_first<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = subscription(evidence, verdict) else { return };
+    let Some(first) = exchange.stream().and_then(|stream| stream.events.first()) else {
+        let is_refused = exchange.error().is_some_and(|error| {
+            expect::is(error, exchange.binding, ErrorKind::UnsupportedOperation)
+        });
+        let after = evidence.get(Step::GetAfterCancel).ok().and_then(|after| after.task());
+        let was_over = after
+            .is_some_and(|task| is_terminal(state(task)) && state(task) != "TASK_STATE_CANCELED");
+        if is_refused && was_over {
+            return verdict.not_measured("the task ended before it was subscribed to");
+        }
+        return verdict.found(
+            Some(exchange),
+            format!("the subscription to a task that works answered {}", exchange.summary()),
+        );
+    };
+    verdict.require(first.value.get("task").is_some_and(Value::is_object), exchange, || {
+        "the first event of the subscription is no `task`".to_owned()
+    });
+}
+
+/// The last state that a subscription told.
+fn last_state(exchange: &Exchange) -> &str {
+    let events = exchange.stream().map(|stream| stream.events.as_slice()).unwrap_or_default();
+    let payload = events
+        .iter()
+        .rev()
+        .find_map(|event| event.value.get("task").or_else(|| event.value.get("statusUpdate")));
+    payload.map_or("no state", state)
+}
+
+/// Whether the task was seen to end: it was canceled while subscribed.
+fn has_ended(evidence: &Evidence) -> bool {
+    let after = evidence.get(Step::GetAfterCancel).ok().and_then(|after| after.task());
+    after.is_some_and(|task| is_terminal(state(task)))
+}
+
+fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = subscription(evidence, verdict) else { return };
+    let Some(stream) = exchange.stream().filter(|stream| !stream.events.is_empty()) else {
+        return verdict.not_measured("the subscription has no events");
+    };
+    if !has_ended(evidence) {
+        return verdict.not_measured("the task did not end while it was subscribed to");
+    }
+    verdict.require(stream.end != StreamEnd::Open, exchange, || {
+        "the subscription stays open although its task has ended".to_owned()
+    });
+    if let StreamEnd::Failed(why) = &stream.end {
+        verdict.found(Some(exchange), format!("the subscription broke instead of ending: {why}"));
+    }
+}
+
+fn ended<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.streaming {
+        return verdict.skip("the card does not declare streaming");
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::SubscribeTerminal) {
+        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
+    }
+}
+
+fn not_offered<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if evidence.facts.streaming {
+        return verdict.skip("the card declares streaming");
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::SubscribeTerminal) {
+        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
+    }
+}
+
+fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    if !evidence.facts.streaming {
+        return verdict.skip("the card does not declare streaming");
+    }
+    if let Some(exchange) = verdict.take(evidence, Step::SubscribeUnknown) {
+        expect::error(verdict, exchange, ErrorKind::TaskNotFound);
+    }
+}
+
+fn nothing_lost<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+    let Some(exchange) = subscription(evidence, verdict) else { return };
+    let has_events = exchange.stream().is_some_and(|stream| !stream.events.is_empty());
+    if !has_events || !has_ended(evidence) {
+        return verdict.not_measured("the task did not end while it was subscribed to");
+    }
+    verdict.require(is_terminal(last_state(exchange)), exchange, || {
+        format!(
+            "the task ended while it was subscribed to, but the last event is in {}",
+            last_state(exchange)
+        )
+    });
+}

@@ -1,0 +1,393 @@
+//! Configuration of a run, and the run itself.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use a2a_core::{ProtocolVersion, host};
+use a2a_kit_client::{ClientSettings, Transport, credentials::Origin};
+use a2a_kit_http::client::HttpClient;
+use derive_setters::Setters;
+use serde_json::{Value, json};
+
+use crate::{
+    check::{self, Check, Judge},
+    evidence::{Evidence, Facts},
+    fetch::{self, Fetched},
+    glob,
+    identity::{Credential, Identity, secrets},
+    interfaces::{self, Interface},
+    level::Level,
+    outcome::{Found, Outcome},
+    prompts::Prompts,
+    report::{CheckInfo, CheckResult, Report},
+    run_error::RunError,
+    scenario::{self, Setting},
+    step::Step,
+    verdict::Verdict,
+    webhook::Webhook,
+    wire::{Call, Link, MAX_BODY_BYTES, RawHttp},
+};
+
+/// A conformance run: which checks, against what.
+///
+/// ```no_run
+/// use a2a_kit_conformance::{Conformance, Level};
+///
+/// # async fn example() -> Result<(), a2a_kit_conformance::RunError> {
+/// let conformance = Conformance::builder().with_level(Level::Should);
+/// let report = conformance.run("localhost:8080", |_| {}).await?;
+/// assert!(report.failures().next().is_none(), "{}", report.to_text());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
+pub struct Conformance {
+    /// The lowest level of requirements that is checked. Default: [`Level::Must`].
+    pub level: Level,
+    /// Patterns of ids to check, with `*` and `?`; none for all. Default: none.
+    pub only: Vec<String>,
+    /// Patterns of ids to leave out. Default: none.
+    pub skip: Vec<String>,
+    /// The bindings to check; none for all of the card. Default: none.
+    pub bindings: Vec<Transport>,
+    /// The revisions to check; none for all of the card. One that the card does not list is tried
+    /// at the URLs of the others. Default: none.
+    pub versions: Vec<ProtocolVersion>,
+    /// Texts that make the agent behave in a certain way.
+    pub prompts: Prompts,
+    /// The credentials of the caller. Default: none.
+    pub credentials: Vec<Credential>,
+    /// The credentials of another caller, who must not reach the tasks of the first.
+    /// Default: none.
+    pub second_credentials: Vec<Credential>,
+    /// Origins besides the card's to which credentials are sent. Default: none.
+    pub credential_origins: Vec<Origin>,
+    /// Settings of the HTTP client: TLS, connect timeout, observer.
+    pub client: ClientSettings,
+    /// Timeout of a request, and of each stream. Default: 15 s.
+    pub request_timeout: Duration,
+    /// The most time that the run takes. Default: 5 min.
+    pub timeout: Duration,
+}
+
+impl Default for Conformance {
+    fn default() -> Self {
+        Self {
+            level: Level::default(),
+            only: Vec::new(),
+            skip: Vec::new(),
+            bindings: Vec::new(),
+            versions: Vec::new(),
+            prompts: Prompts::default(),
+            credentials: Vec::new(),
+            second_credentials: Vec::new(),
+            credential_origins: Vec::new(),
+            client: ClientSettings::default(),
+            request_timeout: Duration::from_secs(15),
+            timeout: Duration::from_secs(300),
+        }
+    }
+}
+
+/// The most bytes of responses that a run keeps.
+const MAX_RECORDED_BYTES: usize = 48 << 20;
+
+/// Progress of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The interface that is checked: binding, revision and URL.
+    pub interface: String,
+    /// How many requests were made on it.
+    pub requests: usize,
+}
+
+impl Conformance {
+    /// Creates a run with default settings.
+    pub fn builder() -> Self {
+        Self::default()
+    }
+
+    /// Returns what would be checked, in the order of reports.
+    pub fn checks(&self) -> Vec<CheckInfo> {
+        self.selected().iter().map(CheckInfo::from).collect()
+    }
+
+    fn selected(&self) -> Vec<Check> {
+        check::all().into_iter().filter(|check| self.selects(check)).collect()
+    }
+
+    fn selects(&self, check: &Check) -> bool {
+        let matches = |patterns: &[String]| patterns.iter().any(|one| glob::matches(one, check.id));
+        check.level <= self.level
+            && (self.only.is_empty() || matches(&self.only))
+            && !matches(&self.skip)
+    }
+
+    /// Checks the agent whose card is at `target`: a host, a URL or a file, as
+    /// [`CardReference`](a2a_kit_client::CardReference) reads it.
+    ///
+    /// Cancels only tasks, and deletes only push notification configs, that it created itself.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`] if there is no card, or nothing to check in it.
+    pub async fn run(
+        &self,
+        target: &str,
+        on_progress: impl Fn(&Progress) + Send + Sync,
+    ) -> Result<Report, RunError> {
+        // Erased, and on the heap: it is large, and compiled once.
+        Box::pin(self.run_all(target, &on_progress)).await
+    }
+
+    async fn run_all(
+        &self,
+        target: &str,
+        on_progress: &(dyn Fn(&Progress) + Send + Sync),
+    ) -> Result<Report, RunError> {
+        let start = Instant::now();
+        let deadline = start + self.timeout;
+        let mut settings = self.client.clone();
+        settings.max_redirects = 0;
+        settings.idle_timeout = Some(self.request_timeout);
+        settings.max_response_bytes = MAX_BODY_BYTES;
+        let client = HttpClient::new(settings.clone())
+            .map_err(|error| RunError::Setup(error.message().to_owned()))?;
+        let http = RawHttp::new(client, self.request_timeout);
+        let fetched = fetch::fetch(target, &http, &self.credentials).await?;
+        let mut secrets = secrets(&self.credentials);
+        secrets.extend(crate::identity::secrets(&self.second_credentials));
+        let mut report = Report::new(target, &fetched.card, self.level);
+        let interfaces = interfaces::selected(&fetched.interfaces, &self.bindings, &self.versions);
+        if interfaces.is_empty() && !fetched.interfaces.is_empty() {
+            return Err(RunError::NoInterface(interfaces::names(&fetched.interfaces)));
+        }
+        let facts = facts(&fetched.card);
+        let webhook = Self::webhook(&interfaces, &facts).await;
+        let mut card = fetched.evidence.clone();
+        if !card.is_current() {
+            card.probe = probe(&fetched, &http, &settings).await;
+        }
+        let room = AtomicUsize::new(MAX_RECORDED_BYTES);
+        let mut links = Vec::new();
+        let mut all: Vec<Evidence> = Vec::new();
+        let mut ended = Vec::new();
+        for interface in &interfaces {
+            let link = match self.link(interface, &fetched, &facts, http.clone(), &settings) {
+                Ok(link) => link,
+                Err(why) => {
+                    report.unreachable.push(format!("{}: {why}", interface.name()));
+                    continue;
+                }
+            };
+            if let Some(webhook) = &webhook {
+                webhook.clear();
+            }
+            let requests = AtomicUsize::new(0);
+            let on_step = |_: Step| {
+                let requests = requests.fetch_add(1, Ordering::Relaxed) + 1;
+                on_progress(&Progress { interface: interface.name(), requests });
+            };
+            let setting = Setting {
+                link: &link,
+                prompts: &self.prompts,
+                facts: facts.clone(),
+                deadline,
+                room: &room,
+                webhook: webhook.as_ref(),
+                on_step: &on_step,
+            };
+            let (evidence, id) = if interface.version == ProtocolVersion::V1_0 {
+                Box::pin(scenario::run(setting)).await
+            } else {
+                (Box::pin(scenario::run_legacy(setting)).await, None)
+            };
+            all.push(evidence);
+            ended.push(id);
+            links.push(link);
+        }
+        across(&links, &mut all, &ended, deadline).await;
+        self.judge(&card, &all, &secrets, &mut report);
+        report.duration = start.elapsed();
+        Ok(report)
+    }
+
+    /// A local webhook, if the agent is on this machine and sends notifications.
+    async fn webhook(interfaces: &[Interface], facts: &Facts) -> Option<Webhook> {
+        let is_local = interfaces.iter().all(|interface| {
+            let url =
+                interface.url.split_once("://").map_or(interface.url.as_str(), |(_, rest)| rest);
+            let authority = url.split('/').next().unwrap_or_default();
+            let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
+            host::is_loopback(name)
+        });
+        if !facts.push || !is_local {
+            return None;
+        }
+        // Without a port, deliveries are not measured.
+        Webhook::start().await.ok()
+    }
+
+    fn link(
+        &self,
+        interface: &Interface,
+        fetched: &Fetched,
+        facts: &Facts,
+        http: RawHttp,
+        settings: &ClientSettings,
+    ) -> Result<Link, String> {
+        let is_trusted = self.trusts(interface, fetched);
+        let has_credentials = !self.credentials.is_empty() || !self.second_credentials.is_empty();
+        if has_credentials && !is_trusted {
+            return Err(
+                "credentials are not sent to another origin than the card's, unless it is \
+                        named as a credential origin"
+                    .to_owned(),
+            );
+        }
+        let first = Identity::new(&self.credentials, &fetched.card);
+        let second = (!self.second_credentials.is_empty())
+            .then(|| Identity::new(&self.second_credentials, &fetched.card));
+        let link = Link::new(
+            (interface.binding, interface.version),
+            (&interface.url, &interface.tenant),
+            http,
+            settings,
+        );
+        let link = link.map_err(|error| error.to_string())?;
+        Ok(link
+            .with_identities(first, second)
+            .with_required_extensions(facts.required_extensions.clone()))
+    }
+
+    /// Returns whether an interface may get credentials: it is where the card is, or in a file that
+    /// the user has.
+    fn trusts(&self, interface: &Interface, fetched: &Fetched) -> bool {
+        let Some(of_card) = &fetched.origin else { return true };
+        let (Ok(of_card), Ok(origin)) =
+            (of_card.parse::<Origin>(), interface.url.parse::<Origin>())
+        else {
+            return false;
+        };
+        origin.is_equivalent(&of_card)
+            || self.credential_origins.iter().any(|trusted| trusted.is_equivalent(&origin))
+    }
+
+    fn judge(
+        &self,
+        card: &crate::card_evidence::CardEvidence,
+        all: &[Evidence],
+        secrets: &[String],
+        report: &mut Report,
+    ) {
+        let current: Vec<_> =
+            all.iter().filter(|one| one.version == ProtocolVersion::V1_0).collect();
+        let mut add = |check: &Check, evidence: Option<&Evidence>, outcome: Outcome| {
+            report.results.push(CheckResult::new(check, evidence, outcome));
+        };
+        for check in self.selected() {
+            match check.judge {
+                Judge::Card(judge) => {
+                    let mut verdict = Verdict::default();
+                    judge(card, &mut verdict);
+                    add(&check, None, verdict.finish().outcome(secrets));
+                }
+                Judge::Together(_) if current.is_empty() => {}
+                Judge::Together(judge) => {
+                    let mut verdict = Verdict::default();
+                    judge(&current, &mut verdict);
+                    add(&check, None, verdict.finish().outcome(secrets));
+                }
+                Judge::Interface(judge) => {
+                    for evidence in all {
+                        if !check.bindings.contains(&evidence.binding)
+                            || !check.versions.contains(&evidence.version)
+                        {
+                            continue;
+                        }
+                        let mut verdict = Verdict::default();
+                        judge(evidence, &mut verdict);
+                        let found: Found<'_> = verdict.finish();
+                        add(&check, Some(evidence), found.outcome(secrets));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Asks the first card's URL in 1.0, whose interfaces it does not list.
+async fn probe(
+    fetched: &Fetched,
+    http: &RawHttp,
+    settings: &ClientSettings,
+) -> Option<crate::exchange::Exchange> {
+    let url = fetched.card.get("url").and_then(Value::as_str).or_else(|| {
+        let interface = fetched.interfaces.first()?;
+        (interface.binding == Transport::JsonRpc).then_some(interface.url.as_str())
+    });
+    let url = url.map(str::to_owned).or_else(|| fetched.origin.clone())?;
+    let place = (Transport::JsonRpc, ProtocolVersion::V1_0);
+    let link = Link::new(place, (&url, ""), http.clone(), settings).ok()?;
+    let id = uuid::Uuid::new_v4().to_string();
+    Some(link.call(Call::new("GetTask", json!({ "id": id }))).await)
+}
+
+/// Reads a task of another interface on each interface of 1.0.
+async fn across(links: &[Link], all: &mut [Evidence], ended: &[Option<String>], deadline: Instant) {
+    for (at, link) in links.iter().enumerate() {
+        if link.version != ProtocolVersion::V1_0 || Instant::now() >= deadline {
+            continue;
+        }
+        let other =
+            ended.iter().enumerate().find_map(|(other, id)| id.as_ref().filter(|_| other != at));
+        let Some(evidence) = all.get_mut(at) else { continue };
+        match other {
+            Some(id) => {
+                let exchange = link.call(Call::new("GetTask", json!({ "id": id }))).await;
+                evidence.push(Step::GetFromOtherInterface, exchange);
+            }
+            None => evidence.note_missing(
+                Step::GetFromOtherInterface,
+                "no other interface has a task that ended",
+            ),
+        }
+    }
+}
+
+/// What checks need to know of a card of any revision, in the form of 1.0.
+fn facts(card: &Value) -> Facts {
+    let flag = |pointer: &str| card.pointer(pointer).and_then(Value::as_bool).unwrap_or_default();
+    let extensions: Vec<&Value> = card
+        .pointer("/capabilities/extensions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .collect();
+    let uri = |extension: &&Value| Some(extension.get("uri")?.as_str()?.to_owned());
+    let is_required = |extension: &&&Value| {
+        extension.get("required").and_then(Value::as_bool).unwrap_or_default()
+    };
+    let requirements = card.get("securityRequirements").and_then(Value::as_array);
+    let is_open = |one: &Value| {
+        one.get("schemes").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
+    };
+    Facts {
+        streaming: flag("/capabilities/streaming"),
+        push: flag("/capabilities/pushNotifications"),
+        extended_card: flag("/capabilities/extendedAgentCard"),
+        has_schemes: card
+            .get("securitySchemes")
+            .and_then(Value::as_object)
+            .is_some_and(|schemes| !schemes.is_empty()),
+        requires_credentials: requirements
+            .is_some_and(|all| !all.is_empty() && !all.iter().any(is_open)),
+        extensions: extensions.iter().filter_map(uri).collect(),
+        required_extensions: extensions.iter().filter(is_required).filter_map(uri).collect(),
+    }
+}

@@ -1,0 +1,110 @@
+//! What was recorded of one interface, which the checks judge.
+
+use std::collections::BTreeMap;
+
+use a2a_core::ProtocolVersion;
+use a2a_kit_client::Transport;
+use serde_json::Value;
+
+use crate::{exchange::Exchange, step::Step};
+
+/// What the card says about an agent, as far as checks depend on it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) streaming: bool,
+    pub(crate) push: bool,
+    pub(crate) extended_card: bool,
+    /// Whether the card declares security schemes.
+    pub(crate) has_schemes: bool,
+    /// Whether the card requires credentials for everything.
+    pub(crate) requires_credentials: bool,
+    /// URIs of all extensions.
+    pub(crate) extensions: Vec<String>,
+    pub(crate) required_extensions: Vec<String>,
+}
+
+/// What was recorded of one interface.
+#[derive(Clone, Debug)]
+pub(crate) struct Evidence {
+    pub(crate) binding: Transport,
+    pub(crate) version: ProtocolVersion,
+    pub(crate) url: String,
+    pub(crate) facts: Facts,
+    steps: Vec<(Step, Exchange)>,
+    missing: BTreeMap<Step, String>,
+    /// Notifications that the local webhook received.
+    pub(crate) notifications: Vec<Notification>,
+}
+
+/// One notification that the local webhook received.
+#[derive(Clone, Debug)]
+pub(crate) struct Notification {
+    /// The path, which names the config that it belongs to.
+    pub(crate) path: String,
+    pub(crate) method: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Notification {
+    /// The body as JSON, or nothing.
+    pub(crate) fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body).ok()
+    }
+}
+
+impl Evidence {
+    pub(crate) fn new(
+        binding: Transport,
+        version: ProtocolVersion,
+        url: impl Into<String>,
+        facts: Facts,
+    ) -> Self {
+        Self {
+            binding,
+            version,
+            url: url.into(),
+            facts,
+            steps: Vec::new(),
+            missing: BTreeMap::new(),
+            notifications: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, step: Step, exchange: Exchange) {
+        self.steps.push((step, exchange));
+    }
+
+    /// Records why a step was not done.
+    pub(crate) fn note_missing(&mut self, step: Step, reason: impl Into<String>) {
+        self.missing.entry(step).or_insert_with(|| reason.into());
+    }
+
+    /// The first exchange of a step, or why there is none.
+    pub(crate) fn get(&self, step: Step) -> Result<&Exchange, &str> {
+        let found = self.steps.iter().find(|(of, _)| *of == step);
+        found.map(|(_, exchange)| exchange).ok_or_else(|| {
+            self.missing.get(&step).map_or("an earlier step gave nothing to try it with", |why| why)
+        })
+    }
+
+    /// Every exchange of a step.
+    pub(crate) fn of_step(&self, step: Step) -> impl Iterator<Item = &Exchange> {
+        self.steps.iter().filter(move |(of, _)| *of == step).map(|(_, exchange)| exchange)
+    }
+
+    /// Every exchange.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Exchange> {
+        self.steps.iter().map(|(_, exchange)| exchange)
+    }
+
+    /// Every exchange with its step.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (Step, &Exchange)> {
+        self.steps.iter().map(|(step, exchange)| (*step, exchange))
+    }
+
+    /// Returns whether a binding is one with JSON bodies.
+    pub(crate) fn is_json(&self) -> bool {
+        self.binding != Transport::Grpc
+    }
+}

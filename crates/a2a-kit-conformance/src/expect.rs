@@ -1,0 +1,79 @@
+//! Expected errors.
+
+use a2a_core::ErrorKind;
+use a2a_kit_client::Transport;
+
+use crate::{
+    exchange::{Answer, ErrorAnswer, Exchange},
+    verdict::Verdict,
+};
+
+/// Requires that the answer is an error of this kind, told by its reason or by its code.
+///
+/// Whether all of its codes are right is for another check.
+pub(crate) fn error<'a>(verdict: &mut Verdict<'a>, exchange: &'a Exchange, kind: ErrorKind) {
+    any_error(verdict, exchange, &[kind]);
+}
+
+/// Requires that the answer is an error of one of these kinds.
+pub(crate) fn any_error<'a>(
+    verdict: &mut Verdict<'a>,
+    exchange: &'a Exchange,
+    kinds: &[ErrorKind],
+) {
+    let names = || {
+        let names: Vec<_> = kinds.iter().map(|kind| described(*kind, exchange.binding)).collect();
+        names.join(" or ")
+    };
+    match (exchange.error(), &exchange.answer) {
+        (Some(error), _) => {
+            let is_expected = kinds.iter().any(|kind| is(error, exchange.binding, *kind));
+            verdict.require(is_expected, exchange, || {
+                format!(
+                    "{} answered {} instead of {}",
+                    exchange.operation,
+                    error.summary(),
+                    names()
+                )
+            });
+        }
+        (None, Answer::Unusable(why)) => {
+            verdict.not_measured(format!("{} had no usable answer: {why}", exchange.operation));
+        }
+        (None, _) => verdict.found(
+            Some(exchange),
+            format!(
+                "{} answered {} instead of {}",
+                exchange.operation,
+                exchange.summary(),
+                names()
+            ),
+        ),
+    }
+}
+
+/// Returns whether an error is of a kind, by its reason, or without one by its code.
+pub(crate) fn is(error: &ErrorAnswer, binding: Transport, kind: ErrorKind) -> bool {
+    let codes = kind.codes();
+    if let Some(reason) = &error.reason
+        && ErrorKind::from_reason(reason).is_some()
+    {
+        return reason == codes.reason;
+    }
+    let expected = match binding {
+        Transport::JsonRpc => i64::from(codes.jsonrpc),
+        Transport::Rest => i64::from(codes.http),
+        Transport::Grpc => i64::from(codes.grpc),
+    };
+    error.code == expected
+}
+
+/// A kind of error in the words of a binding.
+fn described(kind: ErrorKind, binding: Transport) -> String {
+    let codes = kind.codes();
+    match binding {
+        Transport::JsonRpc => format!("{} ({})", codes.jsonrpc, codes.reason),
+        Transport::Rest => format!("HTTP {} ({})", codes.http, codes.reason),
+        Transport::Grpc => format!("gRPC status {} ({})", codes.grpc, codes.reason),
+    }
+}

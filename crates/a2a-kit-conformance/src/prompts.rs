@@ -1,0 +1,133 @@
+//! Texts that make an agent behave in a certain way.
+
+use std::str::FromStr;
+
+/// The texts that make the agent under test behave in a certain way. What has no text can only be
+/// measured if the agent behaves that way for [`Prompts::hello`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Prompts {
+    /// A harmless text. Default: `Hello from a2a conformance`.
+    pub hello: String,
+    /// The task asks for input.
+    pub ask: Option<String>,
+    /// The task produces several events.
+    pub stream: Option<String>,
+    /// The task works for several seconds, and can be canceled.
+    pub slow: Option<String>,
+    /// The task produces an artifact.
+    pub artifact: Option<String>,
+    /// The answer is a message, without a task.
+    pub message: Option<String>,
+    /// The task fails.
+    pub fail: Option<String>,
+}
+
+impl Default for Prompts {
+    fn default() -> Self {
+        Self {
+            hello: "Hello from a2a conformance".to_owned(),
+            ask: None,
+            stream: None,
+            slow: None,
+            artifact: None,
+            message: None,
+            fail: None,
+        }
+    }
+}
+
+impl Prompts {
+    /// The words of the demo agent of `a2a serve`.
+    pub fn demo() -> Self {
+        let word = |text: &str| Some(text.to_owned());
+        Self {
+            ask: word("ask"),
+            stream: word("stream 8"),
+            slow: word("slow 20"),
+            artifact: word("data"),
+            message: word("message"),
+            fail: word("fail"),
+            ..Self::default()
+        }
+    }
+
+    /// Sets texts from a list such as `ask=Which city?,slow=work`. A `\,` is a comma in a text.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidPrompt`] for an entry that is not `behavior=text` or an unknown behavior.
+    pub fn set(&mut self, list: &str) -> Result<(), InvalidPrompt> {
+        let mut entries = vec![String::new()];
+        let mut characters = list.chars().peekable();
+        while let Some(c) = characters.next() {
+            match c {
+                '\\' if characters.peek() == Some(&',') => {
+                    characters.next();
+                    push(&mut entries, ',');
+                }
+                ',' => entries.push(String::new()),
+                other => push(&mut entries, other),
+            }
+        }
+        for entry in entries {
+            let invalid = || InvalidPrompt(entry.clone());
+            let (behavior, text) = entry.split_once('=').ok_or_else(invalid)?;
+            let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+            match behavior.trim() {
+                "hello" => self.hello = text.ok_or_else(invalid)?,
+                "ask" => self.ask = text,
+                "stream" => self.stream = text,
+                "slow" => self.slow = text,
+                "artifact" => self.artifact = text,
+                "message" => self.message = text,
+                "fail" => self.fail = text,
+                _ => return Err(invalid()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn push(entries: &mut [String], c: char) {
+    if let Some(last) = entries.last_mut() {
+        last.push(c);
+    }
+}
+
+/// An entry of a list of prompts is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid prompt {0:?} (expected hello, ask, stream, slow, artifact, message or fail, then = and a text)"
+)]
+pub struct InvalidPrompt(pub String);
+
+impl FromStr for Prompts {
+    type Err = InvalidPrompt;
+
+    fn from_str(list: &str) -> Result<Self, Self::Err> {
+        let mut prompts = Self::default();
+        prompts.set(list)?;
+        Ok(prompts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_of_prompts_is_parsed() {
+        let prompts: Prompts = r"ask=Which city\, please?,slow=work hard".parse().unwrap();
+        assert_eq!(prompts.ask.as_deref(), Some("Which city, please?"));
+        assert_eq!(prompts.slow.as_deref(), Some("work hard"));
+        assert_eq!(prompts.message, None);
+    }
+
+    #[test]
+    fn unknown_behavior_is_an_error() {
+        for list in ["dance=x", "ask", "hello="] {
+            assert!(list.parse::<Prompts>().is_err(), "{list}");
+        }
+    }
+}

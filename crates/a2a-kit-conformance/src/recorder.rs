@@ -1,0 +1,163 @@
+//! Recording of the steps of a scenario, within a time budget.
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Instant,
+};
+
+use a2a_core::ProtocolVersion;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::{
+    evidence::{Evidence, Facts},
+    exchange::{Answer, Exchange, is_terminal, state, text},
+    prompts::Prompts,
+    step::Step,
+    wire::{Call, FirstEvent, Link},
+};
+
+/// After how many requests in a row without a usable answer an interface is given up.
+const MAX_SILENCE: u8 = 3;
+
+/// The most tasks of a run that are remembered for the cleanup.
+const MAX_STARTED: usize = 256;
+
+/// Records the steps of a scenario.
+pub(crate) struct Recorder<'a> {
+    pub(crate) link: &'a Link,
+    pub(crate) prompts: &'a Prompts,
+    pub(crate) evidence: Evidence,
+    deadline: Instant,
+    /// How many bytes of responses may still be kept in this run.
+    room: &'a AtomicUsize,
+    silence: u8,
+    /// Tasks of this run that have not ended, as far as is known.
+    started: Vec<String>,
+    on_step: &'a (dyn Fn(Step) + Send + Sync),
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(
+        link: &'a Link,
+        prompts: &'a Prompts,
+        facts: Facts,
+        (deadline, room): (Instant, &'a AtomicUsize),
+        on_step: &'a (dyn Fn(Step) + Send + Sync),
+    ) -> Self {
+        let evidence = Evidence::new(link.binding, link.version, link.url.as_str(), facts);
+        Self { link, prompts, evidence, deadline, room, silence: 0, started: Vec::new(), on_step }
+    }
+
+    /// Why nothing more is tried, if so.
+    fn stopped(&self) -> Option<String> {
+        if Instant::now() >= self.deadline {
+            return Some("the time of the run is over".to_owned());
+        }
+        if self.room.load(Ordering::Relaxed) == 0 {
+            return Some("the responses of the run are too large to keep".to_owned());
+        }
+        (self.silence >= MAX_SILENCE)
+            .then(|| format!("{MAX_SILENCE} requests in a row had no usable answer"))
+    }
+
+    /// Makes a call and records it.
+    pub(crate) async fn step(&mut self, step: Step, call: Call) -> Option<Exchange> {
+        self.step_and_tell(step, call, None).await
+    }
+
+    /// Makes a call and records it, and tells when the first event has arrived.
+    pub(crate) async fn step_and_tell(
+        &mut self,
+        step: Step,
+        call: Call,
+        first: FirstEvent,
+    ) -> Option<Exchange> {
+        if let Some(reason) = self.stopped() {
+            self.evidence.note_missing(step, reason);
+            return None;
+        }
+        (self.on_step)(step);
+        let exchange = self.link.call_and_tell(call, first).await;
+        Some(self.record(step, exchange))
+    }
+
+    /// Records an exchange.
+    pub(crate) fn record(&mut self, step: Step, exchange: Exchange) -> Exchange {
+        match exchange.answer {
+            Answer::Unusable(_) => self.silence = self.silence.saturating_add(1),
+            _ => self.silence = 0,
+        }
+        let size = exchange.response.body.len();
+        // One scenario runs at a time, so that nothing is lost between the two.
+        let room = self.room.load(Ordering::Relaxed).saturating_sub(size);
+        self.room.store(room, Ordering::Relaxed);
+        self.remember(&exchange);
+        self.evidence.push(step, exchange.clone());
+        exchange
+    }
+
+    /// Remembers a task that this run started, to cancel it if it does not end.
+    fn remember(&mut self, exchange: &Exchange) {
+        if !exchange.operation.to_ascii_lowercase().contains("send")
+            && exchange.operation != "message/stream"
+        {
+            return;
+        }
+        let events = exchange.stream().map(|stream| stream.events.as_slice()).unwrap_or_default();
+        let first = events.first().and_then(|event| {
+            event.value.get("task").or(Some(&event.value).filter(|value| value.get("id").is_some()))
+        });
+        let Some(task) = exchange.task().or(first) else { return };
+        let id = text(task, "id");
+        let is_new = !id.is_empty() && !self.started.iter().any(|known| known == id);
+        if is_new && self.started.len() < MAX_STARTED {
+            self.started.push(id.to_owned());
+        }
+    }
+
+    /// Records why a step is not done.
+    pub(crate) fn missing(&mut self, step: Step, reason: &str) {
+        let reason = self.stopped().unwrap_or_else(|| reason.to_owned());
+        self.evidence.note_missing(step, reason);
+    }
+
+    /// Cancels the tasks of this run that have not ended. The answers are no evidence.
+    pub(crate) async fn clean_up(&mut self) {
+        let (get, cancel) = match self.link.version {
+            ProtocolVersion::V1_0 | ProtocolVersion::V1Draft => ("GetTask", "CancelTask"),
+            _ if self.link.binding == a2a_kit_client::Transport::JsonRpc => {
+                ("tasks/get", "tasks/cancel")
+            }
+            _ => ("GetTask", "CancelTask"),
+        };
+        for id in std::mem::take(&mut self.started) {
+            if self.stopped().is_some() {
+                return;
+            }
+            let task = self.link.call(Call::new(get, json!({ "id": id }))).await;
+            if task.task().is_some_and(|task| !is_terminal(state(task))) {
+                self.link.call(Call::new(cancel, json!({ "id": id }))).await;
+            }
+        }
+    }
+}
+
+/// A user's message of 1.0 with a text.
+pub(crate) fn message(text: &str) -> Value {
+    json!({ "messageId": Uuid::new_v4().to_string(), "role": "ROLE_USER", "parts": [{ "text": text }] })
+}
+
+/// The parameters of a send, with further members of the message.
+pub(crate) fn send(text: &str, members: Value) -> Value {
+    let mut message = message(text);
+    merge(&mut message, members);
+    json!({ "message": message })
+}
+
+/// Adds members to an object.
+pub(crate) fn merge(object: &mut Value, members: Value) {
+    if let (Value::Object(object), Value::Object(members)) = (object, members) {
+        object.extend(members);
+    }
+}

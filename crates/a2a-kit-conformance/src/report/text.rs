@@ -1,0 +1,99 @@
+//! The report for people.
+
+use super::model::{CheckResult, Report};
+use crate::outcome::Outcome;
+
+/// Writes the report: violations with their proof, then what was not measured, then the counts.
+pub(super) fn write(report: &Report) -> String {
+    let mut out = String::new();
+    let name = if report.agent.is_empty() { "an agent without a name" } else { &report.agent };
+    out.push_str(&format!("Agent: {} ({})\n", visible(name), visible(&report.target)));
+    out.push_str(&format!("Level: {}\n\n", report.level));
+    for why in &report.unreachable {
+        out.push_str(&format!("UNREACHABLE {}\n\n", visible(why)));
+    }
+    for result in report.failures() {
+        failure(&mut out, result);
+    }
+    reasons(&mut out, report, "Not measured", |outcome| match outcome {
+        Outcome::NotMeasured(reason) => Some(reason),
+        _ => None,
+    });
+    reasons(&mut out, report, "Skipped", |outcome| match outcome {
+        Outcome::Skip(reason) => Some(reason),
+        _ => None,
+    });
+    let summary = report.summary();
+    out.push_str(&format!(
+        "Result: {} ({} passed, {} failed, {} skipped, {} not measured, in {:.1} s)\n",
+        if report.is_conformant() { "conformant" } else { "not conformant" },
+        summary.pass,
+        summary.fail,
+        summary.skip,
+        summary.not_measured,
+        report.duration.as_secs_f32(),
+    ));
+    out
+}
+
+fn failure(out: &mut String, result: &CheckResult) {
+    let Outcome::Fail(findings) = &result.outcome else { return };
+    out.push_str(&format!(
+        "FAIL {} [{}] {} ({}, spec section {})\n",
+        result.id,
+        result.level,
+        result.title,
+        result.place(),
+        result.section
+    ));
+    for finding in findings {
+        out.push_str(&format!("  {}\n", visible(&finding.message)));
+        let Some(exchange) = &finding.exchange else { continue };
+        indented(out, "  > ", &exchange.request);
+        indented(out, "  < ", &exchange.response);
+    }
+    out.push('\n');
+}
+
+fn indented(out: &mut String, prefix: &str, text: &str) {
+    for line in text.lines() {
+        out.push_str(prefix);
+        out.push_str(&visible(line));
+        out.push('\n');
+    }
+}
+
+/// Lists what has no result, by its reason.
+fn reasons(
+    out: &mut String,
+    report: &Report,
+    title: &str,
+    reason_of: impl Fn(&Outcome) -> Option<&String>,
+) {
+    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
+    for result in &report.results {
+        let Some(reason) = reason_of(&result.outcome) else { continue };
+        let name = format!("{} ({})", result.id, result.place());
+        match all.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => all.push((reason, vec![name])),
+        }
+    }
+    if all.is_empty() {
+        return;
+    }
+    out.push_str(&format!("{title}:\n"));
+    for (reason, names) in all {
+        out.push_str(&format!("  because {}: {}\n", visible(reason), names.join(", ")));
+    }
+    out.push('\n');
+}
+
+/// A text without characters that control a terminal.
+fn visible(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() && c != '\t' { c.escape_default().to_string() } else { c.to_string() }
+        })
+        .collect()
+}

@@ -1,0 +1,49 @@
+//! Callers: none, another one, and the extended card.
+
+use serde_json::json;
+
+use super::learned::{Learned, NO_TASK};
+use crate::{
+    recorder::{Recorder, send},
+    step::Step,
+    wire::{Call, Principal},
+};
+
+pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
+    let hello = recorder.prompts.hello.clone();
+    recorder.step(Step::ExtendedCard, Call::new("GetExtendedAgentCard", json!({}))).await;
+    if recorder.evidence.facts.has_schemes {
+        let call = Call::new("GetExtendedAgentCard", json!({})).by(Principal::Anonymous);
+        recorder.step(Step::ExtendedCardAnonymous, call).await;
+    } else {
+        recorder.missing(Step::ExtendedCardAnonymous, "the card declares no security scheme");
+    }
+    if recorder.evidence.facts.requires_credentials {
+        let call = Call::new("SendMessage", send(&hello, json!({}))).by(Principal::Anonymous);
+        recorder.step(Step::Anonymous, call).await;
+    } else {
+        recorder.missing(Step::Anonymous, "the card requires no credentials");
+    }
+    others(recorder, learned).await;
+}
+
+/// Another caller looks for the tasks of the first one.
+async fn others(recorder: &mut Recorder<'_>, learned: &Learned) {
+    let id = learned.ended.as_ref().map(|(id, _)| id.clone()).unwrap_or_default();
+    let steps = [
+        (Step::GetByOther, "GetTask", json!({ "id": id })),
+        (Step::CancelByOther, "CancelTask", json!({ "id": id })),
+        (Step::SubscribeByOther, "SubscribeToTask", json!({ "id": id })),
+        (Step::PushByOther, "ListTaskPushNotificationConfigs", json!({ "taskId": id })),
+        (Step::ListByOther, "ListTasks", json!({ "pageSize": 100 })),
+    ];
+    for (step, operation, params) in steps {
+        if !recorder.link.has_second_identity() {
+            recorder.missing(step, "it needs the credentials of a second caller");
+        } else if id.is_empty() {
+            recorder.missing(step, NO_TASK);
+        } else {
+            recorder.step(step, Call::new(operation, params).by(Principal::Second)).await;
+        }
+    }
+}

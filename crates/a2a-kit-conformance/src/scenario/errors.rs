@@ -1,0 +1,117 @@
+//! Requests that have to be refused, versions and extensions.
+
+use a2a_kit_client::Transport;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::learned::Learned;
+use crate::{
+    recorder::{Recorder, merge, message, send},
+    step::Step,
+    wire::Call,
+};
+
+/// An extension that no agent has.
+const UNKNOWN_EXTENSION: &str = "https://a2a.invalid/extensions/unknown/v1";
+
+pub(super) async fn run(recorder: &mut Recorder<'_>, _: &Learned) {
+    versions(recorder).await;
+    malformed(recorder).await;
+    invalid(recorder).await;
+    extensions(recorder).await;
+}
+
+async fn versions(recorder: &mut Recorder<'_>) {
+    let hello = recorder.prompts.hello.clone();
+    let call = || Call::new("SendMessage", send(&hello, json!({})));
+    recorder.step(Step::VersionUnknown, call().with_version("9.9")).await;
+    recorder.step(Step::VersionMissing, call().without_version()).await;
+    recorder.step(Step::VersionPatch, call().with_version("1.0.7")).await;
+}
+
+/// Requests that are none of the binding.
+async fn malformed(recorder: &mut Recorder<'_>) {
+    let unknown = Call::new("NoSuchMethod", json!({}));
+    match recorder.link.binding {
+        Transport::JsonRpc | Transport::Grpc => {
+            recorder.step(Step::UnknownMethod, unknown).await;
+        }
+        Transport::Rest => {
+            let path = "/no-such-route/of/a2a";
+            let link = recorder.link;
+            let answer = link.raw("GET of an unknown route", Method::GET, path, "".into()).await;
+            recorder.record(Step::UnknownMethod, answer);
+        }
+    }
+    if recorder.link.binding == Transport::Grpc {
+        for step in [Step::NotJson, Step::NotARequest, Step::WrongJsonRpcVersion] {
+            recorder.missing(step, "gRPC has no JSON");
+        }
+        return;
+    }
+    let raw = |body: &'static str| Call::new("SendMessage", json!({})).with_raw_body(body);
+    recorder.step(Step::NotJson, raw("{\"jsonrpc\": \"2.0\", \"id\": 1, ")).await;
+    if recorder.link.binding == Transport::JsonRpc {
+        recorder.step(Step::NotARequest, raw("{\"hello\": \"world\"}")).await;
+        let body = json!({
+            "jsonrpc": "1.0", "id": "a2a-conformance-version", "method": "GetTask",
+            "params": { "id": "x" },
+        });
+        let call = Call::new("GetTask", json!({})).with_raw_body(body.to_string());
+        recorder.step(Step::WrongJsonRpcVersion, call).await;
+    }
+}
+
+/// Parameters that violate the schema.
+async fn invalid(recorder: &mut Recorder<'_>) {
+    let hello = recorder.prompts.hello.clone();
+    let with = |members: Value| {
+        let mut message = message(&hello);
+        merge(&mut message, members);
+        json!({ "message": message })
+    };
+    let without = |member: &str| {
+        let mut params = with(json!({}));
+        if let Some(message) = params.get_mut("message").and_then(Value::as_object_mut) {
+            message.remove(member);
+        }
+        params
+    };
+    let all = [
+        (Step::SendNothing, json!({})),
+        (Step::SendWithoutParts, with(json!({ "parts": [] }))),
+        (Step::SendWithoutMessageId, without("messageId")),
+        (Step::SendWithoutRole, without("role")),
+        (
+            Step::SendTwoContents,
+            with(json!({ "parts": [{ "text": "a", "url": "https://a2a.invalid/" }] })),
+        ),
+        (Step::SendWrongType, json!({ "message": "text" })),
+    ];
+    for (step, params) in all {
+        let needs_json = matches!(step, Step::SendTwoContents | Step::SendWrongType);
+        if needs_json && recorder.link.binding == Transport::Grpc {
+            recorder.missing(step, "protobuf can't express it");
+            continue;
+        }
+        recorder.step(step, Call::new("SendMessage", params)).await;
+    }
+}
+
+async fn extensions(recorder: &mut Recorder<'_>) {
+    let hello = recorder.prompts.hello.clone();
+    let call = || Call::new("SendMessage", send(&hello, json!({})));
+    recorder.step(Step::UnknownExtension, call().with_extension(UNKNOWN_EXTENSION)).await;
+    match recorder.evidence.facts.extensions.first().cloned() {
+        Some(uri) => {
+            recorder.step(Step::KnownExtension, call().with_extension(uri)).await;
+        }
+        None => recorder.missing(Step::KnownExtension, "the card declares no extension"),
+    }
+    let required = !recorder.evidence.facts.required_extensions.is_empty();
+    if required {
+        recorder.step(Step::WithoutRequiredExtension, call().without_required_extensions()).await;
+    } else {
+        recorder.missing(Step::WithoutRequiredExtension, "the card declares no required extension");
+    }
+}

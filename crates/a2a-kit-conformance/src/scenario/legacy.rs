@@ -1,0 +1,109 @@
+//! The scenario of older revisions: send, get, cancel and stream, in their own shapes.
+
+use a2a_core::ProtocolVersion;
+use a2a_kit_client::Transport;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::current::Setting;
+use crate::{
+    evidence::Evidence,
+    exchange::{is_terminal, state, text},
+    recorder::Recorder,
+    step::Step,
+    wire::Call,
+};
+
+/// The names of the operations of a revision on a binding.
+struct Names {
+    send: &'static str,
+    stream: &'static str,
+    get: &'static str,
+    cancel: &'static str,
+}
+
+const RPC: Names = Names {
+    send: "SendMessage",
+    stream: "SendStreamingMessage",
+    get: "GetTask",
+    cancel: "CancelTask",
+};
+const V0_3: Names = Names {
+    send: "message/send",
+    stream: "message/stream",
+    get: "tasks/get",
+    cancel: "tasks/cancel",
+};
+const V0_1: Names = Names { send: "tasks/send", stream: "tasks/sendSubscribe", ..V0_3 };
+
+/// Runs the scenario of an older revision on an interface.
+pub(crate) async fn run_legacy(setting: Setting<'_>) -> Evidence {
+    let Setting { link, prompts, facts, deadline, room, on_step, .. } = setting;
+    let mut recorder = Recorder::new(link, prompts, facts, (deadline, room), on_step);
+    let names = match (link.binding, link.version) {
+        (Transport::JsonRpc, ProtocolVersion::V0_1) => V0_1,
+        (Transport::JsonRpc, ProtocolVersion::V0_2 | ProtocolVersion::V0_3) => V0_3,
+        _ => RPC,
+    };
+    let message = |text: &str| params(link.binding, link.version, text);
+    let hello = prompts.hello.as_str();
+    let sent = recorder.step(Step::Send, Call::new(names.send, message(hello))).await;
+    let task = sent.as_ref().and_then(|sent| sent.task()).filter(|task| is_terminal(state(task)));
+    let id = task.map(|task| text(task, "id").to_owned());
+    let of = |id: &str| json!({ "id": id });
+    let unknown = Uuid::new_v4().to_string();
+    recorder.step(Step::GetUnknown, Call::new(names.get, of(&unknown))).await;
+    recorder.step(Step::CancelUnknown, Call::new(names.cancel, of(&unknown))).await;
+    match &id {
+        Some(id) => {
+            recorder.step(Step::GetTask, Call::new(names.get, of(id))).await;
+            recorder.step(Step::CancelTerminal, Call::new(names.cancel, of(id))).await;
+        }
+        None => {
+            for step in [Step::GetTask, Step::CancelTerminal] {
+                recorder.missing(step, super::learned::NO_TASK);
+            }
+        }
+    }
+    if recorder.evidence.facts.streaming {
+        let prompt = prompts.stream.as_deref().unwrap_or(hello);
+        recorder.step(Step::Stream, Call::new(names.stream, message(prompt))).await;
+    } else {
+        recorder.missing(Step::Stream, "the card does not declare streaming");
+    }
+    if link.binding == Transport::JsonRpc {
+        recorder.step(Step::UnknownMethod, Call::new("no/such/method", json!({}))).await;
+        let broken = Call::new(names.send, json!({})).with_raw_body("{\"jsonrpc\": ");
+        recorder.step(Step::NotJson, broken).await;
+        recorder.step(Step::SendNothing, Call::new(names.send, json!({}))).await;
+    }
+    recorder.clean_up().await;
+    recorder.evidence
+}
+
+/// The parameters of a send.
+fn params(binding: Transport, version: ProtocolVersion, text: &str) -> Value {
+    let id = Uuid::new_v4().to_string();
+    match (binding, version) {
+        (_, ProtocolVersion::V0_1) => json!({
+            "id": id,
+            "sessionId": Uuid::new_v4().to_string(),
+            "message": { "role": "user", "parts": [{ "type": "text", "text": text }] },
+        }),
+        (_, ProtocolVersion::V1Draft | ProtocolVersion::V1_0) => json!({
+            "message": { "messageId": id, "role": "user", "parts": [{ "text": text }] },
+            "configuration": { "blocking": true, "acceptedOutputModes": [] },
+        }),
+        (Transport::Rest, _) => json!({
+            "message": { "messageId": id, "role": "ROLE_USER", "content": [{ "text": text }] },
+            "configuration": { "blocking": true },
+        }),
+        (_, ProtocolVersion::V0_2 | ProtocolVersion::V0_3) => json!({
+            "message": {
+                "kind": "message", "messageId": id, "role": "user",
+                "parts": [{ "kind": "text", "text": text }],
+            },
+            "configuration": { "blocking": true, "acceptedOutputModes": ["text/plain"] },
+        }),
+    }
+}

@@ -1,0 +1,16 @@
+//! What is sent to an interface, and in which order.
+
+mod access;
+mod cancel;
+mod conversation;
+mod current;
+mod errors;
+mod learned;
+mod legacy;
+mod listing;
+mod push;
+mod sending;
+mod streaming;
+
+pub(crate) use current::{Setting, run};
+pub(crate) use legacy::run_legacy;

@@ -1,0 +1,108 @@
+//! Exchanges as text: the proof of a finding, bounded and without secrets.
+
+use http::HeaderMap;
+use serde::Serialize;
+
+use crate::exchange::Exchange;
+
+/// An exchange as text, bounded and without secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Transcript {
+    /// The request: method and URL, headers, body.
+    pub request: String,
+    /// The response: status, headers, body; or why there is none.
+    pub response: String,
+}
+
+/// The most of a request or response that is kept, in bytes.
+const MAX_BYTES: usize = 4 << 10;
+
+/// Headers whose values are secrets.
+const SECRET_HEADERS: [&str; 5] =
+    ["authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key"];
+
+impl Transcript {
+    /// Writes an exchange, with `[redacted]` in place of secrets.
+    pub(crate) fn of(exchange: &Exchange, secrets: &[String]) -> Self {
+        let request = &exchange.request;
+        let mut sent = format!("{}\n{}", request.line, headers(&request.headers));
+        if request.body.is_empty() && !exchange.params.is_null() && request.line.starts_with("gRPC")
+        {
+            sent.push_str(&format!("\n{}", exchange.params));
+        } else if !request.body.is_empty() {
+            sent.push_str(&format!("\n{}", String::from_utf8_lossy(&request.body)));
+        }
+        let response = &exchange.response;
+        let mut received = if response.status == 0 {
+            format!("no response: {}", exchange.summary())
+        } else {
+            format!("HTTP {}\n{}", response.status, headers(&response.headers))
+        };
+        if !response.body.is_empty() {
+            received.push_str(&format!("\n{}", String::from_utf8_lossy(&response.body)));
+        }
+        if !response.trailers.is_empty() {
+            received.push_str(&format!("\ntrailers:\n{}", headers(&response.trailers)));
+        }
+        Self {
+            request: bounded(redacted(sent, secrets)),
+            response: bounded(redacted(received, secrets)),
+        }
+    }
+}
+
+fn headers(headers: &HeaderMap) -> String {
+    let mut text = String::new();
+    for (name, value) in headers {
+        let is_secret = value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str());
+        let value =
+            if is_secret { "[redacted]".into() } else { String::from_utf8_lossy(value.as_bytes()) };
+        text.push_str(&format!("{name}: {value}\n"));
+    }
+    text
+}
+
+fn redacted(mut text: String, secrets: &[String]) -> String {
+    for secret in secrets {
+        text = text.replace(secret.as_str(), "[redacted]");
+    }
+    text
+}
+
+/// Cuts a text at a character boundary, and says how much is missing.
+fn bounded(mut text: String) -> String {
+    while text.ends_with(['\n', '\r']) {
+        text.pop();
+    }
+    if text.len() <= MAX_BYTES {
+        return text;
+    }
+    let mut end = MAX_BYTES;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let rest = text.len() - end;
+    text.truncate(end);
+    text.push_str(&format!("… ({rest} more bytes)"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_at_a_character() {
+        let text = bounded("é".repeat(MAX_BYTES));
+        assert!(text.ends_with("… (4096 more bytes)"), "{}", &text[text.len() - 40..]);
+    }
+
+    #[test]
+    fn secrets_are_replaced_everywhere() {
+        assert_eq!(redacted("a s3cret b".to_owned(), &["s3cret".to_owned()]), "a [redacted] b");
+        let mut map = HeaderMap::new();
+        map.insert("authorization", "Bearer x".parse().unwrap());
+        assert_eq!(headers(&map), "authorization: [redacted]\n");
+    }
+}

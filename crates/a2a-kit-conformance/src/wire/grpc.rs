@@ -1,0 +1,421 @@
+//! gRPC by hand: length-prefixed messages, trailers and status details, without a codec that
+//! would hide or repair what the server sends.
+
+use std::time::{Duration, Instant};
+
+use a2a_core::v1;
+use a2a_kit_http::client::{ClientSettings, Connector};
+use base64::{Engine as _, engine::general_purpose::GeneralPurpose};
+use bytes::{Buf as _, Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, Request, Uri, uri::Scheme};
+use http_body_util::{BodyExt as _, Full};
+use prost::Message;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tonic::{
+    body::Body,
+    transport::{Channel, Endpoint},
+};
+use tower::ServiceExt as _;
+
+use super::{
+    http::{FirstEvent, MAX_BODY_BYTES, MAX_EVENTS, state_of_event},
+    legacy_proto,
+};
+use crate::exchange::{
+    Answer, ErrorAnswer, Event, EventStream, RecordedRequest, RecordedResponse, StreamEnd,
+    is_interrupted, is_terminal,
+};
+
+/// How long a stream may stay open after the last event of a task.
+const END_OF_STREAM_GRACE: Duration = Duration::from_millis(1500);
+
+/// Base64 of metadata, with or without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    base64::engine::general_purpose::NO_PAD
+        .with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
+);
+
+/// A connection to a gRPC interface.
+#[derive(Clone, Debug)]
+pub(super) struct GrpcLink {
+    channel: Channel,
+    address: Uri,
+}
+
+/// What one call is, before it is sent.
+pub(super) struct GrpcCall<'a> {
+    /// `/package.Service/Method`.
+    pub(super) path: String,
+    /// The name of the operation, which decides how messages are read.
+    pub(super) operation: &'a str,
+    pub(super) message: Vec<u8>,
+    pub(super) is_legacy: bool,
+    pub(super) is_streaming: bool,
+    pub(super) headers: HeaderMap,
+    pub(super) timeout: Duration,
+}
+
+/// What one call was.
+pub(super) struct GrpcCaptured {
+    pub(super) request: RecordedRequest,
+    pub(super) response: RecordedResponse,
+    pub(super) answer: Answer,
+    pub(super) elapsed: Duration,
+}
+
+impl GrpcLink {
+    /// Prepares a connection. `https` and `grpcs` mean TLS, as does an address without a scheme
+    /// unless it is a loopback address.
+    pub(super) fn new(address: &str, settings: &ClientSettings) -> Result<Self, String> {
+        let address = parse(address)?;
+        let secure = address.scheme() == Some(&Scheme::HTTPS);
+        let mut parts = address.clone().into_parts();
+        // TLS is up to the connector, not to tonic.
+        parts.scheme = Some(Scheme::HTTP);
+        let plain = Uri::from_parts(parts).map_err(|error| error.to_string())?;
+        let connector = Connector::new(settings, secure).map_err(|error| error.to_string())?;
+        let endpoint = Endpoint::from(plain)
+            .origin(address.clone())
+            .connect_timeout(settings.connect_timeout)
+            .user_agent(settings.user_agent.as_str())
+            .map_err(|error| error.to_string())?;
+        Ok(Self { channel: endpoint.connect_with_connector_lazy(connector), address })
+    }
+
+    /// Makes a call and records everything. Never fails: a failure is part of the record.
+    pub(super) async fn call(&self, call: GrpcCall<'_>, first: FirstEvent) -> GrpcCaptured {
+        let start = Instant::now();
+        let mut headers = call.headers.clone();
+        headers.insert("content-type", HeaderValue::from_static("application/grpc"));
+        headers.insert("te", HeaderValue::from_static("trailers"));
+        let mut framed = BytesMut::with_capacity(call.message.len() + 5);
+        framed.extend_from_slice(&[0]);
+        let length = u32::try_from(call.message.len()).unwrap_or(u32::MAX);
+        framed.extend_from_slice(&length.to_be_bytes());
+        framed.extend_from_slice(&call.message);
+        let mut record = Record {
+            response: RecordedResponse::default(),
+            messages: Vec::new(),
+            end: StreamEnd::Open,
+            failure: None,
+        };
+        let mut request = Request::new(Body::new(Full::new(framed.freeze())));
+        *request.method_mut() = http::Method::POST;
+        *request.headers_mut() = headers;
+        if let Ok(path) = call.path.parse() {
+            *request.uri_mut() = path;
+        }
+        let sent = RecordedRequest {
+            line: format!("gRPC {}{}", self.address.to_string().trim_end_matches('/'), call.path),
+            headers: call.headers.clone(),
+            body: Bytes::new(),
+        };
+        let reading = read(self.channel.clone(), request, &call, start, first, &mut record);
+        if tokio::time::timeout(call.timeout, reading).await.is_err() && !call.is_streaming {
+            record.failure = Some(format!("no complete response within {:?}", call.timeout));
+        }
+        let answer = record.answer(call.is_streaming);
+        let lines: Vec<_> = record.messages.iter().map(|event| event.value.to_string()).collect();
+        record.response.body = lines.join("\n").into();
+        GrpcCaptured { request: sent, response: record.response, answer, elapsed: start.elapsed() }
+    }
+}
+
+/// What has arrived so far.
+struct Record {
+    response: RecordedResponse,
+    messages: Vec<Event>,
+    end: StreamEnd,
+    failure: Option<String>,
+}
+
+impl Record {
+    fn answer(&self, is_streaming: bool) -> Answer {
+        let status = self.status();
+        let error = status.filter(|code| *code != 0).map(|code| self.error(code));
+        if is_streaming && (!self.messages.is_empty() || error.is_none() && self.failure.is_none())
+        {
+            let end = match &self.failure {
+                Some(why) => StreamEnd::Failed(why.clone()),
+                None => self.end.clone(),
+            };
+            let events = self.messages.clone();
+            return Answer::Events(EventStream { events, error, end, framing: Vec::new() });
+        }
+        match (error, &self.failure, self.messages.first()) {
+            (Some(error), ..) => Answer::Error(error),
+            (None, Some(why), _) => Answer::Unusable(why.clone()),
+            (None, None, Some(message)) => Answer::Result(message.value.clone()),
+            (None, None, None) if status.is_none() => {
+                let status = self.response.status;
+                Answer::Unusable(format!("HTTP {status} without a `grpc-status`"))
+            }
+            (None, None, None) => Answer::Unusable("status OK without a message".to_owned()),
+        }
+    }
+
+    /// `grpc-status`, of the trailers or of a response that is trailers only.
+    fn status(&self) -> Option<i64> {
+        self.header("grpc-status")?.parse().ok()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let value = self.response.trailers.get(name).or_else(|| self.response.headers.get(name));
+        value?.to_str().ok()
+    }
+
+    fn error(&self, code: i64) -> ErrorAnswer {
+        let message = self.header("grpc-message").map(|text| {
+            percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+        });
+        let details = self
+            .header("grpc-status-details-bin")
+            .and_then(|text| BASE64.decode(text).ok())
+            .and_then(|bytes| tonic_types::Status::decode(bytes.as_slice()).ok());
+        let details: Vec<_> =
+            details.iter().flat_map(|status| &status.details).map(detail).collect();
+        let info = details.iter().find(|detail| detail.get("reason").is_some());
+        let member = |name: &str| Some(info?.get(name)?.as_str()?.to_owned());
+        ErrorAnswer {
+            code,
+            reason: member("reason"),
+            domain: member("domain"),
+            object: json!({ "code": code, "message": message, "details": details }),
+            message,
+            details,
+        }
+    }
+}
+
+/// A detail as JSON.
+fn detail(any: &prost_types::Any) -> Value {
+    let mut value = match any.type_url.rsplit('/').next() {
+        Some("google.rpc.ErrorInfo") => match tonic_types::pb::ErrorInfo::decode(&*any.value) {
+            Ok(info) => {
+                json!({ "reason": info.reason, "domain": info.domain, "metadata": info.metadata })
+            }
+            Err(error) => json!({ "malformed": error.to_string() }),
+        },
+        Some("google.rpc.BadRequest") => match tonic_types::pb::BadRequest::decode(&*any.value) {
+            Ok(request) => {
+                let violation = |violation: &tonic_types::pb::bad_request::FieldViolation| json!({ "field": violation.field, "description": violation.description });
+                let all: Vec<_> = request.field_violations.iter().map(violation).collect();
+                json!({ "fieldViolations": all })
+            }
+            Err(error) => json!({ "malformed": error.to_string() }),
+        },
+        _ => json!({}),
+    };
+    value["@type"] = Value::String(any.type_url.clone());
+    value
+}
+
+async fn read(
+    channel: Channel,
+    request: Request<Body>,
+    call: &GrpcCall<'_>,
+    start: Instant,
+    mut first: FirstEvent,
+    record: &mut Record,
+) {
+    let response = match channel.oneshot(request).await {
+        Ok(response) => response,
+        Err(error) => {
+            record.failure = Some(described(&error));
+            return;
+        }
+    };
+    let (head, mut body) = response.into_parts();
+    record.response.status = head.status.as_u16();
+    record.response.headers = head.headers;
+    let mut buffer = BytesMut::new();
+    let mut total = 0;
+    let mut deadline = start + call.timeout;
+    loop {
+        let frame = match tokio::time::timeout_at(deadline.into(), body.frame()).await {
+            Err(_) => return,
+            Ok(None) => {
+                record.end = StreamEnd::Closed;
+                return;
+            }
+            Ok(Some(Err(error))) => {
+                record.failure = Some(described(&error));
+                return;
+            }
+            Ok(Some(Ok(frame))) => frame,
+        };
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(frame) => {
+                if let Ok(trailers) = frame.into_trailers() {
+                    record.response.trailers = trailers;
+                    record.end = StreamEnd::Closed;
+                }
+                continue;
+            }
+        };
+        total += data.len();
+        if total > MAX_BODY_BYTES {
+            record.failure = Some(format!("the response exceeds {MAX_BODY_BYTES} bytes"));
+            return;
+        }
+        buffer.extend_from_slice(&data);
+        while let Some(message) = take_message(&mut buffer) {
+            match message.and_then(|bytes| decode(call, &bytes)) {
+                Ok(value) => {
+                    if let Some(first) = first.take() {
+                        // Nobody waits any more if the receiver is gone.
+                        let _gone = first.send(());
+                    }
+                    let state = state_of_event(&value);
+                    if is_terminal(state) || is_interrupted(state) {
+                        deadline = deadline.min(Instant::now() + END_OF_STREAM_GRACE);
+                    }
+                    record.messages.push(Event { value, at: start.elapsed() });
+                }
+                Err(why) => {
+                    record.failure = Some(why);
+                    return;
+                }
+            }
+        }
+        if record.messages.len() >= MAX_EVENTS {
+            record.failure = Some(format!("the stream has more than {MAX_EVENTS} messages"));
+            return;
+        }
+    }
+}
+
+/// Takes a length-prefixed message, if it is complete.
+fn take_message(buffer: &mut BytesMut) -> Option<Result<Bytes, String>> {
+    let prefix = buffer.get(..5)?;
+    let length = u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize;
+    if prefix[0] != 0 {
+        return Some(Err("a compressed message, which was not asked for".to_owned()));
+    }
+    if length > MAX_BODY_BYTES {
+        return Some(Err(format!("a message of {length} bytes")));
+    }
+    if buffer.len() < 5 + length {
+        return None;
+    }
+    buffer.advance(5);
+    Some(Ok(buffer.split_to(length).freeze()))
+}
+
+fn described(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// Writes the request of an operation of 1.0.
+pub(super) fn encode(operation: &str, params: &Value) -> Result<Vec<u8>, String> {
+    match operation {
+        "SendMessage" | "SendStreamingMessage" => write::<v1::SendMessageRequest>(params),
+        "GetTask" => write::<v1::GetTaskRequest>(params),
+        "ListTasks" => write::<v1::ListTasksRequest>(params),
+        "CancelTask" => write::<v1::CancelTaskRequest>(params),
+        "SubscribeToTask" => write::<v1::SubscribeToTaskRequest>(params),
+        "CreateTaskPushNotificationConfig" => write::<v1::TaskPushNotificationConfig>(params),
+        "GetTaskPushNotificationConfig" => {
+            write::<v1::GetTaskPushNotificationConfigRequest>(params)
+        }
+        "ListTaskPushNotificationConfigs" => {
+            write::<v1::ListTaskPushNotificationConfigsRequest>(params)
+        }
+        "DeleteTaskPushNotificationConfig" => {
+            write::<v1::DeleteTaskPushNotificationConfigRequest>(params)
+        }
+        "GetExtendedAgentCard" => write::<v1::GetExtendedAgentCardRequest>(params),
+        // A method that no server has takes any message.
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn write<M: Message + DeserializeOwned>(params: &Value) -> Result<Vec<u8>, String> {
+    let message: M =
+        serde_json::from_str(&params.to_string()).map_err(|error| error.to_string())?;
+    Ok(message.encode_to_vec())
+}
+
+/// Reads a message as JSON.
+fn decode(call: &GrpcCall<'_>, bytes: &[u8]) -> Result<Value, String> {
+    if call.is_legacy {
+        return legacy_proto::decode(call.operation, bytes);
+    }
+    match call.operation {
+        "SendMessage" => value::<v1::SendMessageResponse>(bytes),
+        "SendStreamingMessage" | "SubscribeToTask" => value::<v1::StreamResponse>(bytes),
+        "GetTask" | "CancelTask" => value::<v1::Task>(bytes),
+        "ListTasks" => value::<v1::ListTasksResponse>(bytes),
+        "CreateTaskPushNotificationConfig" | "GetTaskPushNotificationConfig" => {
+            value::<v1::TaskPushNotificationConfig>(bytes)
+        }
+        "ListTaskPushNotificationConfigs" => {
+            value::<v1::ListTaskPushNotificationConfigsResponse>(bytes)
+        }
+        "GetExtendedAgentCard" => value::<v1::AgentCard>(bytes),
+        _ => Ok(json!({})),
+    }
+}
+
+fn value<M: Message + Default + Serialize>(bytes: &[u8]) -> Result<Value, String> {
+    let message = M::decode(bytes).map_err(|error| format!("malformed message: {error}"))?;
+    serde_json::to_value(message).map_err(|error| format!("a message without a JSON form: {error}"))
+}
+
+/// Parses `host:port` or a URL.
+fn parse(address: &str) -> Result<Uri, String> {
+    let (scheme, rest) = match address.trim().split_once("://") {
+        Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
+        None => (String::new(), address.trim()),
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let scheme = match scheme.as_str() {
+        "http" | "grpc" => "http",
+        "https" | "grpcs" => "https",
+        "" if a2a_core::host::is_loopback(host) => "http",
+        "" => "https",
+        other => return Err(format!("{other:?} is not a scheme of gRPC")),
+    };
+    format!("{scheme}://{authority}/")
+        .parse()
+        .map_err(|error| format!("{address:?} is not an address of gRPC: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_with_and_without_scheme_are_parsed() {
+        for (address, expected) in [
+            ("localhost:50051", "http://localhost:50051/"),
+            ("[::1]:1", "http://[::1]:1/"),
+            ("agent.example:443", "https://agent.example:443/"),
+            ("grpc://agent.example:1/x", "http://agent.example:1/"),
+        ] {
+            assert_eq!(parse(address).unwrap(), expected, "{address}");
+        }
+        assert!(parse("ftp://x").is_err() && parse("a b").is_err());
+    }
+
+    #[test]
+    fn messages_are_taken_when_they_are_complete() {
+        let mut buffer = BytesMut::from(&[0, 0, 0, 0, 2, 7][..]);
+        assert!(take_message(&mut buffer).is_none());
+        buffer.extend_from_slice(&[8, 0]);
+        assert_eq!(take_message(&mut buffer).unwrap().unwrap(), [7, 8][..]);
+        assert!(take_message(&mut buffer).is_none());
+        let mut compressed = BytesMut::from(&[1, 0, 0, 0, 0][..]);
+        assert!(take_message(&mut compressed).unwrap().is_err());
+    }
+}

@@ -1,0 +1,325 @@
+//! A connection to one interface of the agent.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use a2a_core::ProtocolVersion;
+use a2a_kit_client::Transport;
+use a2a_kit_http::client::ClientSettings;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use serde_json::{Value, json};
+
+use super::{
+    grpc::{self, GrpcCall, GrpcLink},
+    http::{CapturedEvents, FirstEvent, RawHttp},
+    jsonrpc, legacy_proto,
+    request::{Call, Principal, VersionHeader},
+    rest,
+    sse::RawEvent,
+};
+use crate::{
+    exchange::{Answer, Exchange, RecordedRequest, RecordedResponse},
+    identity::Identity,
+};
+
+/// A connection to one interface of the agent.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) binding: Transport,
+    pub(crate) version: ProtocolVersion,
+    pub(crate) url: String,
+    tenant: String,
+    http: RawHttp,
+    grpc: Option<GrpcLink>,
+    first: Identity,
+    second: Option<Identity>,
+    /// URIs of the extensions that the card requires.
+    required_extensions: Vec<String>,
+    next_id: AtomicU64,
+}
+
+/// An interface can't be called.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct LinkError(String);
+
+impl Link {
+    pub(crate) fn new(
+        (binding, version): (Transport, ProtocolVersion),
+        (url, tenant): (&str, &str),
+        http: RawHttp,
+        settings: &ClientSettings,
+    ) -> Result<Self, LinkError> {
+        let grpc = match binding {
+            Transport::Grpc => Some(GrpcLink::new(url, settings).map_err(LinkError)?),
+            Transport::JsonRpc | Transport::Rest => None,
+        };
+        Ok(Self {
+            binding,
+            version,
+            url: url.to_owned(),
+            tenant: tenant.to_owned(),
+            http,
+            grpc,
+            first: Identity::default(),
+            second: None,
+            required_extensions: Vec::new(),
+            next_id: AtomicU64::new(1),
+        })
+    }
+
+    pub(crate) fn with_identities(mut self, first: Identity, second: Option<Identity>) -> Self {
+        self.first = first;
+        self.second = second;
+        self
+    }
+
+    pub(crate) fn with_required_extensions(mut self, uris: Vec<String>) -> Self {
+        self.required_extensions = uris;
+        self
+    }
+
+    /// The timeout of a request.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.http.timeout()
+    }
+
+    pub(crate) fn has_second_identity(&self) -> bool {
+        self.second.is_some()
+    }
+
+    /// Makes a call.
+    pub(crate) async fn call(&self, call: Call) -> Exchange {
+        self.call_and_tell(call, None).await
+    }
+
+    /// Makes a call, and tells when the first event of its stream has arrived.
+    pub(crate) async fn call_and_tell(&self, mut call: Call, first: FirstEvent) -> Exchange {
+        if self.version == ProtocolVersion::V1_0
+            && !self.tenant.is_empty()
+            && self.binding != Transport::Rest
+            && let Some(params) = call.params.as_object_mut()
+        {
+            params.insert("tenant".to_owned(), json!(self.tenant));
+        }
+        match (self.binding, &self.grpc) {
+            (Transport::JsonRpc, _) => self.jsonrpc(call, first).await,
+            (Transport::Rest, _) => self.rest(call, first).await,
+            (Transport::Grpc, Some(grpc)) => self.grpc(grpc, call, first).await,
+            (Transport::Grpc, None) => self.unsent(call, "there is no connection".to_owned()),
+        }
+    }
+
+    /// Sends an HTTP request that is no operation, below the URL of the interface.
+    pub(crate) async fn raw(
+        &self,
+        operation: &'static str,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Exchange {
+        let call = Call::new(operation, Value::Null);
+        let headers = self.http_headers(&call, !body.is_empty());
+        let url = self.address(path, Principal::First);
+        let captured = self.http.send(method, &url, headers, body, None).await;
+        let answer = match self.binding {
+            Transport::JsonRpc => jsonrpc::of_captured(&captured, &Value::Null),
+            Transport::Rest | Transport::Grpc => rest::of_captured(&captured),
+        };
+        self.exchange(call, None, captured.request, captured.response, answer, captured.elapsed)
+    }
+
+    async fn jsonrpc(&self, call: Call, first: FirstEvent) -> Exchange {
+        let number = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let id = json!(format!("a2a-conformance-{number}"));
+        let body = match &call.raw_body {
+            Some(body) => body.clone(),
+            None => jsonrpc::body(call.operation, &call.params, &id),
+        };
+        let headers = self.http_headers(&call, true);
+        let url = self.address("", call.principal);
+        let captured = self.http.send(Method::POST, &url, headers, body, first).await;
+        let answer = jsonrpc::of_captured(&captured, &id);
+        let id = Some(id).filter(|_| call.raw_body.is_none());
+        self.exchange(call, id, captured.request, captured.response, answer, captured.elapsed)
+    }
+
+    async fn rest(&self, call: Call, first: FirstEvent) -> Exchange {
+        let prefix = match self.version {
+            ProtocolVersion::V1_0 if self.tenant.is_empty() => String::new(),
+            ProtocolVersion::V1_0 => format!("/{}", self.tenant),
+            _ => "/v1".to_owned(),
+        };
+        let route = rest::route(call.operation, &call.params, &prefix);
+        let body = match &call.raw_body {
+            Some(body) => body.clone(),
+            None => rest::bytes(route.body.as_ref()),
+        };
+        let headers = self.http_headers(&call, !body.is_empty());
+        let url = self.address(&route.path, call.principal);
+        let captured = self.http.send(route.method, &url, headers, body, first).await;
+        let answer = rest::of_captured(&captured);
+        self.exchange(call, None, captured.request, captured.response, answer, captured.elapsed)
+    }
+
+    async fn grpc(&self, grpc: &GrpcLink, call: Call, first: FirstEvent) -> Exchange {
+        let is_legacy = self.version < ProtocolVersion::V1_0;
+        let message = if is_legacy {
+            Ok(legacy_proto::encode(call.operation, &call.params))
+        } else {
+            grpc::encode(call.operation, &call.params)
+        };
+        let message = match message {
+            Ok(message) => message,
+            Err(why) => return self.unsent(call, format!("the request has no gRPC form: {why}")),
+        };
+        let package = if is_legacy { "a2a.v1" } else { "lf.a2a.v1" };
+        let captured = grpc
+            .call(
+                GrpcCall {
+                    path: format!("/{package}.A2AService/{}", call.operation),
+                    operation: call.operation,
+                    message,
+                    is_legacy,
+                    is_streaming: call.is_streaming(),
+                    headers: self.headers(&call),
+                    timeout: self.timeout(),
+                },
+                first,
+            )
+            .await;
+        self.exchange(
+            call,
+            None,
+            captured.request,
+            captured.response,
+            captured.answer,
+            captured.elapsed,
+        )
+    }
+
+    fn unsent(&self, call: Call, why: String) -> Exchange {
+        let (request, response) = (RecordedRequest::default(), RecordedResponse::default());
+        self.exchange(call, None, request, response, Answer::Unusable(why), Duration::ZERO)
+    }
+
+    fn exchange(
+        &self,
+        call: Call,
+        id: Option<Value>,
+        request: RecordedRequest,
+        response: RecordedResponse,
+        answer: Answer,
+        elapsed: Duration,
+    ) -> Exchange {
+        Exchange {
+            binding: self.binding,
+            operation: call.operation,
+            params: call.params,
+            id,
+            request,
+            response,
+            answer,
+            elapsed,
+        }
+    }
+
+    fn identity(&self, principal: Principal) -> Option<&Identity> {
+        match principal {
+            Principal::First => Some(&self.first),
+            Principal::Second => self.second.as_ref(),
+            Principal::Anonymous => None,
+        }
+    }
+
+    /// The URL of a request.
+    fn address(&self, path: &str, principal: Principal) -> String {
+        let url = match self.binding {
+            Transport::JsonRpc => format!("{}{path}", self.url),
+            Transport::Rest | Transport::Grpc => {
+                format!("{}{path}", self.url.strip_suffix('/').unwrap_or(&self.url))
+            }
+        };
+        match self.identity(principal) {
+            Some(identity) => identity.in_query(url),
+            None => url,
+        }
+    }
+
+    /// The service parameters and credentials of a call.
+    fn headers(&self, call: &Call) -> HeaderMap {
+        let mut headers = self.identity(call.principal).map(Identity::headers).unwrap_or_default();
+        let version = match call.version {
+            VersionHeader::Missing => None,
+            VersionHeader::Is(version) => Some(version),
+            VersionHeader::OfRevision => match self.version {
+                ProtocolVersion::V0_1 | ProtocolVersion::V0_2 => None,
+                // The examples of the draft print it; `1.0` would ask for the release.
+                ProtocolVersion::V1Draft if self.binding == Transport::JsonRpc => Some("0.3"),
+                other => Some(other.as_str()),
+            },
+        };
+        if let Some(version) = version {
+            headers.insert("a2a-version", HeaderValue::from_static(version));
+        }
+        let mut uris = match call.lacks_required_extensions {
+            true => Vec::new(),
+            false => self.required_extensions.clone(),
+        };
+        uris.extend(call.extensions.iter().cloned());
+        if let (false, Ok(value)) = (uris.is_empty(), HeaderValue::try_from(uris.join(", "))) {
+            let name = if self.version >= ProtocolVersion::V1Draft {
+                HeaderName::from_static("a2a-extensions")
+            } else {
+                HeaderName::from_static("x-a2a-extensions")
+            };
+            headers.insert(name, value);
+        }
+        headers
+    }
+
+    fn http_headers(&self, call: &Call, has_body: bool) -> HeaderMap {
+        let mut headers = self.headers(call);
+        let is_new_rest = self.binding == Transport::Rest && self.version == ProtocolVersion::V1_0;
+        let media_type = if is_new_rest { "application/a2a+json" } else { "application/json" };
+        if has_body {
+            headers.insert("content-type", HeaderValue::from_static(media_type));
+        }
+        let accept = match (call.is_streaming(), is_new_rest) {
+            (true, true) => "text/event-stream, application/a2a+json",
+            (true, false) => "text/event-stream, application/json",
+            (false, true) => "application/a2a+json, application/json",
+            (false, false) => "application/json",
+        };
+        headers.insert("accept", HeaderValue::from_static(accept));
+        headers
+    }
+}
+
+/// Faults of the framing of an event stream.
+pub(super) fn framing(events: &CapturedEvents) -> Vec<String> {
+    let mut faults = Vec::new();
+    for line in &events.stray {
+        faults.push(format!("a line is neither a field nor a comment: {line}"));
+    }
+    for (event, _) in &events.events {
+        if !event.is_terminated {
+            faults.push("an event is not ended by a blank line".to_owned());
+        }
+    }
+    faults
+}
+
+/// The fault of an event whose data is not JSON.
+pub(super) fn not_json(event: &RawEvent, error: &serde_json::Error) -> String {
+    match event.data.len() {
+        1 => format!("the data of an event is not JSON: {error}"),
+        lines => format!(
+            "an event has {lines} data lines that are not one JSON document: \
+             is there a blank line between events? ({error})"
+        ),
+    }
+}

@@ -1,0 +1,18 @@
+//! The ids of checks are those of the requirements of this project.
+
+#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+
+use a2a_kit_conformance::{Conformance, Level};
+
+#[test]
+fn every_check_names_a_requirement() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/development/requirements.md");
+    let requirements = std::fs::read_to_string(path).unwrap();
+    let checks = Conformance::builder().with_level(Level::May).checks();
+    assert!(checks.len() > 100, "{}", checks.len());
+    for check in checks {
+        let row = format!("| {} |", check.id);
+        assert!(requirements.contains(&row), "{} is no requirement", check.id);
+        assert!(!check.title.ends_with('.'), "{}: {}", check.id, check.title);
+    }
+}
