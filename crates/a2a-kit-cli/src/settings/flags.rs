@@ -123,6 +123,9 @@ pub(crate) struct Flags {
     /// Print all parts, the sent message, history and metadata
     #[arg(long, global = true, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
+    /// Render Markdown in text parts; only on a terminal
+    #[arg(long, global = true, help_heading = OUTPUT)]
+    pub(crate) render: bool,
     /// Print diagnostics on stderr and, except with serve, raw messages without secrets
     #[arg(long, global = true, help_heading = OUTPUT)]
     pub(crate) debug: bool,

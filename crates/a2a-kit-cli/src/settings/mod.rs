@@ -62,6 +62,8 @@ pub(crate) struct Settings {
     pub(crate) format: Format,
     pub(crate) compact: bool,
     pub(crate) verbose: bool,
+    /// Whether Markdown is rendered on a terminal.
+    pub(crate) render: bool,
     pub(crate) debug: bool,
     /// Observer of the messages on the wire.
     pub(crate) observer: Option<Arc<dyn WireObserver>>,
@@ -182,6 +184,7 @@ impl Settings {
             },
             compact: switch(flags.compact, "compact")?,
             verbose: switch(flags.verbose, "verbose")?,
+            render: switch(flags.render, "render")?,
             debug: switch(flags.debug, "debug")?,
             observer: None,
         };
