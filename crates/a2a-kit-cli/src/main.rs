@@ -8,6 +8,7 @@
 
 mod agent;
 mod bench;
+mod chat;
 mod command;
 mod exec;
 mod failure;

@@ -3,7 +3,7 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, bench::Bench, card::CardCommand, completion::Completion,
+    auth::AuthCommand, bench::Bench, card::CardCommand, chat::Chat, completion::Completion,
     conformance::Conformance, send::Send, serve::Serve, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
@@ -34,6 +34,8 @@ pub(super) enum Command {
     Card(CardCommand),
     /// Send a message and wait for the result
     Send(Box<Send>),
+    /// Chat with an agent on a terminal, or over pipes
+    Chat(Chat),
     /// Show, list, watch and cancel tasks
     #[command(subcommand)]
     Task(TaskCommand),

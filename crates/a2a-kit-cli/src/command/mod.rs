@@ -3,6 +3,7 @@
 mod auth;
 mod bench;
 mod card;
+mod chat;
 mod cli;
 mod completion;
 mod conformance;
@@ -14,4 +15,5 @@ mod store;
 mod task;
 mod usage;
 
+pub(crate) use part::{PartFlag, parts};
 pub(crate) use run::run;

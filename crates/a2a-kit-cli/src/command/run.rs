@@ -64,9 +64,11 @@ fn tree(environment: &Environment) -> clap::Command {
 
 /// Appends the defaults to the help of a command and of its subcommands.
 fn with_defaults(command: clap::Command, defaults: &str) -> clap::Command {
-    command
-        .mut_subcommands(|command| with_defaults(command, defaults))
-        .after_help(defaults.to_owned())
+    let help = match command.get_after_help() {
+        Some(notes) => format!("{notes}\n\n{defaults}"),
+        None => defaults.to_owned(),
+    };
+    command.mut_subcommands(|command| with_defaults(command, defaults)).after_help(help)
 }
 
 fn dispatch(
@@ -86,6 +88,7 @@ fn dispatch(
             let parts = own.map_or_else(Vec::new, part::in_order);
             runtime::run_client(settings, send.run(parts, settings, output))
         }
+        Command::Chat(chat) => runtime::run_client(settings, chat.run(settings, output)),
         Command::Task(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Conformance(conformance) => {
             runtime::run_client(settings, conformance.run(settings, output))
