@@ -10,8 +10,8 @@ use a2a_kit_http::{
 use a2a_kit_operations::CallContext;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Request, StatusCode, Uri,
-    header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE},
+    HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri,
+    header::{ACCEPT, AUTHORIZATION, COOKIE, WWW_AUTHENTICATE},
 };
 
 use crate::{
@@ -153,14 +153,25 @@ impl Discovery {
         Document::read(tokio::fs::read(&path).await.map_err(file)?.into())
     }
 
+    /// Returns whether requests carry a credential. Responses to them are not cached.
+    fn is_authenticated(&self) -> bool {
+        let settings = self.http.settings();
+        let is_secret = |name: &HeaderName, value: &HeaderValue| {
+            value.is_sensitive() || *name == AUTHORIZATION || *name == COOKIE
+        };
+        settings.headers.iter().any(|(name, value)| is_secret(name, value))
+    }
+
     async fn get(&self, url: &Uri) -> Result<Document, DiscoveryError> {
-        // Responses to authenticated requests are not cached.
-        let anonymous = !self.http.settings().headers.contains_key(AUTHORIZATION);
-        let cache = self.cache.as_ref().filter(|_| anonymous);
-        let (cached, conditions) = match cache.map(|cache| cache.look_up(url)) {
-            Some(Lookup::Fresh(document)) => return Ok(document),
-            Some(Lookup::Stale(document, conditions)) => (Some(document), conditions),
-            Some(Lookup::Absent) | None => (None, Vec::new()),
+        let cache = self.cache.as_ref().filter(|_| !self.is_authenticated());
+        let lookup = match cache {
+            Some(cache) => cache.look_up(url).await,
+            None => Lookup::Absent,
+        };
+        let (cached, conditions) = match lookup {
+            Lookup::Fresh(document) => return Ok(document),
+            Lookup::Stale(document, conditions) => (Some(document), conditions),
+            Lookup::Absent => (None, Vec::new()),
         };
         let mut headers = HeaderMap::from_iter(conditions);
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -177,14 +188,14 @@ impl Discovery {
         match (head.status, cached) {
             (StatusCode::NOT_MODIFIED, Some(document)) => {
                 if let Some(cache) = cache {
-                    cache.refresh(url, &head.headers);
+                    cache.refresh(url, &head.headers).await;
                 }
                 Ok(document)
             }
             (status, _) if status.is_success() => {
                 let document = Document::read(body)?;
                 if let Some(cache) = cache {
-                    cache.store(url, &head.headers, &document);
+                    cache.store(url, &head.headers, &document).await;
                 }
                 Ok(document)
             }

@@ -37,6 +37,7 @@ mod builder;
 mod candidate;
 mod candidate_selection;
 mod card_cache;
+mod card_cache_directory;
 mod card_document;
 mod card_fetch;
 mod card_reference;
