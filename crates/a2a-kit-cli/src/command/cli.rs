@@ -4,7 +4,8 @@ use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
     auth::AuthCommand, bench::Bench, card::CardCommand, chat::Chat, completion::Completion,
-    conformance::Conformance, send::Send, serve::Serve, store::StoreCommand, task::TaskCommand,
+    config::ConfigCommand, conformance::Conformance, send::Send, serve::Serve, store::StoreCommand,
+    task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -51,6 +52,9 @@ pub(super) enum Command {
     Auth(AuthCommand),
     /// Measure throughput and latency of an agent
     Bench(Box<Bench>),
+    /// Show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Print a completion script for a shell
     Completion(Completion),
     /// Run the demo agent

@@ -6,6 +6,7 @@ mod card;
 mod chat;
 mod cli;
 mod completion;
+mod config;
 mod conformance;
 mod part;
 mod run;

@@ -15,7 +15,7 @@ const CREDENTIALS: &str = "Credentials";
 const TLS: &str = "TLS of outgoing connections";
 const OUTPUT: &str = "Output";
 
-/// The flags that every command takes. What is not given comes from elsewhere: see
+/// The flags that every command takes. What is not given comes from variables and files: see
 /// [`Settings`](super::Settings).
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Flags {
@@ -33,6 +33,13 @@ pub(crate) struct Flags {
     /// Tenant; requires --endpoint
     #[arg(long, global = true, value_name = "TENANT", help_heading = AGENT)]
     pub(crate) tenant: Option<String>,
+    /// Settings file to read instead of the nearest .env; see `a2a config show`
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
+          help_heading = AGENT)]
+    pub(crate) config: Option<PathBuf>,
+    /// Fetch the card of the agent even if a cached one is fresh, and don't cache it
+    #[arg(long, global = true, help_heading = AGENT)]
+    pub(crate) no_cache: bool,
     /// Protocol version to use: 1.0, draft, 0.3, 0.2, 0.1
     #[arg(long, global = true, value_name = "VERSION", value_parser = value::version,
           help_heading = AGENT)]

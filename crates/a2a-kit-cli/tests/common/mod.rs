@@ -7,6 +7,7 @@
     reason = "only tests call this, and clippy looks for the attribute on their own functions"
 )]
 
+pub mod home;
 #[cfg(unix)]
 pub mod terminal;
 
@@ -31,6 +32,8 @@ pub fn command() -> Command {
             command.env_remove(&name);
         }
     }
+    // No configuration and no cache: neither is below a device.
+    command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_CACHE_HOME").env("HOME", "/dev/null");
     command
 }
 
