@@ -10,6 +10,7 @@ mod agent;
 mod bench;
 mod chat;
 mod command;
+mod connection_hint;
 mod exec;
 mod failure;
 mod lint;

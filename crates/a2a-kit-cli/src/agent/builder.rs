@@ -87,6 +87,11 @@ pub(super) fn builder(
     if settings.has_credential() {
         builder = builder.credentials(credentials::of_settings(settings)?);
     }
+    if settings.card_auth {
+        for (name, value) in credentials::card_headers(settings)? {
+            builder = builder.card_header(name, value);
+        }
+    }
     if settings.passes_credentials {
         builder = builder.only_trusted_origins();
     }

@@ -62,6 +62,13 @@ pub(super) enum Command {
     DemoServer(Serve),
 }
 
+impl Command {
+    /// Returns whether the command calls no agent, and so needs no catalog of agents.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self, Self::Completion(_) | Self::Config(_) | Self::Store(_))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;

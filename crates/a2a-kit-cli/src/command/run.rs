@@ -46,16 +46,19 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     };
     let resolved = layers.and_then(|layers| {
         let settings = Settings::resolve(&cli.flags, &layers)?;
-        Ok((settings, layers))
+        if command.is_local() {
+            return Ok((settings, layers));
+        }
+        with_catalog_entry(settings, layers, cli.flags)
     });
     let (mut settings, layers) = match resolved {
         Ok(resolved) => resolved,
         Err(failure) => return report(&failure, output),
     };
+    let output = Output::new(&settings);
     if settings.caches_cards() {
         settings.cache_directory = directories.cache.map(|cache| cache.join("cards"));
     }
-    let output = Output::new(&settings);
     if settings.debug {
         settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
     }
@@ -84,6 +87,28 @@ fn layers(
         Some(agent) => layers.with_agent(&agent),
         None => Ok(layers),
     }
+}
+
+/// Replaces a reference to an entry of a catalog by the reference in the entry, and adds the settings
+/// file of that agent.
+fn with_catalog_entry(
+    settings: Settings,
+    layers: Layers,
+    mut flags: Flags,
+) -> Result<(Settings, Layers), Failure> {
+    let Some(reference) =
+        settings.agent_card.as_deref().filter(|text| agent::is_catalog_entry(text))
+    else {
+        return Ok((settings, layers));
+    };
+    let output = Output::new(&settings);
+    let entry = agent::resolve_catalog_entry(reference, &settings, output);
+    let Some(entry) = runtime::run_unlogged(entry)? else { return Ok((settings, layers)) };
+    let layers = layers.with_agent(&entry)?;
+    flags.agent_card = Some(entry);
+    let mut resolved = Settings::resolve(&flags, &layers)?;
+    resolved.effective.set_source("agent-card", settings.effective.source("agent-card").clone());
+    Ok((resolved, layers))
 }
 
 /// Prints help, which ends with the effective defaults. An invalid setting is reported when a

@@ -56,6 +56,13 @@ impl EffectiveSettings {
         setting.map_or(&Source::Default, |setting| &setting.source)
     }
 
+    /// Changes the source of a setting, by the long name of its flag.
+    pub(crate) fn set_source(&mut self, name: &str, source: Source) {
+        if let Some(setting) = self.0.iter_mut().find(|setting| setting.name == name) {
+            setting.source = source;
+        }
+    }
+
     /// A warning if the agent comes from a file that was found in the working directory or above
     /// it, but a credential from a source for all directories: the file of a project that somebody
     /// else wrote may direct the credential to another agent.

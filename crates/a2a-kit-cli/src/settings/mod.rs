@@ -75,6 +75,10 @@ pub(crate) struct Settings {
     pub(crate) trust: ClientTls,
     /// Trust anchors and client certificate for calls to agents.
     pub(crate) tls: ClientTls,
+    /// Whether credentials are sent with the first request for the card.
+    pub(crate) card_auth: bool,
+    /// Whether addresses of gRPC without a scheme are plaintext.
+    pub(crate) grpc_plaintext: bool,
     /// Whether the cache of cards is ignored.
     pub(crate) no_cache: bool,
     /// The directory of the cache of cards; `None` if there is none.
@@ -165,6 +169,8 @@ impl Settings {
         let trust = tls::trust(ca_cert.as_deref())?;
         let tls = tls::identified(trust.clone(), client_cert.as_deref(), client_key.as_deref())?;
 
+        let card_auth = read.switch("card-auth", flags.card_auth)?;
+        let grpc_plaintext = read.switch("grpc-plaintext", flags.grpc_plaintext)?;
         let no_cache = read.switch("no-cache", flags.no_cache)?;
 
         Ok(Self {
@@ -196,6 +202,8 @@ impl Settings {
             tls: if insecure { tls.without_verification() } else { tls },
             trust,
             insecure,
+            card_auth,
+            grpc_plaintext,
             no_cache,
             cache_directory: None,
             format: read.with_default(
