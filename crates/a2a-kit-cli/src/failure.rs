@@ -6,6 +6,8 @@ use a2a_core::{Error, ErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::connection_hint::connection_hint;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -130,7 +132,10 @@ impl Failure {
         if code == Code::Unreachable {
             failure.a2a_code = None;
         }
-        failure.hint = hint(code).map(str::to_owned);
+        failure.hint = match code {
+            Code::Unreachable => Some(connection_hint(error).to_owned()),
+            _ => hint(code).map(str::to_owned),
+        };
         if !error.violations().is_empty() {
             failure.details = Some(json!({ "violations": error.violations() }));
         }
@@ -264,12 +269,12 @@ const fn hint(code: Code) -> Option<&'static str> {
             | ErrorKind::ExtendedAgentCardNotConfigured,
         ) => Some("list the capabilities with `a2a card get`; add --debug for the raw answer"),
         Code::Protocol(_) => Some("add --debug for the raw answer"),
-        Code::Unreachable => Some("check the address and that the agent is running"),
         Code::CredentialsMissing => {
             Some("give a credential, for example --bearer or A2ACLI_BEARER")
         }
         Code::AuthFailed => Some("check that the credential is valid and has not expired"),
-        Code::Usage
+        Code::Unreachable
+        | Code::Usage
         | Code::CardNotFound
         | Code::CardInvalid
         | Code::Timeout

@@ -8,7 +8,9 @@
 
 mod agent;
 mod bench;
+mod chat;
 mod command;
+mod connection_hint;
 mod download;
 mod exec;
 mod failure;

@@ -48,10 +48,17 @@ fn run_observed(
     block_on(command.instrument(log::command_span()), runtime)
 }
 
-fn block_on(
-    command: impl Future<Output = Result<(), Failure>>,
+/// Runs a request that precedes a command. It is not logged.
+pub(crate) fn run_unlogged<T>(
+    request: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    block_on(request, Builder::new_current_thread())
+}
+
+fn block_on<T>(
+    command: impl Future<Output = Result<T, Failure>>,
     mut runtime: Builder,
-) -> Result<(), Failure> {
+) -> Result<T, Failure> {
     let runtime = runtime
         .enable_all()
         .build()

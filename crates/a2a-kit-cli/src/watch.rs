@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     agent::RemoteAgent,
     failure::{Code, Failure},
-    output::{self, EventText, Output, TaskDetail, Text},
+    output::{self, EventText, Output, ProgressLine, TaskDetail, Text},
     settings::Settings,
 };
 
@@ -91,6 +91,7 @@ pub(crate) struct Watcher<'a> {
     events: Option<EventText>,
     /// The authorization request that was shown last.
     request: Option<Message>,
+    line: ProgressLine,
 }
 
 impl<'a> Watcher<'a> {
@@ -101,7 +102,8 @@ impl<'a> Watcher<'a> {
         progress: &'a Progress,
         options: &'a WaitOptions,
     ) -> Self {
-        Self { agent, output, progress, options, events: None, request: None }
+        let line = output.progress_line();
+        Self { agent, output, progress, options, events: None, request: None, line }
     }
 
     /// Sets whether events are printed.
@@ -116,11 +118,17 @@ impl<'a> Watcher<'a> {
         TaskDetail { verbose: self.output.verbose(), history, agent: Some(self.agent.flags()) }
     }
 
+    /// Awaits the response to a send, and shows the progress meanwhile.
+    pub(crate) async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
+        self.line.during(work).await
+    }
+
     /// Watches the task until it stops.
     pub(crate) async fn run(&mut self, mut watch: Watch) -> Result<SendOutcome, Failure> {
-        while let Some(event) = watch.next().await {
+        while let Some(event) = self.line.during(watch.next()).await {
             let event = event.map_err(|error| self.agent.failure(&error))?;
             if let Some(task) = watch.task() {
+                self.line.set_state(task.state());
                 self.progress.record(task, self.output);
                 if task.state() == TaskState::AuthRequired
                     && !self.options.stops_at(TaskState::AuthRequired)
@@ -151,7 +159,7 @@ impl<'a> Watcher<'a> {
         if self.events.is_none() || is_polled {
             let mut text = Text::new();
             text.parts(&request.parts);
-            self.output.diagnostic(text.as_str().trim_end());
+            self.output.diagnostic(text.plain().trim_end());
         }
         self.output.note("waiting for the authorization");
         self.request = Some(request);

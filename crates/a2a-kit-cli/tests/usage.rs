@@ -69,7 +69,7 @@ fn help_and_version_are_printed_on_stdout() {
     assert_eq!(run(&["-v"]).stdout, version);
     assert_eq!(run(&["--version"]).stdout, version);
     let configured = Run::of(command().arg("--help").env("A2ACLI_TRANSPORT", "grpc"));
-    assert!(configured.stdout.contains("GRPC"), "{}", configured.stdout);
+    assert!(configured.stdout.contains("grpc (env)"), "{}", configured.stdout);
 }
 
 #[test]

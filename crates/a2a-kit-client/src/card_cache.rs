@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
@@ -9,18 +10,27 @@ use std::{
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use tokio::time::Instant;
 
-use crate::Document;
+use crate::{
+    Document,
+    card_cache_directory::{CacheDirectory, StoredCard, seconds},
+};
 
 /// An HTTP cache for agent cards, shared by all clones.
 ///
 /// It stores responses to unauthenticated requests, for the freshness lifetime given by
 /// `Cache-Control` and `Expires`. Stale cards are revalidated with `If-None-Match` and
-/// `If-Modified-Since`. The 256 most recently used cards are kept.
+/// `If-Modified-Since`. The 256 most recently used cards are kept in memory. A
+/// [directory](Self::with_directory) also keeps them for other processes.
 #[derive(Clone, Debug, Default)]
 pub struct CardCache {
     entries: Arc<Mutex<HashMap<Uri, Entry>>>,
     default_lifetime: Duration,
+    directory: Option<CacheDirectory>,
+    always_revalidates: bool,
 }
+
+/// Maximum freshness lifetime: a year, so that sums can't overflow.
+const MAX_LIFETIME: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Maximum number of cached cards.
 const CAPACITY: usize = 256;
@@ -32,6 +42,21 @@ struct Entry {
     last_modified: Option<HeaderValue>,
     fresh_until: Instant,
     last_used: Instant,
+}
+
+impl Entry {
+    /// The entry of a file; `None` if its content is not a card.
+    fn of_file(stored: &StoredCard) -> Option<Self> {
+        let now = Instant::now();
+        let value = |text: &Option<String>| HeaderValue::try_from(text.as_deref()?).ok();
+        Some(Self {
+            document: Document::read(stored.json.clone().into()).ok()?,
+            etag: value(&stored.etag),
+            last_modified: value(&stored.last_modified),
+            fresh_until: now + stored.fresh_for(SystemTime::now()).min(MAX_LIFETIME),
+            last_used: now,
+        })
+    }
 }
 
 /// The result of a cache lookup.
@@ -58,22 +83,53 @@ impl CardCache {
         self
     }
 
-    /// Removes all cards.
+    /// Also keeps the cards in files of this directory, which is created if needed and must be for
+    /// this purpose only. Processes may share it. It holds up to 256 files and 16 MiB.
+    #[must_use]
+    pub fn with_directory(mut self, path: impl Into<PathBuf>) -> Self {
+        self.directory = Some(CacheDirectory::new(path.into()));
+        self
+    }
+
+    /// Revalidates cards on every use, even while they are fresh: for agents that often change, such
+    /// as those in development.
+    #[must_use]
+    pub fn with_revalidation(mut self) -> Self {
+        self.always_revalidates = true;
+        self
+    }
+
+    /// Removes all cards from memory.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// Removes the card of a URL, as in [`CardReference::Url`](crate::CardReference::Url).
+    /// Removes the card of a URL, as in [`CardReference::Url`](crate::CardReference::Url), from
+    /// memory.
     pub fn remove(&self, url: &Uri) {
         self.lock().remove(url);
     }
 
-    pub(crate) fn look_up(&self, url: &Uri) -> Lookup {
+    /// Finds a card in memory, or else in the directory.
+    pub(crate) async fn look_up(&self, url: &Uri) -> Lookup {
+        let lookup = self.look_up_in_memory(url);
+        let (Some(directory), Lookup::Absent) = (&self.directory, &lookup) else { return lookup };
+        let entry = directory.read(url).await.and_then(|stored| Entry::of_file(&stored));
+        match entry {
+            Some(entry) => {
+                self.insert(url, entry);
+                self.look_up_in_memory(url)
+            }
+            None => lookup,
+        }
+    }
+
+    fn look_up_in_memory(&self, url: &Uri) -> Lookup {
         let now = Instant::now();
         let mut entries = self.lock();
         let Some(entry) = entries.get_mut(url) else { return Lookup::Absent };
         entry.last_used = now;
-        if now < entry.fresh_until {
+        if now < entry.fresh_until && !self.always_revalidates {
             return Lookup::Fresh(entry.document.clone());
         }
         let etag = entry.etag.clone().map(|etag| (header::IF_NONE_MATCH, etag));
@@ -86,23 +142,13 @@ impl CardCache {
     }
 
     /// Stores a response, if it may be stored.
-    pub(crate) fn store(&self, url: &Uri, headers: &HeaderMap, document: &Document) {
+    pub(crate) async fn store(&self, url: &Uri, headers: &HeaderMap, document: &Document) {
         let freshness = Freshness::read(headers, SystemTime::now());
-        let mut entries = self.lock();
         if !freshness.may_store {
-            entries.remove(url);
-            return;
+            return self.forget(url).await;
         }
         let now = Instant::now();
-        if entries.len() >= CAPACITY && !entries.contains_key(url) {
-            let oldest = entries.iter().min_by_key(|(_, entry)| entry.last_used);
-            if let Some(oldest) = oldest.map(|(url, _)| url.clone()) {
-                entries.remove(&oldest);
-            }
-        }
-        let lifetime = freshness.lifetime.unwrap_or(self.default_lifetime);
-        // The lifetime is limited to a year, so that the sum can't overflow.
-        let lifetime = lifetime.min(Duration::from_secs(365 * 24 * 3600));
+        let lifetime = self.lifetime(&freshness);
         let entry = Entry {
             document: document.clone(),
             etag: headers.get(header::ETAG).cloned(),
@@ -110,24 +156,68 @@ impl CardCache {
             fresh_until: now + lifetime,
             last_used: now,
         };
-        entries.insert(url.clone(), entry);
+        self.keep(url, &entry, lifetime).await;
+        self.insert(url, entry);
     }
 
     /// Refreshes a card after a successful revalidation (304).
-    pub(crate) fn refresh(&self, url: &Uri, headers: &HeaderMap) {
+    pub(crate) async fn refresh(&self, url: &Uri, headers: &HeaderMap) {
         let freshness = Freshness::read(headers, SystemTime::now());
-        let mut entries = self.lock();
         if !freshness.may_store {
-            entries.remove(url);
-        } else if let Some(entry) = entries.get_mut(url) {
-            let lifetime = freshness.lifetime.unwrap_or(self.default_lifetime);
-            entry.fresh_until = Instant::now() + lifetime.min(Duration::from_secs(365 * 24 * 3600));
+            return self.forget(url).await;
+        }
+        let lifetime = self.lifetime(&freshness);
+        let refreshed = {
+            let mut entries = self.lock();
+            let Some(entry) = entries.get_mut(url) else { return };
+            entry.fresh_until = Instant::now() + lifetime;
             if let Some(etag) = headers.get(header::ETAG) {
                 entry.etag = Some(etag.clone());
             }
             if let Some(date) = headers.get(header::LAST_MODIFIED) {
                 entry.last_modified = Some(date.clone());
             }
+            entry.clone()
+        };
+        self.keep(url, &refreshed, lifetime).await;
+    }
+
+    fn lifetime(&self, freshness: &Freshness) -> Duration {
+        freshness.lifetime.unwrap_or(self.default_lifetime).min(MAX_LIFETIME)
+    }
+
+    fn insert(&self, url: &Uri, entry: Entry) {
+        let mut entries = self.lock();
+        if entries.len() >= CAPACITY && !entries.contains_key(url) {
+            let oldest = entries.iter().min_by_key(|(_, entry)| entry.last_used);
+            if let Some(oldest) = oldest.map(|(url, _)| url.clone()) {
+                entries.remove(&oldest);
+            }
+        }
+        entries.insert(url.clone(), entry);
+    }
+
+    /// Writes a card to the directory.
+    async fn keep(&self, url: &Uri, entry: &Entry, lifetime: Duration) {
+        let Some(directory) = &self.directory else { return };
+        let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
+        // JSON is UTF-8; other documents have been rejected.
+        let Ok(json) = std::str::from_utf8(&entry.document.json) else { return };
+        let stored = StoredCard {
+            url: url.to_string(),
+            json: json.to_owned(),
+            etag: entry.etag.as_ref().and_then(text),
+            last_modified: entry.last_modified.as_ref().and_then(text),
+            received_at: seconds(SystemTime::now()),
+            lifetime: lifetime.as_secs(),
+        };
+        directory.write(url, stored).await;
+    }
+
+    async fn forget(&self, url: &Uri) {
+        self.remove(url);
+        if let Some(directory) = &self.directory {
+            directory.remove(url).await;
         }
     }
 
@@ -236,17 +326,19 @@ mod tests {
             ("etag", "\"1\""),
             ("last-modified", "Tue, 14 Nov 2023 22:13:20 GMT"),
         ]);
-        cache.store(&url("a"), &response, &card);
+        cache.store(&url("a"), &response, &card).await;
         tokio::time::advance(Duration::from_secs(59)).await;
-        assert!(matches!(cache.look_up(&url("a")), Lookup::Fresh(_)));
+        assert!(matches!(cache.look_up(&url("a")).await, Lookup::Fresh(_)));
         tokio::time::advance(Duration::from_secs(2)).await;
-        let Lookup::Stale(_, conditions) = cache.look_up(&url("a")) else { panic!("not stale") };
+        let Lookup::Stale(_, conditions) = cache.look_up(&url("a")).await else {
+            panic!("not stale")
+        };
         let names: Vec<_> = conditions.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["if-none-match", "if-modified-since"]);
-        cache.refresh(&url("a"), &headers(&[("cache-control", "max-age=5")]));
-        assert!(matches!(cache.look_up(&url("a")), Lookup::Fresh(_)));
-        cache.store(&url("a"), &headers(&[("cache-control", "no-store")]), &card);
-        assert!(matches!(cache.look_up(&url("a")), Lookup::Absent));
+        cache.refresh(&url("a"), &headers(&[("cache-control", "max-age=5")])).await;
+        assert!(matches!(cache.look_up(&url("a")).await, Lookup::Fresh(_)));
+        cache.store(&url("a"), &headers(&[("cache-control", "no-store")]), &card).await;
+        assert!(matches!(cache.look_up(&url("a")).await, Lookup::Absent));
     }
 
     // covers: R-360
@@ -256,10 +348,41 @@ mod tests {
         for number in 0..=CAPACITY {
             tokio::time::advance(Duration::from_millis(1)).await;
             let name = number.to_string();
-            cache.store(&url(&name), &HeaderMap::new(), &Document::for_tests(&name));
-            assert!(matches!(cache.look_up(&url("0")), Lookup::Fresh(_)), "{number}");
+            cache.store(&url(&name), &HeaderMap::new(), &Document::for_tests(&name)).await;
+            assert!(matches!(cache.look_up(&url("0")).await, Lookup::Fresh(_)), "{number}");
         }
         assert_eq!(cache.lock().len(), CAPACITY);
-        assert!(matches!(cache.look_up(&url("1")), Lookup::Absent));
+        assert!(matches!(cache.look_up(&url("1")).await, Lookup::Absent));
+    }
+
+    #[tokio::test]
+    async fn directory_keeps_cards_for_other_processes() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = || CardCache::new().with_directory(folder.path());
+        let json = r#"{"name": "A"}"#;
+        let card = Document::read(json.into()).unwrap();
+        let response = headers(&[("cache-control", "max-age=60"), ("etag", "\"1\"")]);
+        cache().store(&url("a"), &response, &card).await;
+        let Lookup::Fresh(found) = cache().look_up(&url("a")).await else { panic!("not fresh") };
+        assert_eq!((found.card.name.as_str(), found.json.as_ref()), ("A", json.as_bytes()));
+        let revalidating = cache().with_revalidation();
+        let Lookup::Stale(_, conditions) = revalidating.look_up(&url("a")).await else {
+            panic!("not revalidated")
+        };
+        assert_eq!(conditions[0].1, "\"1\"");
+        cache().store(&url("a"), &headers(&[("cache-control", "no-store")]), &card).await;
+        assert!(matches!(cache().look_up(&url("a")).await, Lookup::Absent));
+    }
+
+    #[tokio::test]
+    async fn revalidated_card_is_fresh_for_other_processes() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = || CardCache::new().with_directory(folder.path());
+        let card = Document::read(r#"{"name": "A"}"#.into()).unwrap();
+        cache().store(&url("a"), &headers(&[("etag", "\"1\"")]), &card).await;
+        let one = cache();
+        assert!(matches!(one.look_up(&url("a")).await, Lookup::Stale(..)));
+        one.refresh(&url("a"), &headers(&[("cache-control", "max-age=60")])).await;
+        assert!(matches!(cache().look_up(&url("a")).await, Lookup::Fresh(_)));
     }
 }

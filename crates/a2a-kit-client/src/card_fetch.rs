@@ -4,7 +4,10 @@ use a2a_kit_auth::client::Origin;
 use a2a_kit_http::client::HttpClient;
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
-use crate::{CardReference, ClientBuilder, Discovery, DiscoveryError, Document};
+use crate::{
+    CardReference, CatalogLocation, ClientBuilder, Discovery, DiscoveryError, Document,
+    catalog::CatalogEntry,
+};
 
 impl ClientBuilder {
     /// Fetches the card at `reference` without validating it, for applications that inspect or
@@ -17,9 +20,23 @@ impl ClientBuilder {
     ///
     /// [`DiscoveryError`] if there is no card.
     pub async fn fetch_card(&mut self, reference: &str) -> Result<Document, DiscoveryError> {
-        let reference = reference.parse()?;
+        let mut reference = reference.parse()?;
         let http = self.http_client().map_err(DiscoveryError::Setup)?;
         self.http = Some(http.clone());
+        if let CardReference::Catalog { catalog, name } = &reference {
+            // Credentials for the agent are not sent to its catalog.
+            let discovery =
+                Discovery::with_http(http.clone().with_request_timeout(self.timeouts.request));
+            match discovery.catalog_entry(catalog, name).await? {
+                CatalogEntry::Reference(found) => reference = found,
+                CatalogEntry::Card(document) => {
+                    if let CatalogLocation::Url(url) = catalog {
+                        self.card_from = Origin::of(url);
+                    }
+                    return self.signatures.apply(*document).await;
+                }
+            }
+        }
         if let CardReference::Url(url) = &reference {
             self.card_from = Origin::of(url);
         }

@@ -11,7 +11,7 @@ use a2a_kit_http::uri;
 use http::Uri;
 use percent_encoding::percent_decode_str;
 
-use crate::DiscoveryError;
+use crate::{CatalogLocation, DiscoveryError};
 
 /// The well-known path of an agent card (spec §8.2).
 pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
@@ -22,6 +22,7 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 /// |---|---|
 /// | `host`, `host:port`, `scheme://host` | `/.well-known/agent-card.json` on that host; `http` for loopback, else `https` |
 /// | a URL with a path | that URL; without a card there, `/.well-known/agent-card.json` below it, unless it has a query or ends in `.json` |
+/// | `catalog+<URL or file>#<name>` | the entry of that name in a [catalog](CatalogLocation) |
 /// | `file://…`, a path that starts with `/`, `./` or `../`, or the name of an existing file | that file |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -30,7 +31,17 @@ pub enum CardReference {
     Url(Uri),
     /// A local file.
     File(PathBuf),
+    /// An entry of a catalog.
+    Catalog {
+        /// The location of the catalog.
+        catalog: CatalogLocation,
+        /// The name of the entry.
+        name: String,
+    },
 }
+
+/// The prefix of references to entries of catalogs.
+const CATALOG: &str = "catalog+";
 
 impl FromStr for CardReference {
     type Err = DiscoveryError;
@@ -44,6 +55,27 @@ impl FromStr for CardReference {
         if text.is_empty() {
             return Err(invalid("empty reference"));
         }
+        if let Some(rest) = text.strip_prefix(CATALOG) {
+            if rest.contains("://") {
+                // Errors below repeat the text.
+                check_user(rest)?;
+            }
+            let (place, name) = rest
+                .rsplit_once('#')
+                .filter(|(place, name)| !place.is_empty() && !name.is_empty())
+                .ok_or_else(|| invalid("expected catalog+<URL or file>#<name>"))?;
+            let name = name.to_owned();
+            return match place.parse()? {
+                // The path of a catalog is not completed.
+                Self::Url(_) => {
+                    url(place).map(|url| Self::Catalog { catalog: CatalogLocation::Url(url), name })
+                }
+                Self::File(path) => {
+                    Ok(Self::Catalog { catalog: CatalogLocation::File(path), name })
+                }
+                Self::Catalog { .. } => Err(invalid("a catalog in a catalog")),
+            };
+        }
         if let Some(rest) = text.strip_prefix("file://") {
             return match file_path(rest) {
                 Some(path) => Ok(Self::File(path)),
@@ -53,26 +85,7 @@ impl FromStr for CardReference {
         if is_path(text) {
             return Ok(Self::File(PathBuf::from(text)));
         }
-        let (_, rest) = text.split_once("://").unwrap_or(("", text));
-        if rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
-            // They would be logged, and repeated in errors of this crate.
-            return Err(DiscoveryError::Reference {
-                reference: "https://…@…".to_owned(),
-                reason: "credentials are not allowed in a reference".to_owned(),
-            });
-        }
-        let parse = |text: &str| uri::parse(text).map_err(|error| invalid(&error.to_string()));
-        let url = if text.contains("://") {
-            parse(text)?
-        } else {
-            // The scheme depends on the host, which has to be parsed first.
-            let url = parse(&format!("https://{text}"))?;
-            let is_local = url.host().is_some_and(host::is_loopback);
-            if is_local { parse(&format!("http://{text}"))? } else { url }
-        };
-        if !matches!(url.scheme_str(), Some("http" | "https")) {
-            return Err(invalid("unsupported scheme (expected http, https or file)"));
-        }
+        let url = url(text)?;
         if url.path() == "/" && url.query().is_none() {
             let url = uri::with_path(&url, WELL_KNOWN);
             return Ok(Self::Url(url.map_err(|error| invalid(&error.to_string()))?));
@@ -81,11 +94,46 @@ impl FromStr for CardReference {
     }
 }
 
+/// Rejects credentials in a URL: they would be logged, and repeated in errors of this crate.
+fn check_user(text: &str) -> Result<(), DiscoveryError> {
+    let (_, rest) = text.split_once("://").unwrap_or(("", text));
+    if rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
+        return Err(DiscoveryError::Reference {
+            reference: "https://…@…".to_owned(),
+            reason: "credentials are not allowed in a reference".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Parses the URL of a card or a catalog. Without a scheme, `http` is for loopback, else `https`.
+fn url(text: &str) -> Result<Uri, DiscoveryError> {
+    let invalid = |reason: &str| DiscoveryError::Reference {
+        reference: text.to_owned(),
+        reason: reason.to_owned(),
+    };
+    check_user(text)?;
+    let parse = |text: &str| uri::parse(text).map_err(|error| invalid(&error.to_string()));
+    let url = if text.contains("://") {
+        parse(text)?
+    } else {
+        // The scheme depends on the host, which has to be parsed first.
+        let url = parse(&format!("https://{text}"))?;
+        let is_local = url.host().is_some_and(host::is_loopback);
+        if is_local { parse(&format!("http://{text}"))? } else { url }
+    };
+    if !matches!(url.scheme_str(), Some("http" | "https")) {
+        return Err(invalid("unsupported scheme (expected http, https or file)"));
+    }
+    Ok(url)
+}
+
 impl fmt::Display for CardReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => url.fmt(f),
             Self::File(path) => path.display().fmt(f),
+            Self::Catalog { catalog, name } => write!(f, "{CATALOG}{catalog}#{name}"),
         }
     }
 }
@@ -154,6 +202,20 @@ mod tests {
     }
 
     #[test]
+    fn catalog_entry_is_parsed_with_the_location_as_it_is() {
+        for (text, expected) in [
+            ("catalog+https://r.example/list.json#one", "catalog+https://r.example/list.json#one"),
+            ("catalog+r.example#one", "catalog+https://r.example/#one"),
+            ("catalog+localhost:80/l#a b", "catalog+http://localhost:80/l#a b"),
+            ("catalog+./list#1.json#one", "catalog+./list#1.json#one"),
+        ] {
+            let reference: CardReference = text.parse().unwrap();
+            assert!(matches!(reference, CardReference::Catalog { .. }), "{text}");
+            assert_eq!(reference.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn malformed_reference_is_rejected_with_a_reason() {
         for text in [
             "",
@@ -165,6 +227,11 @@ mod tests {
             "https://u:p@127.1",
             "u:p@a b",
             "file://host/card",
+            "catalog+https://r.example/list.json",
+            "catalog+https://r.example/list.json#",
+            "catalog+#one",
+            "catalog+https://u:p@host/list.json#one",
+            "catalog+https://u:p@host/list.json",
         ] {
             let error = text.parse::<CardReference>().unwrap_err();
             assert!(matches!(error, DiscoveryError::Reference { .. }), "{text}: {error}");

@@ -10,13 +10,13 @@ use a2a_kit_http::{
 use a2a_kit_operations::CallContext;
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderValue, Request, StatusCode, Uri,
-    header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE},
+    HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, WWW_AUTHENTICATE},
 };
 
 use crate::{
-    CardCache, CardReference, DiscoveryError, Document, SignaturePolicy, card_cache::Lookup,
-    card_reference::WELL_KNOWN,
+    CardCache, CardReference, CatalogLocation, DiscoveryError, Document, SignaturePolicy,
+    card_cache::Lookup, card_reference::WELL_KNOWN, catalog::CatalogEntry,
 };
 
 /// Fetches agent cards, with an HTTP cache.
@@ -105,19 +105,61 @@ impl Discovery {
         self.signatures.apply(self.fetch_unverified(reference).await?).await
     }
 
+    /// Replaces a reference to an entry of a catalog by the reference in that entry, for
+    /// applications that need the origin of the card before they fetch it. Other references, and
+    /// entries that contain the card, are returned unchanged.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError`] if there is no such catalog or entry.
+    pub async fn resolve(&self, reference: CardReference) -> Result<CardReference, DiscoveryError> {
+        let CardReference::Catalog { catalog, name } = &reference else { return Ok(reference) };
+        match self.catalog_entry(catalog, name).await? {
+            CatalogEntry::Reference(found) => Ok(found),
+            CatalogEntry::Card(_) => Ok(reference),
+        }
+    }
+
+    pub(crate) async fn catalog_entry(
+        &self,
+        catalog: &CatalogLocation,
+        name: &str,
+    ) -> Result<CatalogEntry, DiscoveryError> {
+        let json = match catalog {
+            CatalogLocation::File(path) => self.read_bytes(path.clone()).await?,
+            CatalogLocation::Url(url) => {
+                let response = self.send(url, HeaderMap::new()).await?;
+                self.check(url, &response)?;
+                response.into_body()
+            }
+        };
+        catalog.find(&json, name)
+    }
+
     async fn fetch_unverified(
         &self,
         reference: &CardReference,
     ) -> Result<Document, DiscoveryError> {
         match reference {
-            CardReference::File(path) => self.read_file(path.clone()).await,
+            CardReference::Catalog { catalog, name } => {
+                match self.catalog_entry(catalog, name).await? {
+                    CatalogEntry::Card(document) => Ok(*document),
+                    // It is not another catalog.
+                    CatalogEntry::Reference(found) => Box::pin(self.fetch_unverified(&found)).await,
+                }
+            }
+            CardReference::File(path) => Document::read(self.read_bytes(path.clone()).await?),
             CardReference::Url(url) => {
-                use DiscoveryError::{Denied, NotACard, NotFound, Status};
+                use DiscoveryError::{Denied, NotACard, NotFound, Status, WebPage};
                 let failed = match self.get_or_legacy(url).await {
                     // The server is there, but this is not a card.
-                    Err(error @ (Denied { .. } | NotACard(_) | NotFound(_) | Status { .. })) => {
-                        error
-                    }
+                    Err(
+                        error @ (Denied { .. }
+                        | NotACard(_)
+                        | NotFound(_)
+                        | Status { .. }
+                        | WebPage(_)),
+                    ) => error,
                     result => return result,
                 };
                 let Some(below) = well_known_below(url) else { return Err(failed) };
@@ -144,63 +186,101 @@ impl Discovery {
         }
     }
 
-    async fn read_file(&self, path: PathBuf) -> Result<Document, DiscoveryError> {
+    async fn read_bytes(&self, path: PathBuf) -> Result<Bytes, DiscoveryError> {
         let file = |source| DiscoveryError::File { path: path.clone(), source };
         let length = tokio::fs::metadata(&path).await.map_err(file)?.len();
         if usize::try_from(length).map_or(true, |length| length > self.max_bytes) {
             return Err(DiscoveryError::TooLarge { limit: self.max_bytes });
         }
-        Document::read(tokio::fs::read(&path).await.map_err(file)?.into())
+        Ok(tokio::fs::read(&path).await.map_err(file)?.into())
+    }
+
+    /// Returns whether requests carry a credential. Responses to them are not cached.
+    fn is_authenticated(&self) -> bool {
+        let settings = self.http.settings();
+        let is_secret = |name: &HeaderName, value: &HeaderValue| {
+            value.is_sensitive() || *name == AUTHORIZATION || *name == COOKIE
+        };
+        settings.headers.iter().any(|(name, value)| is_secret(name, value))
     }
 
     async fn get(&self, url: &Uri) -> Result<Document, DiscoveryError> {
-        // Responses to authenticated requests are not cached.
-        let anonymous = !self.http.settings().headers.contains_key(AUTHORIZATION);
-        let cache = self.cache.as_ref().filter(|_| anonymous);
-        let (cached, conditions) = match cache.map(|cache| cache.look_up(url)) {
-            Some(Lookup::Fresh(document)) => return Ok(document),
-            Some(Lookup::Stale(document, conditions)) => (Some(document), conditions),
-            Some(Lookup::Absent) | None => (None, Vec::new()),
+        let cache = self.cache.as_ref().filter(|_| !self.is_authenticated());
+        let lookup = match cache {
+            Some(cache) => cache.look_up(url).await,
+            None => Lookup::Absent,
         };
-        let mut headers = HeaderMap::from_iter(conditions);
+        let (cached, conditions) = match lookup {
+            Lookup::Fresh(document) => return Ok(document),
+            Lookup::Stale(document, conditions) => (Some(document), conditions),
+            Lookup::Absent => (None, Vec::new()),
+        };
+        let response = self.send(url, HeaderMap::from_iter(conditions)).await?;
+        if let (StatusCode::NOT_MODIFIED, Some(document)) = (response.status(), cached) {
+            if let Some(cache) = cache {
+                cache.refresh(url, response.headers()).await;
+            }
+            return Ok(document);
+        }
+        self.check(url, &response)?;
+        let (head, body) = response.into_parts();
+        if is_html(&head.headers) {
+            return Err(DiscoveryError::WebPage(url.clone()));
+        }
+        let document = Document::read(body)?;
+        if let Some(cache) = cache {
+            cache.store(url, &head.headers, &document).await;
+        }
+        Ok(document)
+    }
+
+    /// Requests a document.
+    async fn send(
+        &self,
+        url: &Uri,
+        mut headers: HeaderMap,
+    ) -> Result<Response<Bytes>, DiscoveryError> {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         service_parameters::write(&CallContext::default(), &mut headers);
-        let unreachable = |source| DiscoveryError::Unreachable { url: url.clone(), source };
         let mut request = Request::new(Bytes::new());
         *request.uri_mut() = url.clone();
         *request.headers_mut() = headers;
-        let response = self.http.send(request).await.map_err(|error| match error.kind() {
+        self.http.send(request).await.map_err(|error| match error.kind() {
             ErrorKind::InvalidAgentResponse => DiscoveryError::TooLarge { limit: self.max_bytes },
-            _ => unreachable(error),
-        })?;
-        let (head, body) = response.into_parts();
-        match (head.status, cached) {
-            (StatusCode::NOT_MODIFIED, Some(document)) => {
-                if let Some(cache) = cache {
-                    cache.refresh(url, &head.headers);
-                }
-                Ok(document)
-            }
-            (status, _) if status.is_success() => {
-                let document = Document::read(body)?;
-                if let Some(cache) = cache {
-                    cache.store(url, &head.headers, &document);
-                }
-                Ok(document)
-            }
-            (StatusCode::NOT_FOUND | StatusCode::GONE, _) => {
-                Err(DiscoveryError::NotFound(url.clone()))
-            }
-            (status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN), _) => {
-                let challenge = head.headers.get(WWW_AUTHENTICATE);
-                let challenge = challenge.and_then(|line| line.to_str().ok()).map(str::to_owned);
-                Err(DiscoveryError::Denied { url: url.clone(), status: status.as_u16(), challenge })
-            }
-            (status, _) => {
-                Err(DiscoveryError::Status { url: url.clone(), status: status.as_u16() })
-            }
+            _ => DiscoveryError::Unreachable { url: url.clone(), source: error },
+        })
+    }
+
+    /// Checks that a response has a document.
+    fn check(&self, url: &Uri, response: &Response<Bytes>) -> Result<(), DiscoveryError> {
+        let header = |name: HeaderName| {
+            let line = response.headers().get(name)?;
+            line.to_str().ok().map(str::to_owned)
+        };
+        let status = response.status();
+        match status {
+            _ if status.is_success() => Ok(()),
+            StatusCode::NOT_FOUND | StatusCode::GONE => Err(DiscoveryError::NotFound(url.clone())),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(DiscoveryError::Denied {
+                url: url.clone(),
+                status: status.as_u16(),
+                challenge: header(WWW_AUTHENTICATE),
+                is_authenticated: self.is_authenticated(),
+            }),
+            _ => Err(DiscoveryError::Status {
+                url: url.clone(),
+                status: status.as_u16(),
+                location: header(LOCATION).filter(|_| status.is_redirection()),
+            }),
         }
     }
+}
+
+/// Returns whether a response is a web page.
+fn is_html(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|line| line.to_str().ok());
+    let essence = content_type.and_then(|line| line.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("text/html"))
 }
 
 /// Fetches and validates the card at `reference`, with default settings.

@@ -47,6 +47,26 @@ pub enum DiscoveryError {
         status: u16,
         /// The `WWW-Authenticate` challenge, if any.
         challenge: Option<String>,
+        /// Whether the request had a credential.
+        is_authenticated: bool,
+    },
+    /// The catalog has no entry of this name.
+    #[error("no agent {name:?} in catalog {catalog}")]
+    NotInCatalog {
+        /// The location of the catalog.
+        catalog: String,
+        /// The name of the entry.
+        name: String,
+        /// The names of the first entries.
+        names: Vec<String>,
+    },
+    /// The document is not a catalog, or the entry is unusable.
+    #[error("invalid catalog {catalog}: {reason}")]
+    InvalidCatalog {
+        /// The location of the catalog.
+        catalog: String,
+        /// Why the catalog is unusable.
+        reason: String,
     },
     /// The server responded with an unexpected status.
     #[error("unexpected HTTP status {status} from {url}")]
@@ -55,6 +75,8 @@ pub enum DiscoveryError {
         url: Uri,
         /// The HTTP status.
         status: u16,
+        /// The target of a redirect that is not followed, because it has another origin.
+        location: Option<String>,
     },
     /// The card exceeds the size limit.
     #[error("agent card exceeds {limit} bytes")]
@@ -62,6 +84,9 @@ pub enum DiscoveryError {
         /// The size limit in bytes.
         limit: usize,
     },
+    /// The server responded with a web page.
+    #[error("found a web page instead of an agent card at {0}")]
+    WebPage(Uri),
     /// The document is not an agent card.
     #[error("malformed agent card: {0}")]
     NotACard(Error),

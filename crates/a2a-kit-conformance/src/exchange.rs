@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use a2a_core::TaskState;
 use a2a_kit_client::Transport;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -190,9 +191,17 @@ impl ErrorAnswer {
     }
 }
 
-/// The state of a task or event, or `no state`.
+/// The state of a task or event, or `no state`. That a state is no number is for another check.
 pub(crate) fn state(value: &Value) -> &str {
-    value.pointer("/status/state").and_then(Value::as_str).unwrap_or("no state")
+    match value.pointer("/status/state") {
+        Some(Value::String(name)) => name,
+        Some(Value::Number(number)) => {
+            let number = number.as_i64().and_then(|number| i32::try_from(number).ok());
+            let state = number.and_then(|number| TaskState::try_from(number).ok());
+            state.map_or("no state", |state| state.as_str_name())
+        }
+        _ => "no state",
+    }
 }
 
 /// A string member, or nothing.

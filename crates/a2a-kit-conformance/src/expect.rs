@@ -52,6 +52,19 @@ pub(crate) fn any_error<'a>(
     }
 }
 
+/// Requires the code of JSON-RPC of one of these kinds, whatever the reason in the error.
+pub(crate) fn jsonrpc_code<'a>(
+    verdict: &mut Verdict<'a>,
+    exchange: &'a Exchange,
+    kinds: &[ErrorKind],
+) {
+    let Some(error) = exchange.error() else { return any_error(verdict, exchange, kinds) };
+    let codes: Vec<_> = kinds.iter().map(|kind| i64::from(kind.codes().jsonrpc)).collect();
+    verdict.require(codes.contains(&error.code), exchange, || {
+        format!("{} answered {} instead of the code {codes:?}", exchange.operation, error.summary())
+    });
+}
+
 /// Returns whether an error is of a kind, by its reason, or without one by its code.
 pub(crate) fn is(error: &ErrorAnswer, binding: Transport, kind: ErrorKind) -> bool {
     let codes = kind.codes();

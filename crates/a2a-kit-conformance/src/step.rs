@@ -44,6 +44,8 @@ pub(crate) enum Step {
     // Streaming.
     Stream,
     StreamAsking,
+    /// A text that is answered with a message.
+    StreamMessageAnswer,
     StreamUnknownTask,
     StreamToTerminal,
     // Reading.

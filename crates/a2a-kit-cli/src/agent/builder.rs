@@ -1,9 +1,11 @@
 //! The client of a command, configured by the settings.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
-use a2a_core::ProtocolVersion;
-use a2a_kit_client::{Client, ClientBuilder, ClientEvent, Preference, RetryPolicy, Timeouts};
+use a2a_core::{ProtocolVersion, host};
+use a2a_kit_client::{
+    CardCache, CardReference, Client, ClientBuilder, ClientEvent, Preference, RetryPolicy, Timeouts,
+};
 use http::{HeaderName, HeaderValue};
 
 use super::credentials;
@@ -79,8 +81,16 @@ pub(super) fn builder(
         .retry(retries.requests)
         .resume(retries.streams)
         .on_event(move |event| note(&event, output));
+    if let Some(directory) = &settings.cache_directory {
+        builder = builder.card_cache(card_cache(settings, directory));
+    }
     if settings.has_credential() {
         builder = builder.credentials(credentials::of_settings(settings)?);
+    }
+    if settings.card_auth {
+        for (name, value) in credentials::card_headers(settings)? {
+            builder = builder.card_header(name, value);
+        }
     }
     if settings.passes_credentials {
         builder = builder.only_trusted_origins();
@@ -93,6 +103,19 @@ pub(super) fn builder(
         builder = builder.header(name, value);
     }
     Ok(builder)
+}
+
+/// The cache of cards. Agents on this machine are often restarted with another card, so theirs are
+/// always revalidated.
+fn card_cache(settings: &Settings, directory: &Path) -> CardCache {
+    let cache = CardCache::new().with_directory(directory);
+    let reference = settings.agent_card.as_deref().map(str::parse);
+    match reference {
+        Some(Ok(CardReference::Url(url))) if url.host().is_some_and(host::is_loopback) => {
+            cache.with_revalidation()
+        }
+        _ => cache,
+    }
 }
 
 fn note(event: &ClientEvent, output: Output) {

@@ -5,6 +5,8 @@ use a2a_kit_client::{
     SelectedInterface,
     credentials::{ApiKey, Basic, Bearer, Credentials},
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{failure::Failure, output::Output, settings::Settings};
 
@@ -41,6 +43,31 @@ fn credentials(
         credentials = credentials.with(ApiKey::new(key));
     }
     Ok(credentials)
+}
+
+/// The headers of the credentials, for `--card-auth`. Without the card, the name of an API key is not
+/// known.
+///
+/// # Errors
+///
+/// A usage failure for a malformed credential.
+pub(super) fn card_headers(settings: &Settings) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
+    let basic = settings.basic.as_ref().map(|pair| format!("Basic {}", STANDARD.encode(pair)));
+    let bearer = settings.bearer.as_ref().map(|token| format!("Bearer {token}"));
+    let headers = [
+        ("--bearer", AUTHORIZATION, basic.or(bearer)),
+        ("--api-key", HeaderName::from_static("x-api-key"), settings.api_key.clone()),
+    ];
+    let mut read = Vec::new();
+    for (flag, name, value) in headers {
+        let Some(value) = value else { continue };
+        let value = HeaderValue::try_from(value);
+        let mut value =
+            value.map_err(|_error| Failure::usage(format!("{flag}: invalid characters")))?;
+        value.set_sensitive(true);
+        read.push((name, value));
+    }
+    Ok(read)
 }
 
 fn check(flag: &str, secret: &str) -> Result<(), Failure> {

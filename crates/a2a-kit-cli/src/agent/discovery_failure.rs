@@ -5,6 +5,7 @@ use a2a_kit_client::{DiscoveryError, Transport, credentials::CredentialError};
 use serde_json::json;
 
 use crate::{
+    connection_hint::connection_hint,
     failure::{Code, Failure, chain},
     settings::{Settings, value},
 };
@@ -15,6 +16,10 @@ pub(super) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> 
     match error {
         DiscoveryError::Reference { .. } => Failure::usage(message)
             .with_hint("name the agent as host:port, by the URL of its card, or by a file"),
+        DiscoveryError::NotInCatalog { names, .. } => Failure::new(Code::CardNotFound, message)
+            .with_hint(format!("the catalog has: {}", names.join(", "))),
+        DiscoveryError::InvalidCatalog { .. } => Failure::new(Code::CardInvalid, message)
+            .with_hint(r#"a catalog is a JSON array of {"name", "url"} or {"name", "card"}"#),
         DiscoveryError::NotFound(_) | DiscoveryError::Status { .. }
             if settings.transport == [Transport::Grpc] =>
         {
@@ -26,21 +31,43 @@ pub(super) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> 
             Failure::new(Code::CardNotFound, message)
                 .with_hint("check the address; for a card elsewhere, give its complete URL")
         }
-        DiscoveryError::Unreachable { .. } | DiscoveryError::Status { status: 502..=504, .. } => {
+        DiscoveryError::WebPage(_) => Failure::new(Code::CardNotFound, message).with_hint(
+            "name the agent by its host alone, or ask its operator for the URL of its card",
+        ),
+        DiscoveryError::Unreachable { source, .. } => {
+            Failure::new(Code::Unreachable, message).with_hint(connection_hint(source))
+        }
+        DiscoveryError::Status { status: 502..=504, .. } => {
             Failure::new(Code::Unreachable, message)
                 .with_hint("check the address and that the agent is running")
         }
-        DiscoveryError::Denied { .. } if settings.has_credential() => {
+        DiscoveryError::Denied { is_authenticated: true, .. } => {
             Failure::new(Code::AuthFailed, message)
+                .with_hint("check that the credential is valid and has not expired")
+        }
+        DiscoveryError::Denied { .. } if settings.has_credential() => {
+            Failure::new(Code::CredentialsMissing, message).with_hint(
+                "the credential was not sent, because the server did not ask for its kind: \
+                 --card-auth sends it with the first request",
+            )
         }
         DiscoveryError::Denied { .. } => Failure::new(Code::CredentialsMissing, message)
             .with_hint("give a credential, for example --bearer or A2ACLI_BEARER"),
-        DiscoveryError::Status { .. } => Failure::new(Code::CardNotFound, message),
-        DiscoveryError::Invalid(violations) => invalid_card(violations),
-        DiscoveryError::NoCommonBinding(_) => {
-            Failure::protocol(ErrorKind::UnsupportedOperation, message)
-                .with_hint("see the interfaces with `a2a card get`")
+        DiscoveryError::Status { location: Some(location), .. } => {
+            Failure::new(Code::CardNotFound, message).with_hint(format!(
+                "the server redirects to {location}: name the agent by that URL"
+            ))
         }
+        DiscoveryError::Status { .. } => Failure::new(Code::CardNotFound, message)
+            .with_hint("check the address; add --debug for the raw answer"),
+        DiscoveryError::Invalid(violations) => invalid_card(violations),
+        DiscoveryError::NoCommonBinding(_) => Failure::protocol(
+            ErrorKind::UnsupportedOperation,
+            message,
+        )
+        .with_hint(
+            "this tool speaks JSONRPC, HTTP+JSON and GRPC; see the interfaces with `a2a card get`",
+        ),
         DiscoveryError::NoCommonVersion(offered) => {
             let failure = Failure::protocol(ErrorKind::VersionNotSupported, message);
             match newest(offered) {
@@ -70,6 +97,15 @@ pub(super) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> 
         }
         DiscoveryError::Credentials(_) => Failure::new(Code::AuthFailed, message),
         DiscoveryError::Setup(_) => Failure::internal(message),
+        DiscoveryError::NotACard(error) => {
+            let violations = match error.violations() {
+                [] => vec![Violation::new("", error.message())],
+                violations => violations.to_vec(),
+            };
+            Failure::new(Code::CardInvalid, message)
+                .with_details(json!({ "violations": violations }))
+                .with_hint("check the address, and the document there with `a2a card lint`")
+        }
         // A document that is too large or not a card, and variants of later releases.
         _ => Failure::new(Code::CardInvalid, message),
     }

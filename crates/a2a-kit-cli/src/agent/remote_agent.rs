@@ -67,7 +67,11 @@ impl RemoteAgent {
                 Arc::unwrap_or_clone(document.card)
             }
         };
-        let (client, credential) = connect_card(builder, change(card), settings, output)?;
+        let mut card = change(card);
+        if settings.grpc_plaintext {
+            use_plaintext_grpc(&mut card);
+        }
+        let (client, credential) = connect_card(builder, card, settings, output)?;
         let selected = client.selected_interface();
         let selected = selected.ok_or_else(|| Failure::internal("no interface was selected"))?;
         if selected.version != ProtocolVersion::LATEST {
@@ -146,6 +150,16 @@ fn stored(
     match card::origin(settings, card) {
         Some(origin) => token::for_card(card, &origin, settings, output),
         None => Ok(None),
+    }
+}
+
+/// Makes gRPC plaintext at the addresses that have no scheme.
+fn use_plaintext_grpc(card: &mut AgentCard) {
+    for interface in &mut card.supported_interfaces {
+        let is_grpc = interface.protocol_binding.eq_ignore_ascii_case(a2a_core::card::GRPC);
+        if is_grpc && !interface.url.contains("://") {
+            interface.url.insert_str(0, "http://");
+        }
     }
 }
 

@@ -7,7 +7,6 @@
 //! omission).
 
 use std::{
-    future::Future,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -18,7 +17,7 @@ use std::{
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::Shards;
+use super::{Shards, exchange::Exchange};
 
 /// Maximum number of requests in flight.
 pub(crate) const MAX_CONCURRENCY: usize = 10_000;
@@ -26,21 +25,6 @@ pub(crate) const MAX_CONCURRENCY: usize = 10_000;
 /// A timer fires up to a millisecond late. A request that starts within this time is on time, and
 /// its latency counts from the actual start.
 const TIMER_RESOLUTION: Duration = Duration::from_millis(2);
-
-/// What is called.
-pub(crate) trait Exchange: Send + Sync + 'static {
-    /// Makes one request on behalf of a worker.
-    fn perform(&self, worker: usize) -> impl Future<Output = Outcome> + Send;
-}
-
-/// The outcome of a request.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    /// The code of the error, if it failed.
-    pub(crate) error: Option<&'static str>,
-    /// When the first event of a stream arrived.
-    pub(crate) first_event: Option<Instant>,
-}
 
 /// How many requests are made, and when.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +146,10 @@ impl Schedule {
 mod tests {
     use tokio::sync::Notify;
 
-    use super::{super::Summary, *};
+    use super::{
+        super::{Summary, exchange::Outcome},
+        *,
+    };
 
     /// A server that answers at once, except that it stalls for some time after some requests.
     struct Stalling {

@@ -9,17 +9,11 @@ use std::{
 use hdrhistogram::Histogram;
 use tokio::time::Instant;
 
-use super::{Summary, load::Outcome};
+use super::{Summary, exchange::Outcome, histogram::histogram};
 
 /// Number of shards. Their histograms are the memory of a run, whatever its length and the number
 /// of workers.
 const SHARDS: usize = 16;
-
-/// Latencies are recorded in microseconds up to an hour; longer ones as an hour.
-const MAX_MICROS: u64 = 3_600_000_000;
-
-/// Significant digits of latencies.
-const DIGITS: u8 = 3;
 
 /// The measurements of a run. Workers that share a shard rarely meet at its lock.
 #[derive(Debug)]
@@ -50,12 +44,6 @@ impl Measurement {
             unsent: 0,
         }
     }
-}
-
-/// Creates a histogram of latencies.
-#[expect(clippy::expect_used, reason = "the bounds are constants")]
-pub(super) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, MAX_MICROS, DIGITS).expect("the bounds are valid")
 }
 
 impl Shards {

@@ -4,12 +4,15 @@
 //! happened, [`report`] prints it, and [`baseline`] compares it with an earlier report.
 
 mod baseline;
+mod exchange;
+mod histogram;
 mod load;
 mod measurement;
 mod operation;
 mod ownership;
 mod progress;
 mod report;
+mod settings;
 mod summary;
 mod target;
 mod traffic;
@@ -20,6 +23,7 @@ pub(crate) use measurement::Shards;
 pub(crate) use operation::Operation;
 pub(crate) use ownership::require_loopback;
 pub(crate) use progress::Progress;
-pub(crate) use report::{BenchSettings, Report};
+pub(crate) use report::Report;
+pub(crate) use settings::BenchSettings;
 pub(crate) use summary::Summary;
 pub(crate) use target::{Target, TargetSettings};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-use super::measurement::histogram;
+use super::histogram::histogram;
 
 /// The result of a run against one interface. Latencies are in microseconds, of successful
 /// requests.

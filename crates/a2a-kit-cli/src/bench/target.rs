@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::{
     Operation, Summary,
-    load::{Exchange, Outcome},
+    exchange::{Exchange, Outcome},
     traffic::Traffic,
 };
 use crate::{

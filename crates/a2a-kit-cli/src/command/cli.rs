@@ -3,9 +3,9 @@
 use clap::{ArgAction, Parser, Subcommand};
 
 use super::{
-    auth::AuthCommand, bench::Bench, card::CardCommand, completion::Completion,
-    conformance::Conformance, listen::Listen, man::Man, send::Send, serve::Serve,
-    skill::SkillCommand, store::StoreCommand, task::TaskCommand,
+    auth::AuthCommand, bench::Bench, card::CardCommand, chat::Chat, completion::Completion,
+    config::ConfigCommand, conformance::Conformance, listen::Listen, man::Man, send::Send,
+    serve::Serve, skill::SkillCommand, store::StoreCommand, task::TaskCommand,
 };
 use crate::settings::Flags;
 
@@ -35,6 +35,8 @@ pub(super) enum Command {
     Card(CardCommand),
     /// Send a message and wait for the result
     Send(Box<Send>),
+    /// Chat with an agent on a terminal, or over pipes
+    Chat(Chat),
     /// Show, list, watch, cancel and download tasks
     #[command(subcommand)]
     Task(TaskCommand),
@@ -52,6 +54,9 @@ pub(super) enum Command {
     Auth(AuthCommand),
     /// Measure throughput and latency of an agent
     Bench(Box<Bench>),
+    /// Show the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Show or install the Agent Skill, which explains this tool to coding agents
     #[command(subcommand)]
     Skill(SkillCommand),
@@ -63,6 +68,13 @@ pub(super) enum Command {
     /// Run the demo agent
     #[command(name = "demo-server", alias = "server", hide = true)]
     DemoServer(Serve),
+}
+
+impl Command {
+    /// Returns whether the command calls no agent, and so needs no catalog of agents.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self, Self::Completion(_) | Self::Config(_) | Self::Store(_))
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 mod auth;
 mod bench;
 mod card;
+mod chat;
 mod cli;
 mod completion;
+mod config;
 mod conformance;
 mod listen;
 mod man;
@@ -17,4 +19,5 @@ mod store;
 mod task;
 mod usage;
 
+pub(crate) use part::{PartFlag, parts};
 pub(crate) use run::run;

@@ -10,6 +10,9 @@ use clap::{ArgMatches, parser::ValueSource};
 
 use crate::{failure::Failure, media_type};
 
+/// Default maximum size of an inline part, in bytes.
+pub(super) const MAX_INLINE: usize = 10 << 20;
+
 /// A flag that adds or describes a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PartFlag {
@@ -49,7 +52,7 @@ pub(super) fn in_order(matches: &ArgMatches) -> Vec<PartFlag> {
 /// # Errors
 ///
 /// A usage failure for unreadable input, and for a media type without a preceding part.
-pub(super) fn parts(flags: Vec<PartFlag>, max_inline: usize) -> Result<Vec<Part>, Failure> {
+pub(crate) fn parts(flags: Vec<PartFlag>, max_inline: usize) -> Result<Vec<Part>, Failure> {
     let mut reader = Reader { max_inline, stdin_is_read: false };
     let mut parts: Vec<Part> = Vec::new();
     let mut typed = true;

@@ -1,8 +1,8 @@
 //! Running a command line.
 
-use std::{ffi::OsString, process::ExitCode, sync::Arc};
+use std::{ffi::OsString, path::Path, process::ExitCode, sync::Arc};
 
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, error::ErrorKind};
 
 use super::{
     cli::{Cli, Command},
@@ -13,15 +13,21 @@ use crate::{
     failure::{Code, Failure},
     output::Output,
     runtime,
-    settings::{Environment, Flags, Settings, serve::with_flags},
+    settings::{Directories, Environment, Flags, Layers, Settings, serve::with_flags},
     wire_log::WireLog,
 };
 
 /// Runs a command line and returns the exit status.
 pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
-    let output = Output::plain(usage::format(&arguments, environment));
-    let matches = match tree(environment).try_get_matches_from(&arguments) {
+    let directories = Directories::of_process();
+    let layers = layers(&arguments, environment, &directories);
+    let fallback = Layers::of_environment(environment);
+    let output = Output::plain(usage::format(&arguments, layers.as_ref().unwrap_or(&fallback)));
+    let matches = match with_flags(Cli::command()).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            return print_help(&arguments, layers, output);
+        }
         Err(error) => return usage::report(&error, output),
     };
     let cli = match Cli::from_arg_matches(&matches) {
@@ -30,6 +36,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     };
     let command = match (cli.command, matches.subcommand()) {
         (Command::Serve(serve) | Command::DemoServer(serve), Some((_, matches))) => {
+            let output = Output::plain(usage::format(&arguments, &fallback));
             return match serve.run(cli.flags, matches, environment, output) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => report(&failure, output),
@@ -37,13 +44,26 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         }
         (command, _) => command,
     };
-    let mut settings = match Settings::resolve(&cli.flags, environment) {
-        Ok(settings) => settings,
+    let resolved = layers.and_then(|layers| {
+        let settings = Settings::resolve(&cli.flags, &layers)?;
+        if command.is_local() {
+            return Ok((settings, layers));
+        }
+        with_catalog_entry(settings, layers, cli.flags)
+    });
+    let (mut settings, layers) = match resolved {
+        Ok(resolved) => resolved,
         Err(failure) => return report(&failure, output),
     };
     let output = Output::new(&settings);
+    if settings.caches_cards() {
+        settings.cache_directory = directories.cache.map(|cache| cache.join("cards"));
+    }
     if settings.debug {
         settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
+    }
+    for warning in layers.warnings().iter().chain(&settings.effective.agent_warning()) {
+        output.warning(warning);
     }
     agent::warn_if_insecure(&settings, output);
     match dispatch(command, &matches, &settings, environment, output) {
@@ -52,21 +72,66 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     }
 }
 
-/// The tree of commands. Its help ends with the effective defaults.
-fn tree(environment: &Environment) -> clap::Command {
-    let tree = with_flags(Cli::command());
-    match Settings::resolve(&Flags::default(), environment) {
-        Ok(settings) => with_defaults(tree, &settings.effective_defaults()),
-        // An invalid variable is reported when the command runs.
-        Err(_) => tree,
+/// Reads the settings files that a command line selects, by `--config` and by the agent.
+fn layers(
+    arguments: &[OsString],
+    environment: &Environment,
+    directories: &Directories,
+) -> Result<Layers, Failure> {
+    let config = usage::value_of(arguments, None, "--config").map(Path::new);
+    let layers = Layers::read(environment, directories, config)?;
+    let agent = usage::value_of(arguments, Some("-a"), "--agent-card")
+        .or_else(|| usage::value_of(arguments, Some("-e"), "--endpoint"))
+        .or_else(|| layers.agent());
+    match agent.map(str::to_owned) {
+        Some(agent) => layers.with_agent(&agent),
+        None => Ok(layers),
+    }
+}
+
+/// Replaces a reference to an entry of a catalog by the reference in the entry, and adds the settings
+/// file of that agent.
+fn with_catalog_entry(
+    settings: Settings,
+    layers: Layers,
+    mut flags: Flags,
+) -> Result<(Settings, Layers), Failure> {
+    let Some(reference) =
+        settings.agent_card.as_deref().filter(|text| agent::is_catalog_entry(text))
+    else {
+        return Ok((settings, layers));
+    };
+    let output = Output::new(&settings);
+    let entry = agent::resolve_catalog_entry(reference, &settings, output);
+    let Some(entry) = runtime::run_unlogged(entry)? else { return Ok((settings, layers)) };
+    let layers = layers.with_agent(&entry)?;
+    flags.agent_card = Some(entry);
+    let mut resolved = Settings::resolve(&flags, &layers)?;
+    resolved.effective.set_source("agent-card", settings.effective.source("agent-card").clone());
+    Ok((resolved, layers))
+}
+
+/// Prints help, which ends with the effective defaults. An invalid setting is reported when a
+/// command runs.
+fn print_help(arguments: &[OsString], layers: Result<Layers, Failure>, output: Output) -> ExitCode {
+    let mut tree = with_flags(Cli::command());
+    let settings = layers.and_then(|layers| Settings::resolve(&Flags::default(), &layers));
+    if let Ok(settings) = settings {
+        tree = with_defaults(tree, &settings.effective.defaults());
+    }
+    match tree.try_get_matches_from(arguments) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(help) => usage::report(&help, output),
     }
 }
 
 /// Appends the defaults to the help of a command and of its subcommands.
 fn with_defaults(command: clap::Command, defaults: &str) -> clap::Command {
-    command
-        .mut_subcommands(|command| with_defaults(command, defaults))
-        .after_help(defaults.to_owned())
+    let help = match command.get_after_help() {
+        Some(notes) => format!("{notes}\n\n{defaults}"),
+        None => defaults.to_owned(),
+    };
+    command.mut_subcommands(|command| with_defaults(command, defaults)).after_help(help)
 }
 
 fn dispatch(
@@ -80,6 +145,7 @@ fn dispatch(
         Command::Completion(completion) => completion.run(with_flags(Cli::command()), output),
         Command::Auth(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Bench(bench) => runtime::run_load(settings, bench.run(settings, output)),
+        Command::Config(command) => command.run(settings, output),
         Command::Man(man) => man.run(with_flags(Cli::command())),
         Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Send(send) => {
@@ -87,6 +153,7 @@ fn dispatch(
             let parts = own.map_or_else(Vec::new, part::in_order);
             runtime::run_client(settings, send.run(parts, settings, output))
         }
+        Command::Chat(chat) => runtime::run_client(settings, chat.run(settings, output)),
         Command::Task(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Conformance(conformance) => {
             runtime::run_client(settings, conformance.run(settings, output))

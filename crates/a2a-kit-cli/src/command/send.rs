@@ -10,7 +10,7 @@ use a2a_core::{
 use a2a_kit_client::{MessageRequest, SendOutcome};
 use clap::{Args, ValueHint};
 
-use super::part::{self, PartFlag};
+use super::part::{self, MAX_INLINE, PartFlag};
 use crate::{
     agent::{RemoteAgent, Retries},
     download::{Download, Report},
@@ -19,9 +19,6 @@ use crate::{
     settings::{Settings, Waiting, value},
     watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
 };
-
-/// Default maximum size of an inline part, in bytes.
-const MAX_INLINE: usize = 10 << 20;
 
 #[derive(Args, Debug)]
 pub(crate) struct Send {
@@ -110,8 +107,11 @@ impl Send {
                 output.note("the agent does not stream: polling instead");
             }
             let sending = client.send_and_watch(request, options.clone());
-            let watch =
-                if streams { sending.await } else { within_request(settings, sending).await };
+            let watch = if streams {
+                watcher.during(sending).await
+            } else {
+                watcher.during(within_request(settings, sending)).await
+            };
             watcher.run(watch.map_err(|error| agent.failure(&error))?).await
         };
         let outcome = within_limits(settings, &progress, outcome)
@@ -138,7 +138,7 @@ impl Send {
                 }
                 SendOutcome::Message(message) => output::message(message, output.verbose()),
             };
-            text.append(&report.text());
+            text.append(report.text());
             text
         })
     }

@@ -10,7 +10,7 @@ use crate::{
     output::Output,
     runtime, serve,
     settings::{
-        Environment, Flags, Settings,
+        Environment, Flags, Layers, Settings,
         serve::{LayeredSettings, json_schema},
     },
 };
@@ -48,11 +48,18 @@ impl Serve {
         if self.settings_schema {
             return output.json(&json_schema());
         }
+        if flags.config.is_some() {
+            return Err(Failure::usage("--config is for commands that call an agent")
+                .with_hint("the settings file of a server is set with --settings"));
+        }
         let layered = LayeredSettings::read(matches, environment, output)?;
         let placed = |failure| layered.place(failure);
         let serve = layered.serve()?;
         flags.ca_cert.clone_from(&serve.tls.ca_file);
-        let mut settings = Settings::resolve(&flags, environment).map_err(placed)?;
+        // A server has a settings file of its own. The files of client commands are not read: which
+        // ones apply would depend on the directory in which the server was started.
+        let layers = Layers::of_environment(environment);
+        let mut settings = Settings::resolve(&flags, &layers).map_err(placed)?;
         // A2ACLI_TRANSPORT is for calls.
         settings.transport = serve.listen.transport.iter().map(|binding| binding.0).collect();
         let output = Output::new(&settings);

@@ -8,29 +8,42 @@ use crate::{
     failure::{Code, Failure},
     output::Output,
     settings::{
-        Environment,
+        Layers,
         serve::{is_similar, renamed_flag},
         value::{self, Format},
     },
 };
 
 /// The requested output format, found without parsing the rest of the command line.
-pub(super) fn format(arguments: &[OsString], environment: &Environment) -> Format {
+pub(super) fn format(arguments: &[OsString], layers: &Layers) -> Format {
+    let asked = value_of(arguments, Some("-o"), "--output");
+    asked
+        .and_then(|text| value::format(text).ok())
+        .or_else(|| layers.read_output())
+        .unwrap_or_default()
+}
+
+/// The last value of a flag, found without parsing the rest of the command line.
+pub(super) fn value_of<'a>(
+    arguments: &'a [OsString],
+    short: Option<&str>,
+    long: &str,
+) -> Option<&'a str> {
     let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());
-    let mut asked = None;
+    let mut last = None;
     while let Some(argument) = arguments.next() {
-        let text = match argument {
-            "--" => break,
-            "-o" | "--output" => arguments.next(),
-            _ => argument
-                .strip_prefix("--output=")
-                .or_else(|| argument.strip_prefix("-o"))
-                .filter(|_| !argument.starts_with("--") || argument.starts_with("--output=")),
+        if argument == "--" {
+            break;
+        }
+        let attached = || {
+            let long = argument.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
+            long.or_else(|| argument.strip_prefix(short?))
         };
-        asked = text.and_then(|text| value::format(text).ok()).or(asked);
+        let is_flag = argument == long || Some(argument) == short;
+        let value = if is_flag { arguments.next() } else { attached() };
+        last = value.or(last);
     }
-    let of_variable = || environment.read("output", value::format).ok().flatten();
-    asked.or_else(of_variable).unwrap_or_default()
+    last
 }
 
 /// Prints help, the version, or the error in the command line.
@@ -92,7 +105,7 @@ const FOREIGN_FLAGS: [(&[&str], &str, &str); 9] = [
     (&["ca", "cacert", "ca-file"], "--ca-cert", "--ca-cert"),
     (&["db", "database", "data"], "", "--store"),
     (&["url", "agent", "server"], "--agent-card", "--public-url"),
-    (&["config", "config-file"], "", "--settings"),
+    (&["config-file", "env-file"], "--config", "--settings"),
     (&["header", "headers"], "--svc-param", ""),
 ];
 
@@ -153,9 +166,24 @@ mod tests {
             ("a2a serve -- -o json", Format::Text),
         ] {
             let arguments: Vec<_> = line.split(' ').map(OsString::from).collect();
-            assert_eq!(format(&arguments, &Environment::default()), format_asked, "{line}");
+            assert_eq!(format(&arguments, &Layers::default()), format_asked, "{line}");
         }
         let environment = [("A2ACLI_OUTPUT".to_owned(), "json".to_owned())].into_iter().collect();
-        assert_eq!(format(&[], &environment), Format::Json);
+        assert_eq!(format(&[], &Layers::of_environment(&environment)), Format::Json);
+    }
+
+    #[test]
+    fn last_value_of_a_flag_is_found_in_each_notation() {
+        for (line, expected) in [
+            ("a2a -a one card get", Some("one")),
+            ("a2a -aone card get --agent-card two", Some("two")),
+            ("a2a --agent-card=one", Some("one")),
+            ("a2a --agent-cards=one", None),
+            ("a2a serve -- -a one", None),
+            ("a2a card get -a", None),
+        ] {
+            let arguments: Vec<_> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(value_of(&arguments, Some("-a"), "--agent-card"), expected, "{line}");
+        }
     }
 }

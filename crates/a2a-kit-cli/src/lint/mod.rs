@@ -30,6 +30,7 @@ mod skill;
 mod source;
 mod strings;
 mod subject;
+mod table;
 #[cfg(test)]
 mod tests;
 mod version;
@@ -39,6 +40,7 @@ pub(crate) use finding::{Finding, Findings};
 pub(crate) use live::check as check_live;
 pub(crate) use mend::{Mended, mend};
 pub(crate) use report::{Format, Report};
-pub(crate) use rule::{Rule, rules};
+pub(crate) use rule::Rule;
 pub(crate) use schema::malformed;
 pub(crate) use subject::{Place, Subject};
+pub(crate) use table::{check, rules};

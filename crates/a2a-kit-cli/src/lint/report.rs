@@ -57,14 +57,6 @@ impl Report {
         self
     }
 
-    pub(crate) fn findings(&self) -> &[Finding] {
-        &self.findings
-    }
-
-    pub(super) fn reference(&self) -> &str {
-        &self.reference
-    }
-
     /// Returns whether the card has no errors, and with `--strict` no warnings.
     pub(crate) fn is_valid(&self) -> bool {
         let least = if self.is_strict { Severity::Warning } else { Severity::Error };
@@ -83,7 +75,7 @@ impl Report {
                 "omitted": self.omitted,
                 "fixed": self.fixed,
             })),
-            Format::Sarif => output.json(&sarif::log(self)),
+            Format::Sarif => output.json(&sarif::log(&self.reference, &self.findings)),
         }
     }
 

@@ -4,11 +4,6 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::{
-    caching, capability, grpc, instruction, interface, invisible, legacy, link, live, member, mode,
-    oauth, prose, schema, security, signature, skill, version,
-};
-
 /// A rule for agent cards.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Rule {
@@ -91,52 +86,5 @@ impl Rule {
     /// Marks a rule that needs `--live`.
     pub(super) const fn live(self) -> Self {
         Self { is_live: true, ..self }
-    }
-}
-
-/// The rules, by group.
-const GROUPS: &[&[&Rule]] = &[
-    schema::RULES,
-    member::RULES,
-    interface::RULES,
-    version::RULES,
-    grpc::RULES,
-    security::RULES,
-    oauth::RULES,
-    mode::RULES,
-    skill::RULES,
-    capability::RULES,
-    legacy::RULES,
-    signature::RULES,
-    link::RULES,
-    prose::RULES,
-    invisible::RULES,
-    instruction::RULES,
-    live::RULES,
-    caching::RULES,
-];
-
-/// Every rule, by group.
-pub(crate) fn rules() -> impl Iterator<Item = &'static Rule> {
-    GROUPS.iter().flat_map(|group| group.iter().copied())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn ids_are_unique_and_in_kebab_case() {
-        let mut seen = BTreeSet::new();
-        for rule in rules() {
-            assert!(seen.insert(rule.id), "duplicate rule {}", rule.id);
-            let is_kebab = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            assert!(rule.id.chars().all(is_kebab), "{}", rule.id);
-            for text in [rule.what, rule.fix] {
-                assert!(!text.is_empty() && !text.ends_with('.'), "{}: {text}", rule.id);
-            }
-        }
     }
 }

@@ -4,17 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{
-    Finding, Report, Rule,
-    rule::{Severity, rules},
-};
+use super::{Finding, Rule, rule::Severity, table::rules};
 
 /// The log of one run.
-pub(super) fn log(report: &Report) -> Value {
+pub(super) fn log(reference: &str, findings: &[Finding]) -> Value {
     let ids: Vec<&str> = rules().map(|rule| rule.id).collect();
-    let uri = artifact_uri(report.reference());
-    let results: Vec<_> =
-        report.findings().iter().map(|finding| result(finding, &ids, &uri)).collect();
+    let uri = artifact_uri(reference);
+    let results: Vec<_> = findings.iter().map(|finding| result(finding, &ids, &uri)).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

@@ -1,15 +1,12 @@
 //! The card that is linted.
 
 use a2a_core::{AgentCard, ProtocolVersion};
-use a2a_kit_auth::card::Verification;
 use a2a_kit_client::{CardReference, Document, credentials::Origin};
 use serde_json::Value;
 
 use super::{
-    Findings,
     address::{self, Reach},
-    capability, grpc, instruction, interface, invisible, legacy, link, member, mode, oauth,
-    pointer, prose, schema, security, signature, skill, version,
+    pointer,
 };
 
 /// A card with the place that it comes from.
@@ -46,26 +43,6 @@ impl<'a> Subject<'a> {
     pub(crate) fn new(document: &'a Document, place: Place) -> Self {
         let json = serde_json::from_slice(&document.json).unwrap_or_default();
         Self { document, json, place }
-    }
-
-    /// Runs all rules that need nothing but the document.
-    pub(crate) fn check(&self, verification: &Verification, findings: &mut Findings) {
-        schema::check(self, findings);
-        member::check(self, findings);
-        interface::check(self, findings);
-        version::check(self, findings);
-        grpc::check(self, findings);
-        security::check(self, findings);
-        oauth::check(self, findings);
-        mode::check(self, findings);
-        skill::check(self, findings);
-        capability::check(self, findings);
-        legacy::check(self, findings);
-        signature::check(verification, findings);
-        link::check(self, findings);
-        prose::check(self, findings);
-        invisible::check(self, findings);
-        instruction::check(self, findings);
     }
 
     pub(crate) fn document(&self) -> &Document {

@@ -36,7 +36,7 @@ async fn lint(json: &str, reference: &str) -> Vec<Finding> {
     let verification = Verifier::new(TrustStore::new()).verify(json.as_bytes()).await;
     let mut findings = Findings::default();
     let subject = Subject::new(&document, Place::of(reference).unwrap());
-    subject.check(&verification, &mut findings);
+    check(&subject, &verification, &mut findings);
     findings.into_sorted().0
 }
 
@@ -474,7 +474,7 @@ async fn card_at_the_path_of_older_versions_is_reported() {
     let mut findings = Findings::default();
     let verification = Verifier::new(TrustStore::new()).verify(&document.json).await;
     let subject = Subject::new(&document, Place::of(SITE).unwrap());
-    subject.check(&verification, &mut findings);
+    check(&subject, &verification, &mut findings);
     assert!(ids(findings.list()).contains(&"legacy-path"));
 }
 

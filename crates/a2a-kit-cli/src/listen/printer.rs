@@ -50,7 +50,7 @@ impl Printer {
             }
             self.task_id = task_id;
         }
-        text.append(&self.events.event(event));
+        text.append(self.events.event(event));
         text
     }
 }
@@ -82,7 +82,7 @@ mod tests {
             event("b", TaskState::Working),
         ]
         .iter()
-        .map(|event| printer.text(event).as_str().to_owned())
+        .map(|event| printer.text(event).plain())
         .collect();
         assert_eq!(
             shown,

@@ -6,7 +6,7 @@ use a2a_core::{
 };
 
 use super::{
-    task::{state_name, write_artifact_head, write_ids, write_message, write_resume},
+    task::{write_artifact_head, write_ids, write_message, write_resume},
     text::Text,
 };
 
@@ -43,7 +43,7 @@ impl EventText {
                 let state = update.state();
                 self.artifact = None;
                 self.task = Some((update.task_id.clone(), update.context_id.clone(), state));
-                text.line("State", state_name(state));
+                text.state("State", state);
                 write_status_message(&mut text, update.message());
             }
             Some(Payload::ArtifactUpdate(update)) => self.chunk(&mut text, update),
@@ -97,7 +97,7 @@ mod tests {
         let mut events = EventText::new(false);
         let shown: String = [chunk("a", "1", false), chunk("a", "2", true), chunk("b", "3", false)]
             .iter()
-            .map(|event| events.event(event).as_str().to_owned())
+            .map(|event| events.event(event).plain())
             .collect();
         assert_eq!(
             shown,

@@ -1,27 +1,38 @@
 //! Output: the payload on stdout, everything else on stderr.
 //!
-//! All output goes through [`Output`], which knows the format and detects a closed stdout.
+//! All output goes through [`Output`], which knows the format and detects a closed stdout. JSON is
+//! the same with and without a terminal; [`Text`] is aligned and has colors on one.
 
 mod card;
 mod escape;
 mod event;
+mod markdown;
+mod progress_line;
 mod push_config;
+mod relative_time;
+mod state_name;
+pub(crate) mod style;
+mod styled;
 mod task;
+mod terminal;
 mod text;
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use serde::Serialize;
 
 pub(crate) use card::card;
 use escape::escape_line;
-pub(crate) use escape::escape_line as escaped;
+pub(crate) use escape::{escape as escaped_text, escape_line as escaped};
 pub(crate) use event::EventText;
+pub(crate) use markdown::MarkdownStream;
+pub(crate) use progress_line::ProgressLine;
 pub(crate) use push_config::{push_config, push_configs, without_secrets};
-pub(crate) use task::{
-    Detail as TaskDetail, message, quoted, state_name, task, task_ids, task_list,
-};
-pub(crate) use text::Text;
+pub(crate) use state_name::state_name;
+pub(crate) use task::{Detail as TaskDetail, message, quoted, task, task_ids, task_list};
+pub(crate) use terminal::Terminal;
+pub(crate) use text::{Text, is_markdown};
 
 use crate::{
     failure::{Code, Failure},
@@ -35,6 +46,8 @@ pub(crate) struct Output {
     /// Whether each JSON document is one line.
     lines: bool,
     verbose: bool,
+    debug: bool,
+    terminal: Terminal,
 }
 
 impl Output {
@@ -44,12 +57,22 @@ impl Output {
             format: settings.format,
             lines: settings.compact || settings.stream,
             verbose: settings.verbose,
+            debug: settings.debug,
+            terminal: Self::terminal_for(settings.format, settings.render),
         }
     }
 
     /// Creates an output for errors before the settings are known.
     pub(crate) fn plain(format: Format) -> Self {
-        Self { format, lines: false, verbose: false }
+        let terminal = Self::terminal_for(format, false);
+        Self { format, lines: false, verbose: false, debug: false, terminal }
+    }
+
+    /// A program may read JSON from a terminal, and with it what is printed on stderr: that is then
+    /// without colors and progress.
+    fn terminal_for(format: Format, renders: bool) -> Terminal {
+        let terminal = Terminal::detect(renders);
+        if format == Format::Json { terminal.for_programs() } else { terminal }
     }
 
     pub(crate) fn is_json(self) -> bool {
@@ -58,6 +81,17 @@ impl Output {
 
     pub(crate) fn verbose(self) -> bool {
         self.verbose
+    }
+
+    /// What stdout and stderr are connected to.
+    pub(crate) fn terminal(self) -> Terminal {
+        self.terminal
+    }
+
+    /// The line that shows the progress of a wait, on a terminal only.
+    pub(crate) fn progress_line(self) -> ProgressLine {
+        let stderr = self.terminal.stderr;
+        ProgressLine::new(stderr.can_rewrite() && !self.debug, stderr.has_colors)
     }
 
     /// Prints one JSON document.
@@ -77,7 +111,13 @@ impl Output {
 
     /// Prints text.
     pub(crate) fn text(self, text: &Text) -> Result<(), Failure> {
-        self.write(text.as_str().as_bytes())
+        let Terminal { stdout, renders, .. } = self.terminal;
+        let shown = if stdout.is_terminal || stdout.has_colors {
+            styled::styled(text, stdout, renders)
+        } else {
+            text.plain()
+        };
+        self.write(shown.as_bytes())
     }
 
     /// Prints one result in the format of this run.
@@ -91,6 +131,7 @@ impl Output {
 
     /// Writes bytes to stdout and flushes it.
     pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Failure> {
+        progress_line::remove();
         let mut stdout = io::stdout().lock();
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Ok(()) => Ok(()),
@@ -103,12 +144,14 @@ impl Output {
 
     /// Writes a line that starts with `note:` to stderr.
     pub(crate) fn note(self, text: &str) {
-        self.diagnostic(&format!("note: {}", escape_line(text)));
+        let line = format!("note: {}", escape_line(text));
+        self.diagnostic(&self.painted(style::NOTE, &line));
     }
 
     /// Writes a line that starts with `warning:` to stderr.
     pub(crate) fn warning(self, text: &str) {
-        self.diagnostic(&format!("warning: {}", escape_line(text)));
+        let label = self.painted(style::WARNING, "warning:");
+        self.diagnostic(&format!("{label} {}", escape_line(text)));
     }
 
     /// Writes a failure: with JSON, the envelope on stdout and one line on stderr, else labelled
@@ -125,16 +168,27 @@ impl Output {
             self.diagnostic(&format!("error: {}", escape_line(&failure.to_string())));
             return;
         }
-        let mut text = Text::new();
-        text.line("Error", failure.code().name());
-        text.line("Message", failure.message());
-        if let Some(hint) = failure.hint() {
-            text.line("Hint", hint);
+        let error = self.painted(style::ERROR, "Error:");
+        self.diagnostic(&format!("{error} {}", failure.code().name()));
+        let code = failure.a2a_code().map(|code| code.to_string());
+        let fields = [
+            ("Message:", Some(failure.message())),
+            ("Hint:", failure.hint()),
+            ("A2A Code:", code.as_deref()),
+        ];
+        for (label, value) in fields {
+            if let Some(value) = value {
+                let label = self.painted(style::LABEL, label);
+                self.diagnostic(&format!("{label} {}", escape_line(value)));
+            }
         }
-        if let Some(code) = failure.a2a_code() {
-            text.line("A2A Code", &code.to_string());
-        }
-        self.diagnostic(text.as_str().trim_end());
+    }
+
+    /// Colors a text for stderr, if it has colors.
+    fn painted(self, style: Style, text: &str) -> String {
+        let mut painted = String::new();
+        style::paint(&mut painted, style, text, self.terminal.stderr.has_colors);
+        painted
     }
 
     /// Replaces the last line of a terminal on stderr.
@@ -145,6 +199,7 @@ impl Output {
 
     /// Writes to stderr. Errors are ignored, as they would be reported there.
     pub(crate) fn diagnostic(self, line: &str) {
+        progress_line::remove();
         let mut stderr = io::stderr().lock();
         let _closed = writeln!(stderr, "{line}");
     }

@@ -70,7 +70,7 @@ mod tests {
             ..TaskPushNotificationConfig::default()
         });
         assert_eq!(
-            push_config(&config).as_str(),
+            push_config(&config).plain(),
             "Task ID: t\nConfig ID: c\nURL: https://a.example/hook\nToken: [redacted]\n\
              Authentication: Bearer [redacted]\n"
         );

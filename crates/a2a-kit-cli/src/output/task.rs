@@ -20,12 +20,6 @@ pub(crate) struct Detail<'a> {
     pub(crate) agent: Option<&'a str>,
 }
 
-/// The short name of a state, for example `INPUT_REQUIRED`.
-pub(crate) fn state_name(state: TaskState) -> &'static str {
-    let name = state.as_str_name();
-    name.strip_prefix("TASK_STATE_").unwrap_or(name)
-}
-
 /// The text form of a task.
 pub(crate) fn task(task: &Task, detail: Detail<'_>) -> Text {
     let mut text = Text::new();
@@ -68,7 +62,7 @@ pub(crate) fn task_list(list: &ListTasksResponse, detail: Detail<'_>) -> Text {
 pub(super) fn write_ids(text: &mut Text, task_id: &str, context_id: &str, state: TaskState) {
     text.line("Task ID", task_id);
     text.line("Context ID", context_id);
-    text.line("State", state_name(state));
+    text.state("State", state);
 }
 
 /// The name and the id of an artifact.
@@ -146,7 +140,7 @@ pub(super) fn write_message(text: &mut Text, message: &Message, verbose: bool) {
 
 fn write_timestamp(text: &mut Text, status: Option<&TaskStatus>) {
     if let Some(timestamp) = status.and_then(|status| status.timestamp) {
-        text.line("Timestamp", &timestamp.to_string());
+        text.time("Timestamp", timestamp);
     }
 }
 
@@ -170,7 +164,7 @@ mod tests {
         };
         let detail = Detail { verbose: false, history: false, agent: Some("-a localhost:8080") };
         assert_eq!(
-            task(&done, detail).as_str(),
+            task(&done, detail).plain(),
             "Task ID: t-71\nContext ID: c-9\nState: COMPLETED\n\
              Artifact: answer\nArtifact ID: a-1\nText:\n31\n\n"
         );
@@ -190,7 +184,7 @@ mod tests {
         let waiting = Task { id: "t".into(), status: Some(status), ..Task::default() };
         let detail = Detail { verbose: false, history: false, agent: Some("-a localhost:8080") };
         assert_eq!(
-            task(&waiting, detail).as_str(),
+            task(&waiting, detail).plain(),
             "Task ID: t\nContext ID: \nState: INPUT_REQUIRED\nText:\nWhich?\n\n\
              Resume with: a2a send -a localhost:8080 --task-id t \"<reply>\"\n"
         );

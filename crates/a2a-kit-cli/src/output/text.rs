@@ -1,13 +1,48 @@
 //! Text output: labelled lines and blocks.
 
-use a2a_core::{Part, v1::part::Content};
+use a2a_core::{Part, TaskState, v1::part::Content, well_known::Timestamp};
 use serde::Serialize;
 
-use super::escape::{escape, escape_line};
+use super::{
+    escape::{escape, escape_line},
+    state_name::state_name,
+};
 
-/// Text output under construction.
+/// Text output under construction. [`plain`](Self::plain) is its form in pipes and files, which is
+/// stable; `styled` in `styled.rs` its form on a terminal.
 #[derive(Debug, Default)]
-pub(crate) struct Text(String);
+pub(crate) struct Text(Vec<Entry>);
+
+/// A line or block of text output.
+#[derive(Debug)]
+pub(super) enum Entry {
+    Line(Label, Value),
+    Block(Label, String),
+    /// The block of a text part, which may be Markdown.
+    Markdown(Label, String),
+    Empty,
+}
+
+type Label = String;
+
+/// What follows the label of a line.
+#[derive(Debug)]
+pub(super) enum Value {
+    Plain(String),
+    State(TaskState),
+    Time(Timestamp),
+}
+
+impl Value {
+    /// The value on one line, escaped.
+    pub(super) fn plain(&self) -> String {
+        match self {
+            Self::Plain(value) => escape_line(value).into_owned(),
+            Self::State(state) => state_name(*state).to_owned(),
+            Self::Time(time) => time.to_string(),
+        }
+    }
+}
 
 impl Text {
     pub(crate) fn new() -> Self {
@@ -16,10 +51,7 @@ impl Text {
 
     /// Adds `Label: value`.
     pub(crate) fn line(&mut self, label: &str, value: &str) {
-        self.0.push_str(label);
-        self.0.push_str(": ");
-        self.0.push_str(&escape_line(value));
-        self.0.push('\n');
+        self.value(label, Value::Plain(value.to_owned()));
     }
 
     /// Adds `Label: value`, unless there is no value.
@@ -29,16 +61,20 @@ impl Text {
         }
     }
 
+    /// Adds a line with the short name of a state.
+    pub(crate) fn state(&mut self, label: &str, state: TaskState) {
+        self.value(label, Value::State(state));
+    }
+
+    /// Adds a line with a time; on a terminal also relative to now.
+    pub(crate) fn time(&mut self, label: &str, time: Timestamp) {
+        self.value(label, Value::Time(time));
+    }
+
     /// Adds a block: the label, the content, an empty line. An empty line inside the content is
     /// written as one space, so that the first truly empty line ends the block.
     pub(crate) fn block(&mut self, label: &str, content: &str) {
-        self.0.push_str(label);
-        self.0.push_str(":\n");
-        for line in escape(content).split('\n') {
-            self.0.push_str(if line.is_empty() { " " } else { line });
-            self.0.push('\n');
-        }
-        self.0.push('\n');
+        self.0.push(Entry::Block(label.to_owned(), content.to_owned()));
     }
 
     /// Adds a block of indented JSON.
@@ -50,36 +86,83 @@ impl Text {
 
     /// Adds all parts of a message or an artifact.
     pub(crate) fn parts(&mut self, parts: &[Part]) {
-        for part in parts {
-            match &part.content {
-                Some(Content::Text(text)) => self.block("Text", text),
-                Some(Content::Data(data)) => self.json("Data", data),
-                Some(Content::Raw(raw)) => {
-                    let name =
-                        if part.filename.is_empty() { "unnamed" } else { part.filename.as_str() };
-                    let media_type = media_type(part);
-                    self.line("File", &format!("{name} ({media_type}, {} bytes)", raw.len()));
-                }
-                Some(Content::Url(url)) => {
-                    self.line("File", &format!("{url} ({})", media_type(part)));
-                }
-                None => self.line("Text", ""),
+        parts.iter().for_each(|part| self.part(part));
+    }
+
+    /// Adds a part of a message or an artifact.
+    pub(crate) fn part(&mut self, part: &Part) {
+        match &part.content {
+            Some(Content::Text(text)) if is_markdown(part) => {
+                self.0.push(Entry::Markdown("Text".to_owned(), text.clone()));
             }
+            Some(Content::Text(text)) => self.block("Text", text),
+            Some(Content::Data(data)) => self.json("Data", data),
+            Some(Content::Raw(raw)) => {
+                let name =
+                    if part.filename.is_empty() { "unnamed" } else { part.filename.as_str() };
+                let media_type = media_type(part);
+                self.line("File", &format!("{name} ({media_type}, {} bytes)", raw.len()));
+            }
+            Some(Content::Url(url)) => {
+                self.line("File", &format!("{url} ({})", media_type(part)));
+            }
+            None => self.line("Text", ""),
         }
     }
 
     /// Adds another text.
-    pub(crate) fn append(&mut self, other: &Self) {
-        self.0.push_str(&other.0);
+    pub(crate) fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
     }
 
     pub(crate) fn empty_line(&mut self) {
-        self.0.push('\n');
+        self.0.push(Entry::Empty);
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// The text in pipes and files.
+    pub(crate) fn plain(&self) -> String {
+        let mut plain = String::new();
+        for entry in &self.0 {
+            match entry {
+                Entry::Line(label, value) => {
+                    plain.push_str(label);
+                    plain.push_str(": ");
+                    plain.push_str(&value.plain());
+                    plain.push('\n');
+                }
+                Entry::Block(label, content) | Entry::Markdown(label, content) => {
+                    plain.push_str(label);
+                    plain.push_str(":\n");
+                    push_block(&mut plain, content);
+                }
+                Entry::Empty => plain.push('\n'),
+            }
+        }
+        plain
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
         &self.0
     }
+
+    fn value(&mut self, label: &str, value: Value) {
+        self.0.push(Entry::Line(label.to_owned(), value));
+    }
+}
+
+/// Returns whether a text part may be Markdown: agents rarely declare it.
+pub(crate) fn is_markdown(part: &Part) -> bool {
+    let media_type = part.media_type.split(';').next().unwrap_or_default().trim();
+    ["", "text/markdown", "text/x-markdown"].contains(&media_type)
+}
+
+/// Writes the content of a block and the empty line that ends it.
+pub(super) fn push_block(to: &mut String, content: &str) {
+    for line in escape(content).split('\n') {
+        to.push_str(if line.is_empty() { " " } else { line });
+        to.push('\n');
+    }
+    to.push('\n');
 }
 
 fn media_type(part: &Part) -> &str {
@@ -94,7 +177,7 @@ mod tests {
     fn empty_line_inside_a_block_does_not_end_it() {
         let mut text = Text::new();
         text.block("Text", "a\n\nb");
-        assert_eq!(text.as_str(), "Text:\na\n \nb\n\n");
+        assert_eq!(text.plain(), "Text:\na\n \nb\n\n");
     }
 
     #[test]
@@ -107,7 +190,7 @@ mod tests {
             Part::url("https://a.b/c").with_media_type("image/png"),
         ]);
         assert_eq!(
-            text.as_str(),
+            text.plain(),
             "Text:\nhello\n\nData:\n1\n\nFile: a.bin (unknown type, 2 bytes)\n\
              File: https://a.b/c (image/png)\n"
         );

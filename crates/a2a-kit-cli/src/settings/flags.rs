@@ -15,11 +15,12 @@ const CREDENTIALS: &str = "Credentials";
 const TLS: &str = "TLS of outgoing connections";
 const OUTPUT: &str = "Output";
 
-/// The flags that every command takes. What is not given comes from elsewhere: see
+/// The flags that every command takes. What is not given comes from variables and files: see
 /// [`Settings`](super::Settings).
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Flags {
-    /// Agent to call: host, host:port, URL of its card, or card file
+    /// Agent to call: host, host:port, URL of its card, card file, or catalog+<URL or file>#<name> for
+    /// an entry of a catalog
     #[arg(short, long, global = true, value_name = "REF", help_heading = AGENT)]
     pub(crate) agent_card: Option<String>,
     /// Interface URL to call without a card; requires exactly one --transport, or with --proxy
@@ -33,6 +34,16 @@ pub(crate) struct Flags {
     /// Tenant; requires --endpoint
     #[arg(long, global = true, value_name = "TENANT", help_heading = AGENT)]
     pub(crate) tenant: Option<String>,
+    /// Settings file to read instead of the nearest .env; see `a2a config show`
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
+          help_heading = AGENT)]
+    pub(crate) config: Option<PathBuf>,
+    /// Fetch the card of the agent even if a cached one is fresh, and don't cache it
+    #[arg(long, global = true, help_heading = AGENT)]
+    pub(crate) no_cache: bool,
+    /// Use plaintext for a gRPC interface that is a host:port without a scheme
+    #[arg(long, global = true, help_heading = AGENT)]
+    pub(crate) grpc_plaintext: bool,
     /// Protocol version to use: 1.0, draft, 0.3, 0.2, 0.1
     #[arg(long, global = true, value_name = "VERSION", value_parser = value::version,
           help_heading = AGENT)]
@@ -90,6 +101,9 @@ pub(crate) struct Flags {
     #[arg(long, global = true, value_name = "USER:PASSWORD", help_heading = CREDENTIALS)]
     pub(crate) basic: Option<String>,
 
+    /// Send the credential with the first request for the card, instead of after it was asked for
+    #[arg(long, global = true, help_heading = CREDENTIALS)]
+    pub(crate) card_auth: bool,
     /// Additional origin that credentials and service parameters may be sent to, as
     /// https://agents.example; repeatable [default: the origin of the card]
     #[arg(long, global = true, value_name = "ORIGIN", value_parser = value::origin,
@@ -123,6 +137,9 @@ pub(crate) struct Flags {
     /// Print all parts, the sent message, history and metadata
     #[arg(long, global = true, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
+    /// Render Markdown in text parts; only on a terminal
+    #[arg(long, global = true, help_heading = OUTPUT)]
+    pub(crate) render: bool,
     /// Print diagnostics on stderr and, except with serve, raw messages without secrets
     #[arg(long, global = true, help_heading = OUTPUT)]
     pub(crate) debug: bool,

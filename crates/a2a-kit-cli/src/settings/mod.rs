@@ -1,20 +1,36 @@
-//! The settings of a run: flags take precedence over variables, and these over defaults.
+//! The settings of a run: flags override variables, variables override settings files, and files
+//! override defaults.
 
+mod directories;
+mod effective;
+mod env_file;
+mod environment;
 mod flags;
+mod layers;
+mod permissions;
+mod resolver;
 pub(crate) mod serve;
 mod source;
 mod tls;
 pub(crate) mod value;
+mod waiting;
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_kit_client::{ClientSettings, Transport, credentials::Origin};
 use a2a_kit_http::{client::WireObserver, tls::ClientTls};
 
+pub(crate) use directories::Directories;
+pub(crate) use effective::{Effective, EffectiveSettings};
+pub(crate) use environment::{Environment, PREFIX};
 pub(crate) use flags::Flags;
-pub(crate) use source::{Environment, PREFIX};
+pub(crate) use layers::Layers;
+pub(crate) use permissions::is_readable_by_others;
+use resolver::{Resolver, Shown as _};
+use source::Source;
 use value::Format;
+pub(crate) use waiting::Waiting;
 
 use crate::{failure::Failure, redaction::TokenRedaction};
 
@@ -59,22 +75,24 @@ pub(crate) struct Settings {
     pub(crate) trust: ClientTls,
     /// Trust anchors and client certificate for calls to agents.
     pub(crate) tls: ClientTls,
+    /// Whether credentials are sent with the first request for the card.
+    pub(crate) card_auth: bool,
+    /// Whether addresses of gRPC without a scheme are plaintext.
+    pub(crate) grpc_plaintext: bool,
+    /// Whether the cache of cards is ignored.
+    pub(crate) no_cache: bool,
+    /// The directory of the cache of cards; `None` if there is none.
+    pub(crate) cache_directory: Option<PathBuf>,
     pub(crate) format: Format,
     pub(crate) compact: bool,
     pub(crate) verbose: bool,
+    /// Whether Markdown is rendered on a terminal.
+    pub(crate) render: bool,
     pub(crate) debug: bool,
     /// Observer of the messages on the wire.
     pub(crate) observer: Option<Arc<dyn WireObserver>>,
-}
-
-/// Whether to wait for a task to settle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// The default of the command: `send` waits, `task get` does not.
-    #[default]
-    Default,
-    Yes,
-    No,
+    /// All settings with their sources.
+    pub(crate) effective: EffectiveSettings,
 }
 
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -82,110 +100,125 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Settings {
-    /// Combines flags and variables.
+    /// Combines flags, variables, settings files and defaults. Each setting is declared here: its
+    /// name, how it is read, and its default.
     ///
     /// # Errors
     ///
-    /// A usage failure for an invalid variable, and for mutually exclusive settings.
-    pub(crate) fn resolve(flags: &Flags, environment: &Environment) -> Result<Self, Failure> {
-        let text = |flag: &Option<String>, name| flag.clone().or_else(|| environment.text(name));
-        let switch = |flag: bool, name| {
-            if flag {
-                Ok(true)
-            } else {
-                Ok(environment.read(name, value::switch)?.unwrap_or(false))
-            }
-        };
+    /// A usage failure for an invalid value, and for mutually exclusive settings.
+    pub(crate) fn resolve(flags: &Flags, layers: &Layers) -> Result<Self, Failure> {
+        let mut read = Resolver::new(layers);
+        let mut agent_card = read.text("agent-card", flags.agent_card.as_ref());
+        let mut endpoint = read.text("endpoint", flags.endpoint.as_ref());
+        let transport =
+            read.list("transport", &flags.transport, value::binding, "order of the card")?;
+        let mut tenant = read.text("tenant", flags.tenant.as_ref());
+        let version = read.optional(
+            "a2a-version",
+            flags.a2a_version.as_ref(),
+            value::version,
+            "highest common version, at least 1.0",
+        )?;
+        // A card reference and an endpoint exclude each other, and a tenant belongs to an endpoint.
+        read.exclude(("agent-card", &mut agent_card), ("endpoint", &mut endpoint));
+        if endpoint.is_none() {
+            read.exclude(("agent-card", &mut agent_card), ("tenant", &mut tenant));
+        }
 
-        let transport = if flags.transport.is_empty() {
-            let list = |text: &str| text.split(',').map(value::binding).collect();
-            environment.read("transport", list)?.unwrap_or_default()
-        } else {
-            flags.transport.clone()
-        };
-        let timeout = match flags.timeout {
-            Some(timeout) => Some(timeout),
-            None => environment.read("timeout", value::duration)?,
-        };
-        let poll_interval = match flags.poll_interval {
-            Some(interval) => Some(interval),
-            None => environment.read("poll-interval", value::poll_interval)?,
-        };
-        let request_timeout = match flags.request_timeout {
-            Some(timeout) => Some(timeout),
-            None => environment.read("request-timeout", value::duration)?,
-        };
-        let metadata = match &flags.metadata {
-            Some(metadata) => Some(metadata.clone()),
-            None => environment.read("metadata", value::json_object)?,
-        };
-        let service_parameters = if flags.svc_param.is_empty() {
-            environment.read("svc-param", service_parameters)?.unwrap_or_default()
-        } else {
-            flags.svc_param.clone()
-        };
-        let extensions = if flags.extension.is_empty() {
-            let list = |text: &str| Ok(text.split(',').map(|uri| uri.trim().to_owned()).collect());
-            environment.read("extension", list)?.unwrap_or_default()
-        } else {
-            flags.extension.clone()
-        };
-        let credential_origins = if flags.credential_origin.is_empty() {
-            let list = |text: &str| text.split(',').map(value::origin).collect();
-            environment.read("credential-origin", list)?.unwrap_or_default()
-        } else {
-            flags.credential_origin.clone()
-        };
-        let insecure = switch(flags.insecure, "insecure")?;
-        let trust = tls::trust(flags, environment)?;
-        let settings = Self {
-            agent_card: text(&flags.agent_card, "agent-card"),
-            endpoint: text(&flags.endpoint, "endpoint"),
+        let waiting = Waiting::resolve(flags, &mut read)?;
+        let interval = flags.poll_interval.as_ref();
+        let poll_interval =
+            read.with_default("poll-interval", interval, value::poll_interval, POLL_INTERVAL)?;
+        let timeout = read.optional("timeout", flags.timeout.as_ref(), value::duration, "none")?;
+        let timeout = timeout.or(Some(TIMEOUT).filter(|_| !flags.stream));
+        if let Some(timeout) = &timeout {
+            read.show("timeout", timeout.shown());
+        }
+        let limit = flags.request_timeout.as_ref();
+        let request_timeout =
+            read.with_default("request-timeout", limit, value::duration, REQUEST_TIMEOUT)?;
+
+        let task_id = read.text("task-id", flags.task_id.as_ref());
+        let context_id = read.text("context-id", flags.context_id.as_ref());
+        let extension = |uri: &str| Ok(uri.to_owned());
+        let extensions = read.list("extension", &flags.extension, extension, "none")?;
+        let metadata =
+            read.optional("metadata", flags.metadata.as_ref(), value::json_object, "none")?;
+        let parameters = Some(&flags.svc_param).filter(|parameters| !parameters.is_empty());
+        let parameters =
+            read.optional("svc-param", parameters, value::service_parameters, "none")?;
+
+        let mut bearer = read.credential("bearer", flags.bearer.as_ref());
+        let api_key = read.credential("api-key", flags.api_key.as_ref());
+        let mut basic = read.credential("basic", flags.basic.as_ref());
+        // Both are sent in one header.
+        read.exclude(("bearer", &mut bearer), ("basic", &mut basic));
+        let client_id = read.text("client-id", None);
+        let client_secret = read.credential("client-secret", None);
+        let credential_origins = read.list(
+            "credential-origin",
+            &flags.credential_origin,
+            value::origin,
+            "origin of the card",
+        )?;
+
+        let insecure = read.switch("insecure", flags.insecure)?;
+        let ca_cert = read.path("ca-cert", flags.ca_cert.as_ref());
+        let client_cert = read.path("client-cert", flags.client_cert.as_ref());
+        let client_key = read.path("client-key", flags.client_key.as_ref());
+        let trust = tls::trust(ca_cert.as_deref())?;
+        let tls = tls::identified(trust.clone(), client_cert.as_deref(), client_key.as_deref())?;
+
+        let card_auth = read.switch("card-auth", flags.card_auth)?;
+        let grpc_plaintext = read.switch("grpc-plaintext", flags.grpc_plaintext)?;
+        let no_cache = read.switch("no-cache", flags.no_cache)?;
+
+        Ok(Self {
+            agent_card,
+            endpoint,
             transport,
-            tenant: text(&flags.tenant, "tenant"),
-            version: match flags.a2a_version {
-                Some(version) => Some(version),
-                None => environment.read("a2a-version", value::version)?,
-            },
+            tenant,
+            version,
             any_version: false,
             stream: flags.stream,
-            waiting: waiting(flags, environment)?,
-            poll_interval: poll_interval.unwrap_or(POLL_INTERVAL),
-            timeout: match timeout {
-                Some(limit) => Some(limit).filter(|limit| !limit.is_zero()),
-                None => Some(TIMEOUT).filter(|_| !flags.stream),
-            },
-            request_timeout: request_timeout.unwrap_or(REQUEST_TIMEOUT),
-            task_id: text(&flags.task_id, "task-id"),
-            context_id: text(&flags.context_id, "context-id"),
+            waiting,
+            poll_interval,
+            timeout: timeout.filter(|limit| !limit.is_zero()),
+            request_timeout,
+            task_id,
+            context_id,
             extensions,
             metadata,
-            service_parameters,
-            bearer: text(&flags.bearer, "bearer"),
-            api_key: text(&flags.api_key, "api-key"),
-            basic: text(&flags.basic, "basic"),
-            client_id: environment.text("client-id"),
-            client_secret: environment.text("client-secret"),
+            service_parameters: parameters.unwrap_or_default(),
+            bearer,
+            api_key,
+            basic,
+            client_id,
+            client_secret,
             uses_stored_tokens: true,
             token_redaction: TokenRedaction::default(),
             credential_origins,
             passes_credentials: false,
-            tls: {
-                let tls = tls::identified(trust.clone(), flags, environment)?;
-                if insecure { tls.without_verification() } else { tls }
-            },
+            tls: if insecure { tls.without_verification() } else { tls },
             trust,
             insecure,
-            format: match flags.output {
-                Some(format) => format,
-                None => environment.read("output", value::format)?.unwrap_or_default(),
-            },
-            compact: switch(flags.compact, "compact")?,
-            verbose: switch(flags.verbose, "verbose")?,
-            debug: switch(flags.debug, "debug")?,
+            card_auth,
+            grpc_plaintext,
+            no_cache,
+            cache_directory: None,
+            format: read.with_default(
+                "output",
+                flags.output.as_ref(),
+                value::format,
+                Format::default(),
+            )?,
+            compact: read.switch("compact", flags.compact)?,
+            verbose: read.switch("verbose", flags.verbose)?,
+            render: read.switch("render", flags.render)?,
+            debug: read.switch("debug", flags.debug)?,
             observer: None,
-        };
-        Ok(settings)
+            effective: read.finish(),
+        })
     }
 
     /// Returns whether a credential is configured.
@@ -193,63 +226,15 @@ impl Settings {
         self.bearer.is_some() || self.api_key.is_some() || self.basic.is_some()
     }
 
+    /// Returns whether cards may be cached: not those that only a client certificate gives access
+    /// to, and not those of an unverified server.
+    pub(crate) fn caches_cards(&self) -> bool {
+        !self.no_cache && !self.insecure && *self.effective.source("client-cert") == Source::Default
+    }
+
     /// The settings of the HTTP client.
     pub(crate) fn http(&self) -> ClientSettings {
         ClientSettings::default().with_tls(self.tls.clone()).with_observer(self.observer.clone())
-    }
-
-    /// The end of `--help`: the effective defaults.
-    pub(crate) fn effective_defaults(&self) -> String {
-        let transport = match self.transport.as_slice() {
-            [] => "order of the card".to_owned(),
-            wanted => wanted.iter().map(|binding| binding.as_str()).collect::<Vec<_>>().join(", "),
-        };
-        let agent = self.agent_card.as_deref().or(self.endpoint.as_deref()).unwrap_or("none");
-        let seconds = |duration: Duration| format!("{}s", duration.as_secs_f64());
-        format!(
-            "Effective defaults:\n  agent            {agent}\n  transport        {transport}\n  \
-             a2a-version      {}\n  output           {}\n  wait             on for send\n  \
-             poll-interval    {}\n  timeout          {}\n  request-timeout  {}",
-            self.version.map_or("highest common version, at least 1.0", value::version_name),
-            if self.format == Format::Json { "json" } else { "text" },
-            seconds(self.poll_interval),
-            self.timeout.map_or_else(|| "none".to_owned(), seconds),
-            seconds(self.request_timeout),
-        )
-    }
-}
-
-fn waiting(flags: &Flags, environment: &Environment) -> Result<Waiting, Failure> {
-    if flags.no_wait && flags.wait {
-        return Err(Failure::usage("--async and --wait are mutually exclusive"));
-    }
-    if flags.no_wait && flags.stream {
-        return Err(Failure::usage("--async and --stream are mutually exclusive"));
-    }
-    if flags.no_wait {
-        return Ok(Waiting::No);
-    }
-    if flags.wait {
-        return Ok(Waiting::Yes);
-    }
-    if environment.read("async", value::switch)? == Some(true) && !flags.stream {
-        return Ok(Waiting::No);
-    }
-    Ok(match environment.read("wait", value::switch)? {
-        Some(true) => Waiting::Yes,
-        Some(false) => Waiting::No,
-        None => Waiting::Default,
-    })
-}
-
-/// One pair, or a JSON array of pairs.
-fn service_parameters(text: &str) -> Result<Vec<(String, String)>, String> {
-    if text.trim_start().starts_with('[') {
-        let pairs: Vec<String> = serde_json::from_str(text)
-            .map_err(|error| format!("expected a JSON array of pairs: {error}"))?;
-        pairs.iter().map(|pair| value::service_parameter(pair)).collect()
-    } else {
-        value::service_parameter(text).map(|pair| vec![pair])
     }
 }
 
@@ -257,8 +242,10 @@ fn service_parameters(text: &str) -> Result<Vec<(String, String)>, String> {
 mod tests {
     use super::*;
 
-    fn environment(variables: &[(&str, &str)]) -> Environment {
-        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    fn environment(variables: &[(&str, &str)]) -> Layers {
+        let variables =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Layers::of_environment(&variables.collect())
     }
 
     #[test]
@@ -297,8 +284,39 @@ mod tests {
     #[test]
     fn stream_has_no_default_timeout_and_zero_disables_it() {
         let stream = Flags { stream: true, ..Flags::default() };
-        assert_eq!(Settings::resolve(&stream, &Environment::default()).unwrap().timeout, None);
+        assert_eq!(Settings::resolve(&stream, &Layers::default()).unwrap().timeout, None);
         let zero = Flags { timeout: Some(Duration::ZERO), ..Flags::default() };
-        assert_eq!(Settings::resolve(&zero, &Environment::default()).unwrap().timeout, None);
+        assert_eq!(Settings::resolve(&zero, &Layers::default()).unwrap().timeout, None);
+    }
+
+    #[test]
+    fn stronger_source_overrides_a_setting_that_excludes_it() {
+        let variables = environment(&[
+            ("A2ACLI_AGENT_CARD", "a.example"),
+            ("A2ACLI_BASIC", "ann:secret"),
+            ("A2ACLI_ASYNC", "yes"),
+        ]);
+        let flags = Flags {
+            endpoint: Some("https://b.example".into()),
+            bearer: Some("t0ken".into()),
+            wait: true,
+            ..Flags::default()
+        };
+        let settings = Settings::resolve(&flags, &variables).unwrap();
+        assert_eq!((settings.agent_card, settings.basic), (None, None));
+        assert_eq!(settings.waiting, Waiting::Yes);
+
+        let variables = environment(&[
+            ("A2ACLI_ENDPOINT", "https://b.example"),
+            ("A2ACLI_TENANT", "t"),
+            ("A2ACLI_WAIT", "1"),
+        ]);
+        let flags = Flags { agent_card: Some("a.example".into()), ..Flags::default() };
+        let settings = Settings::resolve(&flags, &variables).unwrap();
+        assert_eq!((settings.endpoint, settings.tenant), (None, None));
+
+        let both = environment(&[("A2ACLI_ASYNC", "1"), ("A2ACLI_WAIT", "1")]);
+        let failure = Settings::resolve(&Flags::default(), &both).unwrap_err();
+        assert!(failure.message().contains("mutually exclusive"), "{failure}");
     }
 }

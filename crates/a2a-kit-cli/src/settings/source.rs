@@ -1,67 +1,68 @@
-//! Environment variables of settings.
+//! Where the value of a setting comes from.
 
-use std::collections::BTreeMap;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
-use crate::failure::Failure;
+/// Where the value of a setting comes from, the strongest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Flag,
+    Environment,
+    /// The file of `--config`, or the nearest `.env`.
+    Local {
+        path: PathBuf,
+        /// Whether the file was found in the working directory or above it.
+        is_discovered: bool,
+    },
+    /// The file for the agent that is called.
+    Agent(PathBuf),
+    /// The file for all agents.
+    Global(PathBuf),
+    Default,
+}
 
-/// The prefix of every variable.
-pub(crate) const PREFIX: &str = "A2ACLI_";
-
-/// The variables with the prefix.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Environment(BTreeMap<String, String>);
-
-impl Environment {
-    /// Reads the variables of this process.
-    pub(crate) fn of_process() -> Self {
-        std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect()
+impl Source {
+    /// The name in the output of `config show`.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Flag => "flag",
+            Self::Environment => "env",
+            Self::Local { .. } => "local",
+            Self::Agent(_) => "agent",
+            Self::Global(_) => "global",
+            Self::Default => "default",
+        }
     }
 
-    /// Reads a variable by the long name of its flag, with the parser of that flag. An empty variable
-    /// counts as unset.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the variable, if its value is invalid.
-    pub(crate) fn read<T>(
-        &self,
-        flag: &str,
-        read: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, Failure> {
-        let name = variable(flag);
-        let Some(text) = self.0.get(&name).filter(|text| !text.is_empty()) else {
-            return Ok(None);
-        };
-        read(text)
-            .map(Some)
-            .map_err(|expected| Failure::usage(format!("bad value in {name}: {expected}")))
+    /// The path of the file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Local { path, .. } | Self::Agent(path) | Self::Global(path) => Some(path),
+            Self::Flag | Self::Environment | Self::Default => None,
+        }
     }
 
-    /// The value of the variable with this full name. An empty variable counts as unset.
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
-    }
-
-    /// The names of the variables that are set.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|(_, text)| !text.is_empty()).map(|(name, _)| name.as_str())
-    }
-
-    /// Reads a variable as text.
-    pub(crate) fn text(&self, flag: &str) -> Option<String> {
-        self.0.get(&variable(flag)).filter(|text| !text.is_empty()).cloned()
+    /// The precedence; a lower rank overrides a higher one.
+    pub(crate) const fn rank(&self) -> u8 {
+        match self {
+            Self::Flag => 1,
+            Self::Environment => 2,
+            Self::Local { .. } => 3,
+            Self::Agent(_) => 4,
+            Self::Global(_) => 5,
+            Self::Default => 6,
+        }
     }
 }
 
-impl FromIterator<(String, String)> for Environment {
-    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
-        Self(variables.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect())
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self.path() {
+            Some(path) => write!(f, " {}", path.display()),
+            None => Ok(()),
+        }
     }
-}
-
-/// The name of the variable for a flag: `agent-card` is `A2ACLI_AGENT_CARD`.
-fn variable(flag: &str) -> String {
-    format!("{PREFIX}{}", flag.to_ascii_uppercase().replace('-', "_"))
 }

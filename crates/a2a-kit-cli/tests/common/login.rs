@@ -228,13 +228,16 @@ pub fn browse_and(url: &str, answer: Answer) -> u16 {
     })
 }
 
-/// The first form of a page with hidden fields: its URL and its content.
+/// The first form of a page with hidden fields only: its URL and its content.
 fn filled_form(page: &str, answer: Answer) -> Option<(String, String)> {
     let (_, form) = page.split_once("<form")?;
     let attribute = |tag: &str, name: &str| {
         let (_, value) = tag.split_once(&format!("{name}=\""))?;
         Some(value.split('"').next()?.to_owned())
     };
+    if form.contains("type=\"text\"") {
+        return None;
+    }
     let action = attribute(form.split('>').next()?, "action")?;
     let mut filled = url::form_urlencoded::Serializer::new(String::new());
     let mut is_empty = true;

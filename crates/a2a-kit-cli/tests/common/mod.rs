@@ -7,6 +7,10 @@
     reason = "only tests call this, and clippy looks for the attribute on their own functions"
 )]
 
+pub mod home;
+#[cfg(unix)]
+pub mod terminal;
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     process::{Child, ChildStdout, Command, Output, Stdio},
@@ -28,6 +32,8 @@ pub fn command() -> Command {
             command.env_remove(&name);
         }
     }
+    // No configuration and no cache: neither is below a device.
+    command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_CACHE_HOME").env("HOME", "/dev/null");
     command
 }
 
@@ -129,6 +135,14 @@ impl Server {
         // Agents that don't stream are polled, and these tests don't wait for them.
         let interval = ("A2ACLI_POLL_INTERVAL", "100ms");
         Run::of(command().args(arguments).args(["-a", &self.address]).envs([interval]))
+    }
+
+    /// A client command against this server, to be started.
+    pub fn client(&self, arguments: &[&str]) -> Command {
+        let mut command = command();
+        command.args(arguments).args(["-a", &self.address]);
+        command.env("A2ACLI_POLL_INTERVAL", "100ms");
+        command
     }
 
     /// The same, with a JSON result.

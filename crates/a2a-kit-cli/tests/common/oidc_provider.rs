@@ -10,7 +10,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Write as _, stderr},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
     sync::OnceLock,
 };
 
@@ -19,6 +19,8 @@ use std::{
 pub(crate) struct OidcProvider {
     pub(crate) url: String,
     child: Child,
+    /// Kept open: it ends when it can't print its notices.
+    _stdout: BufReader<ChildStdout>,
 }
 
 impl OidcProvider {
@@ -45,9 +47,10 @@ impl OidcProvider {
             .spawn()
             .unwrap();
         let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        stdout.read_line(&mut url).unwrap();
         assert!(url.starts_with("http://"), "the provider ended");
-        Some(Self { url: url.trim().to_owned(), child })
+        Some(Self { url: url.trim().to_owned(), child, _stdout: stdout })
     }
 }
 

@@ -1,18 +1,20 @@
 //! All checks.
 
 use super::{
-    Check, access, cancel, card, errors, extension, get, json, jsonrpc, legacy, list, push, rest,
-    send, stream, subscribe, together, version, webhook,
+    Check, access, cancel, card, errors, extension, get, history, interface, json, jsonrpc, legacy,
+    legacy_codes, list, push, rest, send, stream, subscribe, together, version, webhook,
 };
 
 /// Every check, in the order of reports.
 pub(crate) fn all() -> Vec<Check> {
     [
         card::CHECKS,
+        interface::CHECKS,
         version::CHECKS,
         send::CHECKS,
         stream::CHECKS,
         get::CHECKS,
+        history::CHECKS,
         list::CHECKS,
         cancel::CHECKS,
         subscribe::CHECKS,
@@ -26,6 +28,7 @@ pub(crate) fn all() -> Vec<Check> {
         access::CHECKS,
         together::CHECKS,
         legacy::CHECKS,
+        legacy_codes::CHECKS,
     ]
     .concat()
 }

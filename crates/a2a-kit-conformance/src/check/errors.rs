@@ -189,7 +189,7 @@ fn standard_codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         (Step::SendNothing, &[ErrorKind::InvalidParams]),
     ] {
         if let Some(exchange) = verdict.take(evidence, step) {
-            expect::any_error(verdict, exchange, kinds);
+            expect::jsonrpc_code(verdict, exchange, kinds);
         }
     }
 }

@@ -245,7 +245,7 @@ fn standard_codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         (Step::SendNothing, ErrorKind::InvalidParams),
     ] {
         if let Some(exchange) = verdict.take(evidence, step) {
-            expect::error(verdict, exchange, kind);
+            expect::jsonrpc_code(verdict, exchange, &[kind]);
         }
     }
 }

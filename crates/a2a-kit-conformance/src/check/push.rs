@@ -56,6 +56,13 @@ fn created<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             format!("the created config has the `{member}` {given:?} instead of {asked:?}")
         });
     }
+    let (Ok(get), Ok(list)) = (evidence.get(Step::PushGet), evidence.get(Step::PushList)) else {
+        return;
+    };
+    let is_lost = get.error().is_some() && list.result().is_some() && ids(list).is_empty();
+    verdict.require(!is_lost, get, || {
+        "the created config can be neither read nor listed: it was not stored".to_owned()
+    });
 }
 
 fn unknown_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {

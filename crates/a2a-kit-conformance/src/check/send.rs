@@ -219,27 +219,6 @@ fn history<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             format!("with `historyLength` {limit}, {history} messages were returned")
         });
     }
-    // One message of the history is the newest one.
-    for (all, one) in
-        [(Step::GetTask, Step::GetHistoryOne), (Step::GetResumed, Step::GetResumedHistoryOne)]
-    {
-        let (Ok(all), Ok(one)) = (evidence.get(all), evidence.get(one)) else { continue };
-        let messages = |task: &'a Value| task.get("history").and_then(Value::as_array);
-        if let (Some(all), Some([newest])) =
-            (all.task().and_then(messages), one.task().and_then(messages).map(Vec::as_slice))
-            && let Some(expected) = all.last()
-        {
-            let is_newest = text(newest, "messageId") == text(expected, "messageId");
-            verdict.require(is_newest, one, || {
-                format!(
-                    "with `historyLength` 1, the message {:?} was returned instead of the newest, \
-                     {:?}",
-                    text(newest, "messageId"),
-                    text(expected, "messageId")
-                )
-            });
-        }
-    }
 }
 
 fn history_zero<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {

@@ -54,7 +54,8 @@ pub(super) const CHECKS: &[Check] = &[
 /// A stream that lasts this long shows whether its first event came early.
 const WORK: Duration = Duration::from_millis(200);
 
-const STREAMS: [Step; 3] = [Step::Stream, Step::StreamAsking, Step::Subscribe];
+const STREAMS: [Step; 4] =
+    [Step::Stream, Step::StreamAsking, Step::StreamMessageAnswer, Step::Subscribe];
 
 /// The streams of sends with at least one event.
 fn sent<'a>(
@@ -67,7 +68,9 @@ fn sent<'a>(
     }
     let Some(first) = verdict.take(evidence, Step::Stream) else { return Vec::new() };
     let mut streams = Vec::new();
-    for exchange in std::iter::once(first).chain(evidence.of_step(Step::StreamAsking)) {
+    let others = [Step::StreamAsking, Step::StreamMessageAnswer];
+    let others = others.into_iter().flat_map(|step| evidence.of_step(step));
+    for exchange in std::iter::once(first).chain(others) {
         match exchange.stream().filter(|stream| !stream.events.is_empty()) {
             Some(stream) => streams.push((exchange, stream)),
             None => {

@@ -178,7 +178,7 @@ fn newest_message_of_the_history_is_kept() {
     };
     let steps =
         |one: &str| vec![(Step::GetTask, with(&["m1", "m2"])), (Step::GetHistoryOne, with(&[one]))];
-    check("R-028", steps("m2"), steps("m1"));
+    check("R-029", steps("m2"), steps("m1"));
 }
 
 #[test]

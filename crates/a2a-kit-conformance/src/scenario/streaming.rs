@@ -21,6 +21,7 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &mut Learned) {
         for step in [
             Step::GetTaskAfterStream,
             Step::StreamAsking,
+            Step::StreamMessageAnswer,
             Step::StreamUnknownTask,
             Step::StreamToTerminal,
         ] {
@@ -53,5 +54,12 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &mut Learned) {
             recorder.step(Step::StreamAsking, stream(prompt, json!({}))).await;
         }
         None => recorder.missing(Step::StreamAsking, NO_ASKING),
+    }
+    match &prompts.message {
+        Some(prompt) => {
+            recorder.step(Step::StreamMessageAnswer, stream(prompt, json!({}))).await;
+        }
+        None => recorder
+            .missing(Step::StreamMessageAnswer, "no text for it was given with --prompt-for"),
     }
 }

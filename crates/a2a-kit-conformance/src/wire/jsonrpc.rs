@@ -28,11 +28,14 @@ pub(super) fn of_captured(captured: &Captured, id: &Value) -> Answer {
                     Ok(envelope) => {
                         stream.framing.extend(envelope_faults(&envelope, id));
                         match (envelope.get("result"), envelope.get("error")) {
-                            (_, Some(object)) => stream.error = Some(error::read(object)),
-                            (Some(result), None) => {
+                            (_, Some(object)) if !object.is_null() => {
+                                stream.error = Some(error::read(object));
+                            }
+                            // A null error is reported as a fault of the envelope.
+                            (Some(result), _) => {
                                 stream.events.push(Event { value: result.clone(), at: *at });
                             }
-                            (None, None) => {}
+                            (None, _) => {}
                         }
                     }
                 }

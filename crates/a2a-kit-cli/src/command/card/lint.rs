@@ -85,7 +85,8 @@ impl Lint {
         let check = async |document: &Document| {
             let mut findings = Findings::default();
             let verification = verifier.verify(&document.json).await;
-            Subject::new(document, place.clone()).check(&verification, &mut findings);
+            let subject = Subject::new(document, place.clone());
+            lint::check(&subject, &verification, &mut findings);
             findings
         };
         findings = check(&document).await;

@@ -53,7 +53,7 @@ impl Download {
             return report.print_json(settings.stream, output);
         }
         let mut text = output::task_ids(&task);
-        text.append(&report.text());
+        text.append(report.text());
         output.text(&text)
     }
 }

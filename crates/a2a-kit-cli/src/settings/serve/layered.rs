@@ -1,10 +1,7 @@
 //! The settings of all sources together: flags override variables, variables the file, and the
 //! file the defaults.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::ArgMatches;
 use serde::Deserialize as _;
@@ -18,7 +15,11 @@ use super::{
     schema, setting, settings, suggestion,
     types::Written,
 };
-use crate::{failure::Failure, output::Output, settings::Environment};
+use crate::{
+    failure::Failure,
+    output::Output,
+    settings::{Environment, is_readable_by_others},
+};
 
 /// The variable in place of `--settings`.
 const SETTINGS: &str = "A2ACLI_SERVE_SETTINGS";
@@ -205,19 +206,6 @@ fn variables(environment: &Environment) -> (Layer, Vec<Problem>) {
         }
     }
     (layer, problems)
-}
-
-fn is_readable_by_others(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _access_is_by_lists = path;
-        false
-    }
 }
 
 /// The location of the store that the variables name, for `a2a store`.

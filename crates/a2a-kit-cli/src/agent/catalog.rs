@@ -1,0 +1,34 @@
+//! References to entries of catalogs.
+
+use a2a_kit_client::{CardReference, Discovery};
+
+use super::discovery_failure::discovery_failure;
+use crate::{failure::Failure, output::Output, settings::Settings};
+
+/// Returns whether a reference names an entry of a catalog.
+pub(crate) fn is_catalog_entry(reference: &str) -> bool {
+    matches!(reference.parse(), Ok(CardReference::Catalog { .. }))
+}
+
+/// The reference in the entry of a catalog; `None` if the entry contains the card.
+///
+/// # Errors
+///
+/// A failure if there is no such catalog or entry.
+pub(crate) async fn resolve_catalog_entry(
+    reference: &str,
+    settings: &Settings,
+    output: Output,
+) -> Result<Option<String>, Failure> {
+    let failure = |error| discovery_failure(&error, settings);
+    let parsed = reference.parse().map_err(failure)?;
+    let http = settings.http().with_request_timeout(settings.request_timeout);
+    let discovery = Discovery::new(http).map_err(failure)?.with_cache(None);
+    match discovery.resolve(parsed).await.map_err(failure)? {
+        CardReference::Catalog { .. } => Ok(None),
+        found => {
+            output.note(&format!("{reference} is {found}"));
+            Ok(Some(found.to_string()))
+        }
+    }
+}

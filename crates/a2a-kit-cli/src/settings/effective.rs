@@ -1,0 +1,91 @@
+//! The effective settings of a run, as `config show` and `--help` print them.
+
+use super::{environment::variable, source::Source};
+
+/// The effective settings of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EffectiveSettings(Vec<Effective>);
+
+/// The effective value of a setting, for display.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Effective {
+    /// The long name of the flag.
+    pub(crate) name: &'static str,
+    /// `None` if it is not set and has no default.
+    pub(crate) value: Option<String>,
+    /// What applies if there is no value.
+    pub(crate) otherwise: &'static str,
+    pub(crate) source: Source,
+}
+
+impl Effective {
+    /// The value, or what applies instead.
+    pub(crate) fn text(&self) -> &str {
+        self.value.as_deref().unwrap_or(self.otherwise)
+    }
+}
+
+impl EffectiveSettings {
+    pub(super) fn new(settings: Vec<Effective>) -> Self {
+        Self(settings)
+    }
+
+    /// All settings, in the order of the help.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Effective> {
+        self.0.iter()
+    }
+
+    /// The end of `--help`: the settings that have a value, and what applies instead of others.
+    pub(crate) fn defaults(&self) -> String {
+        let shown = self.0.iter().filter(|setting| {
+            setting.name == "agent-card" || setting.value.is_some() || setting.otherwise != "none"
+        });
+        let mut text = "Effective defaults:".to_owned();
+        for setting in shown {
+            text.push_str(&format!("\n  {:<19}{}", setting.name, setting.text()));
+            if setting.source != Source::Default {
+                text.push_str(&format!(" ({})", setting.source));
+            }
+        }
+        text
+    }
+
+    /// The source of a setting, by the long name of its flag.
+    pub(crate) fn source(&self, name: &str) -> &Source {
+        let setting = self.0.iter().find(|setting| setting.name == name);
+        setting.map_or(&Source::Default, |setting| &setting.source)
+    }
+
+    /// Changes the source of a setting, by the long name of its flag.
+    pub(crate) fn set_source(&mut self, name: &str, source: Source) {
+        if let Some(setting) = self.0.iter_mut().find(|setting| setting.name == name) {
+            setting.source = source;
+        }
+    }
+
+    /// A warning if the agent comes from a file that was found in the working directory or above
+    /// it, but a credential from a source for all directories: the file of a project that somebody
+    /// else wrote may direct the credential to another agent.
+    pub(crate) fn agent_warning(&self) -> Option<String> {
+        let agent = ["agent-card", "endpoint"].map(|name| (name, self.source(name)));
+        let (_, Source::Local { path, is_discovered: true }) =
+            agent.into_iter().find(|(_, source)| **source != Source::Default)?
+        else {
+            return None;
+        };
+        let credential = ["bearer", "api-key", "basic", "svc-param"];
+        let (name, source) = credential
+            .map(|name| (name, self.source(name)))
+            .into_iter()
+            .find(|(_, source)| matches!(source, Source::Environment | Source::Global(_)))?;
+        let place = match source {
+            Source::Global(path) => path.display().to_string(),
+            _ => variable(name),
+        };
+        Some(format!(
+            "the agent is set by {}, but the credential --{name} by {place}: check that the agent \
+             may have it",
+            path.display()
+        ))
+    }
+}
