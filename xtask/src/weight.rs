@@ -31,12 +31,14 @@ pub(crate) fn run(args: &Args) -> Result {
     let mut faults = Vec::new();
     for tree in &mut table.trees {
         let crates = tree::count(tree)?;
-        println!("{:<28} {crates:>4} crates, {:>4} in the table", tree.name, tree.crates);
+        let goal = match tree.below {
+            Some(below) if crates < below => format!(", fewer than {below}: met"),
+            Some(below) => format!(", fewer than {below}: MISSED"),
+            None => String::new(),
+        };
+        println!("{:<28} {crates:>4} crates, {:>4} in the table{goal}", tree.name, tree.crates);
         if crates > tree.crates && !args.bless {
             faults.push(format!("{}: {crates} crates, {} in the table", tree.name, tree.crates));
-        }
-        if tree.below.is_some_and(|below| crates >= below) {
-            println!("{:<28} goal: fewer than {}", "", tree.below.unwrap_or_default());
         }
         tree.crates = crates;
     }
