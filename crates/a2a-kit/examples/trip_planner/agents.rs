@@ -1,5 +1,7 @@
 //! The executors of the trip planner: a forecaster, and a planner that asks it.
 
+use std::time::Duration;
+
 use a2a_kit::{
     AgentCard, AgentError, AgentExecutor, Artifact, BoxError, Client, Part, RequestContext,
     TaskUpdater, agent_fn,
@@ -99,7 +101,7 @@ impl Planner {
 /// Stands for the tokens of a language model.
 fn words(text: String) -> impl Stream<Item = Result<String, BoxError>> + Send {
     let words: Vec<_> = text.split_inclusive(' ').map(str::to_owned).collect();
-    tokio_stream::iter(words).map(Ok)
+    tokio_stream::iter(words).map(Ok).throttle(Duration::from_millis(20))
 }
 
 /// Stands for a call that must not be repeated.
