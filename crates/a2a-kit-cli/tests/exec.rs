@@ -38,6 +38,28 @@ fn parts_that_are_not_text_are_files_for_the_command() {
 }
 
 #[test]
+fn files_in_the_output_directory_are_artifacts() {
+    let command = "printf '{\"n\":1}' > \"$A2A_OUTPUT_DIR/n.json\"; cp \"$A2A_INPUT_DIR\"/* \
+                   \"$A2A_OUTPUT_DIR/copy.bin\"";
+    for form in [&[][..], &["--chunk", "\\n"], &["--io", "jsonl"]] {
+        let server = Server::start(&[&["--exec", command], form].concat());
+        let task = &server.json(&["send", "--data", "{\"x\":2}"])["task"];
+        assert_eq!(task["status"]["state"], "TASK_STATE_COMPLETED", "{form:?}: {task}");
+        let files: Vec<_> = task["artifacts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|artifact| &artifact["parts"][0])
+            .filter(|part| part["filename"].is_string())
+            .map(|part| (part["filename"].as_str().unwrap(), part["raw"].as_str().unwrap()))
+            .collect();
+        // In base64, as bytes are in JSON.
+        let expected = [("copy.bin", "eyJ4IjoyfQ=="), ("n.json", "eyJuIjoxfQ==")];
+        assert_eq!(files, expected, "{form:?}: {task}");
+    }
+}
+
+#[test]
 fn a_failing_command_tells_its_status_and_its_stderr_only_where_asked_to() {
     let command = "echo broken >&2; exit 3";
     let server = Server::start(&["--exec", command]);

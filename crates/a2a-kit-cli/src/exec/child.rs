@@ -2,7 +2,7 @@
 
 use std::{io, path::Path, process::Stdio, time::Duration};
 
-use a2a_core::{Part, v1::part::Content};
+use a2a_core::{Artifact, Part, v1::part::Content};
 use a2a_kit_operations::{RequestContext, trace};
 #[cfg(windows)]
 use process_wrap::tokio::JobObject;
@@ -12,7 +12,10 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tempfile::TempDir;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-use super::ExecAgent;
+use super::{
+    ExecAgent,
+    output_files::{self, OutputFilesError},
+};
 use crate::log;
 
 /// Grace period of a command after SIGTERM.
@@ -28,6 +31,8 @@ pub(super) struct Process {
     is_killed: bool,
     /// The parts that are not text, as files.
     _inputs: TempDir,
+    /// Files for the caller.
+    outputs: TempDir,
 }
 
 /// The pipes to and from a command.
@@ -41,7 +46,8 @@ pub(super) struct Pipes {
 /// How a command ended.
 #[derive(Debug)]
 pub(super) enum Ended {
-    Well,
+    /// With its output files.
+    Well(Vec<Artifact>),
     /// With the message for the client.
     Badly(String),
 }
@@ -52,6 +58,7 @@ impl Process {
     pub(super) fn start(agent: &ExecAgent, context: &RequestContext) -> io::Result<(Self, Pipes)> {
         let inputs = tempfile::Builder::new().prefix("a2a-input-").tempdir()?;
         write_inputs(inputs.path(), &context.message().parts)?;
+        let outputs = tempfile::Builder::new().prefix("a2a-output-").tempdir()?;
         let mut command = CommandWrap::with_new(&agent.program, |command| {
             command
                 .args(&agent.arguments)
@@ -61,6 +68,7 @@ impl Process {
                 .env("A2A_CONTEXT_ID", context.context_id())
                 .env("A2A_MESSAGE_ID", &context.message().message_id)
                 .env("A2A_INPUT_DIR", inputs.path())
+                .env("A2A_OUTPUT_DIR", outputs.path())
                 // The command continues the trace of the caller.
                 .envs(trace::current().map(|context| (log::TRACEPARENT, context.to_string())))
                 .stdin(Stdio::piped())
@@ -74,7 +82,7 @@ impl Process {
         command.wrap(JobObject);
         let mut child = command.spawn()?;
         let pipes = child.stdin().take().zip(child.stdout().take()).zip(child.stderr().take());
-        let process = Self { child, is_killed: false, _inputs: inputs };
+        let process = Self { child, is_killed: false, _inputs: inputs, outputs };
         let Some(((stdin, stdout), stderr)) = pipes else {
             return Err(io::Error::other("a pipe to the command is missing"));
         };
@@ -88,7 +96,13 @@ impl Process {
         self.kill();
         self.reap().await;
         if status.success() {
-            return Ok(Ended::Well);
+            let outputs = self.outputs.path().to_owned();
+            let read = tokio::task::spawn_blocking(move || output_files::read(&outputs)).await?;
+            return match read {
+                Ok(files) => Ok(Ended::Well(files)),
+                Err(OutputFilesError::Read(error)) => Err(error),
+                Err(error) => Ok(Ended::Badly(error.to_string())),
+            };
         }
         let stderr = stderr.trim();
         let detail = if stderr.is_empty() { String::new() } else { format!("\n{stderr}") };

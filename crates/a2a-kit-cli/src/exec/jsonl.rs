@@ -79,9 +79,17 @@ pub(super) async fn run(
     };
     match process.ended(&stderr).await? {
         _ if has_ended => {}
-        // Clients would show a status text in place of the artifact.
-        Ended::Well if !context.task().artifacts.is_empty() => updates.complete(()).await?,
-        Ended::Well => updates.complete("The command has ended").await?,
+        Ended::Well(files) => {
+            for file in files {
+                updates.artifact(file).await?;
+            }
+            // Clients would show a status text in place of the artifact.
+            if context.task().artifacts.is_empty() {
+                updates.complete("The command has ended").await?;
+            } else {
+                updates.complete(()).await?;
+            }
+        }
         Ended::Badly(reason) => updates.fail(reason).await?,
     }
     Ok(())

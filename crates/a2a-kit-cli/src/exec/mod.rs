@@ -4,6 +4,7 @@ mod child;
 mod config;
 mod environment;
 mod jsonl;
+mod output_files;
 mod plain;
 mod slots;
 mod stderr;

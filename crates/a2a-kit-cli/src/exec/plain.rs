@@ -39,10 +39,13 @@ pub(super) async fn whole(
     match run(agent, context, updates, &mut output).await? {
         None => {}
         Some(Ended::Badly(reason)) => updates.fail(reason).await?,
-        Some(Ended::Well) => {
+        Some(Ended::Well(files)) => {
             let text = String::from_utf8_lossy(&output.0).into_owned();
-            updates.artifact(Artifact::new("output", text)).await?;
-            updates.complete(()).await?;
+            // A command may answer with files alone.
+            if files.is_empty() || !text.is_empty() {
+                updates.artifact(Artifact::new("output", text)).await?;
+            }
+            complete(updates, files).await?;
         }
     }
     Ok(())
@@ -123,9 +126,18 @@ pub(super) async fn chunks(
     let Some(ended) = run(agent, context, updates, &mut output).await? else { return Ok(()) };
     output.end().await?;
     match ended {
-        Ended::Well => updates.complete(()).await?,
+        Ended::Well(files) => complete(updates, files).await?,
         Ended::Badly(reason) => updates.fail(reason).await?,
     }
+    Ok(())
+}
+
+/// Sends the output files, and completes the task.
+async fn complete(updates: &TaskUpdater, files: Vec<Artifact>) -> Result<(), BoxError> {
+    for file in files {
+        updates.artifact(file).await?;
+    }
+    updates.complete(()).await?;
     Ok(())
 }
 
