@@ -73,7 +73,10 @@ async fn plan_is_written_once_although_the_server_stops_in_the_middle() {
     let task = client.send(to_task("yes")).await.unwrap().task().unwrap().clone();
     assert_eq!(task.state(), TaskState::Completed, "{}", task.status_text());
     let plan = task.artifact("plan").unwrap().text();
-    assert_eq!(plan, "On 2027-05-01 fly to Lisbon. Expect 24 °C. Walk, eat, sleep, repeat. Fly home.");
+    assert_eq!(
+        plan,
+        "On 2027-05-01 fly to Lisbon. Expect 24 °C. Walk, eat, sleep, repeat. Fly home."
+    );
     assert_eq!(task.artifacts.len(), 3);
 }
 

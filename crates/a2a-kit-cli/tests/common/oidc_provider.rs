@@ -1,5 +1,6 @@
 //! A real OpenID Connect provider: `oidc-provider` on Node.js, at the version in
 //! `tests/interop/oauth`.
+#![allow(clippy::explicit_write, reason = "the harness captures `eprintln` of passing tests")]
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -33,7 +34,6 @@ impl OidcProvider {
             Err(reason) => {
                 let thread = std::thread::current();
                 let test = thread.name().unwrap_or("a test");
-                // The harness captures `eprintln` of passing tests.
                 writeln!(stderr(), "SKIPPED {test}: no oidc-provider: {reason}").unwrap();
                 return None;
             }
