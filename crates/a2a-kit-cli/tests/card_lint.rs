@@ -205,7 +205,7 @@ async fn serve(headers: [(http::HeaderName, &'static str); 2], older: &'static s
 async fn live_checks_report_what_only_the_agent_shows() {
     let well_known = "/.well-known/agent-card.json";
     let bare =
-        serve([(CONTENT_TYPE, "text/html"), (http::header::VARY, "origin")], well_known).await;
+        serve([(CONTENT_TYPE, "text/plain"), (http::header::VARY, "origin")], well_known).await;
     let tagged =
         serve([(ETAG, "\"a\""), (CACHE_CONTROL, "max-age=60")], "/.well-known/agent.json").await;
     let folder = tempfile::tempdir().unwrap();

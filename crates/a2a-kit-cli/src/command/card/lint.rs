@@ -61,6 +61,8 @@ impl Lint {
         let responses = Arc::new(CardResponses::before(settings.observer.clone()));
         let settings = Settings {
             agent_card: self.reference.clone().or_else(|| settings.agent_card.clone()),
+            // The card as it is served now, with the headers of the response.
+            cache_directory: None,
             observer: if self.live { Some(responses.clone()) } else { settings.observer.clone() },
             ..settings.clone()
         };
