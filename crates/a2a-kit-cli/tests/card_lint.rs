@@ -243,8 +243,8 @@ async fn live_checks_report_what_only_the_agent_shows() {
 }
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/card-lint.md");
-const START: &str = "<!-- rules -->\n";
-const END: &str = "<!-- end of rules -->\n";
+const START: &str = "<!-- generated: rules -->\n";
+const END: &str = "<!-- end -->\n";
 
 /// The page lists the rules that `--list` prints; `BLESS=1` writes them.
 #[test]

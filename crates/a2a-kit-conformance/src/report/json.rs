@@ -5,7 +5,14 @@ use serde_json::{Value, json};
 use super::model::{CheckResult, Report};
 use crate::outcome::Outcome;
 
-pub(super) fn write(report: &Report) -> Value {
+impl Report {
+    /// The report as JSON.
+    pub fn to_json(&self) -> Value {
+        write(self)
+    }
+}
+
+fn write(report: &Report) -> Value {
     json!({
         "tool": { "name": "a2a conformance", "version": env!("CARGO_PKG_VERSION") },
         "target": report.target,

@@ -3,8 +3,15 @@
 use super::model::{CheckResult, Report};
 use crate::outcome::Outcome;
 
+impl Report {
+    /// The report as JUnit XML: a suite for each interface.
+    pub fn to_junit(&self) -> String {
+        write(self)
+    }
+}
+
 /// Writes a suite for each interface, with a test case for each check.
-pub(super) fn write(report: &Report) -> String {
+fn write(report: &Report) -> String {
     let mut places: Vec<&str> = Vec::new();
     for result in &report.results {
         if !places.contains(&result.place()) {

@@ -3,7 +3,14 @@
 use super::model::Report;
 use crate::outcome::Outcome;
 
-pub(super) fn write(report: &Report) -> String {
+impl Report {
+    /// The report as Markdown.
+    pub fn to_markdown(&self) -> String {
+        write(self)
+    }
+}
+
+fn write(report: &Report) -> String {
     let summary = report.summary();
     let verdict = if report.is_conformant() { "conformant" } else { "not conformant" };
     let mut out = format!(

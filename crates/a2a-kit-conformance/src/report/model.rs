@@ -5,7 +5,6 @@ use std::time::Duration;
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::{json, junit, markdown, sarif, text, yaml};
 use crate::{
     check::{Check, Judge},
     evidence::Evidence,
@@ -115,36 +114,6 @@ impl Report {
             } += 1;
         }
         summary
-    }
-
-    /// The report for people: each violation with its proof, then what was not measured.
-    pub fn to_text(&self) -> String {
-        text::write(self)
-    }
-
-    /// The report as JSON.
-    pub fn to_json(&self) -> Value {
-        json::write(self)
-    }
-
-    /// The report as YAML, with the members of the JSON form.
-    pub fn to_yaml(&self) -> String {
-        yaml::write(&self.to_json())
-    }
-
-    /// The report as JUnit XML: a suite for each interface.
-    pub fn to_junit(&self) -> String {
-        junit::write(self)
-    }
-
-    /// The report as SARIF 2.1.0: a result for each violation.
-    pub fn to_sarif(&self) -> Value {
-        sarif::write(self)
-    }
-
-    /// The report as Markdown.
-    pub fn to_markdown(&self) -> String {
-        markdown::write(self)
     }
 }
 

@@ -5,7 +5,14 @@ use serde_json::{Value, json};
 use super::model::{CheckResult, Report};
 use crate::{level::Level, outcome::Outcome};
 
-pub(super) fn write(report: &Report) -> Value {
+impl Report {
+    /// The report as SARIF 2.1.0: a result for each violation.
+    pub fn to_sarif(&self) -> Value {
+        write(self)
+    }
+}
+
+fn write(report: &Report) -> Value {
     let mut rules: Vec<Value> = Vec::new();
     let mut results = Vec::new();
     for result in report.failures() {

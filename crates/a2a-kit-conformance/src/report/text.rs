@@ -3,8 +3,15 @@
 use super::model::{CheckResult, Report};
 use crate::outcome::Outcome;
 
+impl Report {
+    /// The report for people: each violation with its proof, then what was not measured.
+    pub fn to_text(&self) -> String {
+        write(self)
+    }
+}
+
 /// Writes the report: violations with their proof, then what was not measured, then the counts.
-pub(super) fn write(report: &Report) -> String {
+fn write(report: &Report) -> String {
     let mut out = String::new();
     let name = if report.agent.is_empty() { "an agent without a name" } else { &report.agent };
     out.push_str(&format!("Agent: {} ({})\n", visible(name), visible(&report.target)));

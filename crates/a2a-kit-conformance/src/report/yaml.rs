@@ -2,7 +2,16 @@
 
 use serde_json::Value;
 
-pub(super) fn write(value: &Value) -> String {
+use super::model::Report;
+
+impl Report {
+    /// The report as YAML, with the members of the JSON form.
+    pub fn to_yaml(&self) -> String {
+        write(&self.to_json())
+    }
+}
+
+fn write(value: &Value) -> String {
     let mut out = String::new();
     block(&mut out, value, 0);
     out

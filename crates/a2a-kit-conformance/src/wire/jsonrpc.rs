@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{error, http::Captured};
+use super::{error, framing, http::Captured};
 use crate::exchange::{Answer, ErrorAnswer, Event, EventStream, StreamEnd};
 
 /// The body of a request.
@@ -21,10 +21,10 @@ pub(super) fn of_captured(captured: &Captured, id: &Value) -> Answer {
         (Some(why), None) => Answer::Unusable(why.clone()),
         (_, Some(events)) => {
             let mut stream = EventStream { end: events.end.clone(), ..Default::default() };
-            stream.framing.extend(super::link::framing(events));
+            stream.framing.extend(framing::faults(events));
             for (event, at) in &events.events {
                 match serde_json::from_slice::<Value>(&event.joined()) {
-                    Err(error) => stream.framing.push(super::link::not_json(event, &error)),
+                    Err(error) => stream.framing.push(framing::not_json(event, &error)),
                     Ok(envelope) => {
                         stream.framing.extend(envelope_faults(&envelope, id));
                         match (envelope.get("result"), envelope.get("error")) {

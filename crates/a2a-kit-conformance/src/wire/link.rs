@@ -14,11 +14,10 @@ use serde_json::{Value, json};
 
 use super::{
     grpc::{self, GrpcCall, GrpcLink},
-    http::{CapturedEvents, FirstEvent, RawHttp},
+    http::{FirstEvent, RawHttp},
     jsonrpc, legacy_proto,
     request::{Call, Principal, VersionHeader},
     rest,
-    sse::RawEvent,
 };
 use crate::{
     exchange::{Answer, Exchange, RecordedRequest, RecordedResponse},
@@ -296,30 +295,5 @@ impl Link {
         };
         headers.insert("accept", HeaderValue::from_static(accept));
         headers
-    }
-}
-
-/// Faults of the framing of an event stream.
-pub(super) fn framing(events: &CapturedEvents) -> Vec<String> {
-    let mut faults = Vec::new();
-    for line in &events.stray {
-        faults.push(format!("a line is neither a field nor a comment: {line}"));
-    }
-    for (event, _) in &events.events {
-        if !event.is_terminated {
-            faults.push("an event is not ended by a blank line".to_owned());
-        }
-    }
-    faults
-}
-
-/// The fault of an event whose data is not JSON.
-pub(super) fn not_json(event: &RawEvent, error: &serde_json::Error) -> String {
-    match event.data.len() {
-        1 => format!("the data of an event is not JSON: {error}"),
-        lines => format!(
-            "an event has {lines} data lines that are not one JSON document: \
-             is there a blank line between events? ({error})"
-        ),
     }
 }

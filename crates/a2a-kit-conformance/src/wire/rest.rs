@@ -5,7 +5,7 @@ use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use super::{error, http::Captured};
+use super::{error, framing, http::Captured};
 use crate::exchange::{Answer, ErrorAnswer, Event, EventStream, StreamEnd};
 
 /// What is encoded in a segment of a path.
@@ -78,10 +78,10 @@ pub(super) fn of_captured(captured: &Captured) -> Answer {
         (Some(why), None) => Answer::Unusable(why.clone()),
         (_, Some(events)) => {
             let mut stream = EventStream { end: events.end.clone(), ..Default::default() };
-            stream.framing.extend(super::link::framing(events));
+            stream.framing.extend(framing::faults(events));
             for (event, at) in &events.events {
                 match serde_json::from_slice::<Value>(&event.joined()) {
-                    Err(error) => stream.framing.push(super::link::not_json(event, &error)),
+                    Err(error) => stream.framing.push(framing::not_json(event, &error)),
                     Ok(value) => match value.get("error") {
                         Some(object) if object.is_object() => {
                             stream.error = Some(error::read(object));
