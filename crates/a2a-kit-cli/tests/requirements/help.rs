@@ -22,7 +22,7 @@ fn cli_001_help_ends_with_the_effective_defaults_and_version_is_printed() {
     assert_eq!(of_command.stdout, sandbox.run(&["task", "get", "--help"]).stdout);
     assert!(of_command.stdout.contains("--history"), "{of_command:?}");
     for (label, value) in [
-        ("agent", "none"),
+        ("agent-card", "none"),
         ("transport", "order of the card"),
         ("output", "text"),
         ("poll-interval", "2s"),
@@ -41,11 +41,11 @@ fn cli_001_help_ends_with_the_effective_defaults_and_version_is_printed() {
     ];
     let configured = sandbox.run_with(&["send", "--help"], &variables).stdout;
     for (label, value) in [
-        ("agent", "agents.example"),
-        ("transport", "GRPC"),
-        ("output", "json"),
-        ("poll-interval", "7s"),
-        ("timeout", "none"),
+        ("agent-card", "agents.example (env)"),
+        ("transport", "grpc (env)"),
+        ("output", "json (env)"),
+        ("poll-interval", "7s (env)"),
+        ("timeout", "0s (env)"),
     ] {
         assert_eq!(default(&configured, label), value);
     }
