@@ -206,7 +206,7 @@ mod tests {
         for (text, expected) in [
             ("catalog+https://r.example/list.json#one", "catalog+https://r.example/list.json#one"),
             ("catalog+r.example#one", "catalog+https://r.example/#one"),
-            ("catalog+localhost:80/l#a b", "catalog+http://localhost:80/l#a b"),
+            ("catalog+localhost:81/l#a b", "catalog+http://localhost:81/l#a b"),
             ("catalog+./list#1.json#one", "catalog+./list#1.json#one"),
         ] {
             let reference: CardReference = text.parse().unwrap();
