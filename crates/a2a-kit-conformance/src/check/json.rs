@@ -173,9 +173,17 @@ fn required_members(name: &str) -> &'static [&'static str] {
     }
 }
 
+/// Returns whether a message in a history is the client's, which may be one of the invalid ones.
+fn is_of_client(name: &str, object: &Value) -> bool {
+    let role = object.get("role");
+    name == "history" && role.and_then(Value::as_str) != Some("ROLE_AGENT")
+}
+
 fn required<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     for (exchange, name, object) in objects(evidence) {
-        // The messages of older revisions and of errors are texts.
+        if is_of_client(name, object) {
+            continue;
+        }
         for member in required_members(name) {
             let value = object.get(*member);
             let is_present =
@@ -200,7 +208,7 @@ fn of(name: &str) -> String {
 fn parts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     for (exchange, name, object) in objects(evidence) {
         // The last chunk of an artifact may have nothing to add.
-        if !matches!(name, "message" | "history" | "artifacts") {
+        if !matches!(name, "message" | "history" | "artifacts") || is_of_client(name, object) {
             continue;
         }
         let Some(parts) = object.get("parts").and_then(Value::as_array) else { continue };
