@@ -41,7 +41,7 @@ fn a_command_line_that_makes_no_sense_is_a_usage_error_with_a_hint() {
         (&["serve", "--store", "tasks.db", "--node", "one"], "--store tasks.db"),
         (&["serve", "--store", "postgres://db", "--cluster", "bus"], "nats://"),
         (&["serve", "--store", "a.db", "--secret-key-file", "/nonexistent"], ""),
-        (&["serve", "--proxy", "x", "--retention", "1h"], "the upstream agent"),
+        (&["serve", "--proxy", "x", "--retention", "1h"], "this server runs"),
         (&["serve", "--retention", "soon"], ""),
         (&["serve", "--demo", "--echo"], ""),
     ] {
