@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf};
 use http::Uri;
 
 /// The location of a catalog: a JSON array of objects with a `name`, and either the `url` of a card,
-/// which may be any other [`CardReference`], or the `card` itself.
+/// which may be any other [`CardReference`](crate::CardReference), or the `card` itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CatalogLocation {
