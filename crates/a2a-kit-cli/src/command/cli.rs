@@ -88,4 +88,25 @@ mod tests {
     fn command_tree_is_consistent() {
         with_flags(Cli::command()).debug_assert();
     }
+
+    /// An argument with the id of a global one is read in its place.
+    #[test]
+    fn arguments_with_the_id_of_a_global_one_have_its_type() {
+        fn check(command: &clap::Command, globals: &[clap::Arg]) {
+            for argument in command.get_arguments() {
+                let Some(global) = globals.iter().find(|one| one.get_id() == argument.get_id())
+                else {
+                    continue;
+                };
+                let types = [argument, global].map(|one| one.get_value_parser().type_id());
+                assert_eq!(types[0], types[1], "{argument} of {}", command.get_name());
+            }
+            command.get_subcommands().for_each(|command| check(command, globals));
+        }
+        let tree = with_flags(Cli::command());
+        let globals = tree.get_arguments().filter(|argument| argument.is_global_set());
+        let globals: Vec<_> = globals.cloned().collect();
+        assert!(!globals.is_empty());
+        tree.get_subcommands().for_each(|command| check(command, &globals));
+    }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Chosen {
     task: Option<String>,
     /// Only letters of webhooks with this id
     #[arg(long, value_name = "ID")]
-    config: Option<String>,
+    config_id: Option<String>,
     /// Only letters of tasks of this owner
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
@@ -102,7 +102,7 @@ impl Chosen {
                 .with_hint("for example 2026-01-31T12:00:00Z")
         })?;
         query.task_id.clone_from(&self.task);
-        query.config_id.clone_from(&self.config);
+        query.config_id.clone_from(&self.config_id);
         query.owner.clone_from(&self.owner);
         query.tenant.clone_from(&self.tenant);
         Ok(query)

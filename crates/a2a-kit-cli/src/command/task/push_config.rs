@@ -58,7 +58,8 @@ pub(crate) struct Named {
     /// Task ID
     task: String,
     /// ID of the webhook
-    config: String,
+    #[arg(value_name = "CONFIG")]
+    config_id: String,
 }
 
 #[derive(Args, Debug)]
@@ -113,7 +114,7 @@ impl Create {
 
 impl Named {
     async fn get(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
-        let config = agent.client().push_config(task, &self.config).await;
+        let config = agent.client().push_config(task, &self.config_id).await;
         let config = without_secrets(config.map_err(|error| agent.failure(&error))?);
         output.result(&config, || output::push_config(&config))
     }
@@ -124,12 +125,12 @@ impl Named {
         agent: &RemoteAgent,
         output: Output,
     ) -> Result<(), Failure> {
-        let deleted = agent.client().delete_push_config(&task, &self.config).await;
+        let deleted = agent.client().delete_push_config(&task, &self.config_id).await;
         deleted.map_err(|error| agent.failure(&error))?;
         output.result(&json!({}), || {
             let mut text = Text::new();
             text.line("Task ID", &task);
-            text.line("Config ID", &self.config);
+            text.line("Config ID", &self.config_id);
             text
         })
     }
