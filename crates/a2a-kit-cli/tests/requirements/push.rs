@@ -117,8 +117,8 @@ fn push_002_events_of_an_agent_are_received_and_others_are_rejected() {
         while kinds.last().is_none_or(|kind: &String| !kind.ends_with(" COMPLETED")) {
             kinds.push(kind(&listener.event()));
         }
-        assert!(!kinds.iter().any(|kind| kind.contains("FAILED")), "{binding}: {kinds:?}");
-        assert!(kinds.contains(&"artifact chunk 2 of 2".to_owned()), "{binding}: {kinds:?}");
+        // Webhooks of the demo agent get the task and its states, not the chunks of artifacts.
+        assert_eq!(kinds, ["task SUBMITTED", "status WORKING", "status COMPLETED"], "{binding}");
     }
     // It ends by itself after a number of events.
     let mut limited = Listener::start(&agent.sandbox, &["--count", "1"]);

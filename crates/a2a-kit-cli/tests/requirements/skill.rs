@@ -10,9 +10,12 @@ fn skills() -> Vec<String> {
     let (mut found, mut folders) = (Vec::new(), vec![root.clone()]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
+            let entry = entry.unwrap();
+            let path = entry.path();
             let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_dir() && !["target", "node_modules", ".git"].contains(&name) {
+            // `skills` is a link to the directory in the package of the command.
+            let is_folder = entry.file_type().unwrap().is_dir();
+            if is_folder && !["target", "node_modules", ".git"].contains(&name) {
                 folders.push(path);
             } else if name == "SKILL.md" {
                 found.push(path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
