@@ -4,7 +4,7 @@
 use a2a_core::v1::GetTaskRequest;
 use a2a_test_mutants::{Running, find, start};
 use prost::Message as _;
-use reqwest::{Client, Response};
+use reqwest::{Client, ClientBuilder, Response};
 use serde_json::{Value, json};
 
 /// The faultless agent and a mutant.
@@ -13,9 +13,19 @@ async fn pair(name: &str) -> [Running; 2] {
     [start(None).await.unwrap(), start(Some(mutant)).await.unwrap()]
 }
 
+/// A client, although its TLS has no provider in a build of the whole workspace.
+fn builder() -> ClientBuilder {
+    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+}
+
+fn client() -> Client {
+    builder().build().unwrap()
+}
+
 async fn call(agent: &Running, version: &str, method: &str, params: Value) -> Response {
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-    let request = Client::new().post(agent.url()).header("content-type", "application/json");
+    let request = client().post(agent.url()).header("content-type", "application/json");
     request.header("a2a-version", version).body(body.to_string()).send().await.unwrap()
 }
 
@@ -31,11 +41,10 @@ async fn jsonrpc(agent: &Running, method: &str, params: Value) -> Value {
 async fn rest(agent: &Running, path: &str, body: Option<Value>) -> Response {
     let url = format!("{}{path}", agent.url());
     let request = match body {
-        Some(body) => Client::new()
-            .post(url)
-            .header("content-type", "application/a2a+json")
-            .body(body.to_string()),
-        None => Client::new().get(url),
+        Some(body) => {
+            client().post(url).header("content-type", "application/a2a+json").body(body.to_string())
+        }
+        None => client().get(url),
     };
     request.header("a2a-version", "1.0").send().await.unwrap()
 }
@@ -135,7 +144,7 @@ async fn grpc_errors_lack_details() {
         let message = request.encode_to_vec();
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();
         let frame = [&[0], &length[..], &message].concat();
-        let client = Client::builder().http2_prior_knowledge().build().unwrap();
+        let client = builder().http2_prior_knowledge().build().unwrap();
         let url = format!("{}/lf.a2a.v1.A2AService/GetTask", agent.url());
         let request = client.post(url).header("content-type", "application/grpc");
         let response =
