@@ -64,8 +64,8 @@ impl EffectiveSettings {
     }
 
     /// A warning if the agent comes from a file that was found in the working directory or above
-    /// it, but a credential from a source for all directories: the file of a project that somebody
-    /// else wrote may direct the credential to another agent.
+    /// it, but a credential from a source for all directories: the file of a downloaded project may
+    /// direct the credential to another agent.
     pub(crate) fn agent_warning(&self) -> Option<String> {
         let agent = ["agent-card", "endpoint"].map(|name| (name, self.source(name)));
         let (_, Source::Local { path, is_discovered: true }) =

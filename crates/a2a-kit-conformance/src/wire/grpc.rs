@@ -266,7 +266,7 @@ async fn read(
             match message.and_then(|bytes| decode(call, &bytes)) {
                 Ok(value) => {
                     if let Some(first) = first.take() {
-                        // Nobody waits any more if the receiver is gone.
+                        // The receiver may be gone.
                         let _gone = first.send(());
                     }
                     let state = state_of_event(&value);

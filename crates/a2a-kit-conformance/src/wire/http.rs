@@ -164,7 +164,7 @@ async fn read(
         let Some(events) = &mut captured.events else { continue };
         for event in reader.push(&chunk) {
             if let Some(first) = first.take() {
-                // Nobody waits any more if the receiver is gone.
+                // The receiver may be gone.
                 let _gone = first.send(());
             }
             if is_last(&event.joined()) {
