@@ -128,12 +128,15 @@ fn progress_line_shows_the_state_and_disappears() {
 }
 
 #[test]
-fn dumb_terminal_has_no_progress_line() {
+fn dumb_terminal_has_no_control_sequences() {
     let server = Server::start(&[]);
-    let mut client = server.client(&["send", "slow 1"]);
-    client.env("TERM", "dumb");
-    let ended = Terminal::start(client).end();
-    assert!(!ended.bytes.contains('\u{1b}'), "{}", ended.bytes);
+    for is_ci in [false, true] {
+        let mut client = server.client(&["send", "slow 1"]);
+        client.env("TERM", "dumb");
+        client.envs(is_ci.then_some(("CI", "true")));
+        let ended = Terminal::start(client).end();
+        assert!(!ended.bytes.contains('\u{1b}'), "CI {is_ci}: {}", ended.bytes);
+    }
 }
 
 #[test]

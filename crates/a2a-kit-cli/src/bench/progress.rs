@@ -1,7 +1,6 @@
 //! Progress on a terminal.
 
 use std::{
-    io::{self, IsTerminal as _},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -26,7 +25,7 @@ impl Progress {
 
     /// Runs a load and prints its progress meanwhile.
     pub(crate) async fn during(self, run: impl Future<Output = ()>) {
-        if !io::stderr().is_terminal() {
+        if !self.output.shows_progress() {
             return run.await;
         }
         let begin = Instant::now();

@@ -1,10 +1,6 @@
 //! `a2a conformance`: checks an agent.
 
-use std::{
-    io::{self, IsTerminal as _, Write as _},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use a2a_kit_client::Transport;
 use a2a_kit_conformance::{
@@ -16,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     failure::{Code, Failure},
-    output::{self, Output},
+    output::Output,
     settings::{Settings, value},
 };
 
@@ -105,10 +101,16 @@ impl Conformance {
             return Err(Failure::usage("no agent is named")
                 .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
         };
-        let shows_progress = io::stderr().is_terminal();
-        let report = run.run(target, |progress| show(progress, shows_progress)).await;
+        let shows_progress = output.shows_progress();
+        let report = run
+            .run(target, |Progress { interface, requests, .. }| {
+                if shows_progress {
+                    output.progress(&format!("{interface}: {requests} requests"));
+                }
+            })
+            .await;
         if shows_progress {
-            clear();
+            output.progress("");
         }
         let report = report.map_err(|error| failure(&error))?;
         self.print(&written(&report, format)?, output)?;
@@ -185,23 +187,6 @@ fn failure(error: &RunError) -> Failure {
         _ => Code::Internal,
     };
     Failure::new(code, error.to_string())
-}
-
-/// Shows progress on one line of the terminal.
-fn show(progress: &Progress, is_terminal: bool) {
-    if is_terminal {
-        let mut stderr = io::stderr().lock();
-        let name = output::escaped(&progress.interface);
-        // A closed terminal shows nothing, and ends nothing.
-        let _closed = write!(stderr, "\r\x1b[K{name}: {} requests", progress.requests);
-        let _closed = stderr.flush();
-    }
-}
-
-fn clear() {
-    let mut stderr = io::stderr().lock();
-    let _closed = write!(stderr, "\r\x1b[K");
-    let _closed = stderr.flush();
 }
 
 fn written(report: &Report, format: Format) -> Result<String, Failure> {

@@ -90,8 +90,12 @@ impl Output {
 
     /// The line that shows the progress of a wait, on a terminal only.
     pub(crate) fn progress_line(self) -> ProgressLine {
-        let stderr = self.terminal.stderr;
-        ProgressLine::new(stderr.can_rewrite() && !self.debug, stderr.has_colors)
+        ProgressLine::new(self.shows_progress(), self.terminal.stderr.has_colors)
+    }
+
+    /// Whether progress is shown on a line of stderr that is rewritten.
+    pub(crate) fn shows_progress(self) -> bool {
+        self.terminal.stderr.can_rewrite() && !self.debug
     }
 
     /// Prints one JSON document.

@@ -1,6 +1,9 @@
 //! What stdout and stderr are connected to.
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+};
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -26,14 +29,8 @@ impl Terminal {
     pub(crate) fn detect(renders: bool) -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         Self {
-            stdout: Stream {
-                is_terminal: stdout.is_terminal(),
-                has_colors: AutoStream::choice(&stdout) != ColorChoice::Never,
-            },
-            stderr: Stream {
-                is_terminal: stderr.is_terminal(),
-                has_colors: AutoStream::choice(&stderr) != ColorChoice::Never,
-            },
+            stdout: Stream::new(stdout.is_terminal(), AutoStream::choice(&stdout)),
+            stderr: Stream::new(stderr.is_terminal(), AutoStream::choice(&stderr)),
             renders,
         }
     }
@@ -57,8 +54,20 @@ impl Terminal {
 }
 
 impl Stream {
+    /// `choice` allows colors on a dumb terminal if `CI` is set. Here only `CLICOLOR_FORCE` does.
+    fn new(is_terminal: bool, choice: ColorChoice) -> Self {
+        let is_forced = || env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty());
+        let has_colors = choice != ColorChoice::Never && (!is_dumb() || is_forced());
+        Self { is_terminal, has_colors }
+    }
+
     /// Whether a line can be rewritten.
     pub(super) fn can_rewrite(self) -> bool {
-        self.is_terminal && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
+        self.is_terminal && !is_dumb()
     }
+}
+
+/// Whether terminals understand no control sequences.
+fn is_dumb() -> bool {
+    env::var_os("TERM").is_some_and(|kind| kind == "dumb")
 }

@@ -86,7 +86,7 @@ impl Terminal {
         if !command.get_envs().any(|(set, _)| set == "TERM") {
             command.env("TERM", "xterm-256color");
         }
-        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM"] {
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "CI"] {
             if !command.get_envs().any(|(set, _)| set == name) {
                 command.env_remove(name);
             }
