@@ -318,9 +318,11 @@ impl Inner {
             let handle = Handle::new(Arc::clone(self), entry);
             let live = handle.lock();
             // The store may be ahead if another node holds the task, or has taken it over because
-            // this node was paused past its lease.
+            // this node was paused past its lease, or if a write of this node has been stored but
+            // not yet confirmed: other nodes may have shown it to the caller.
             let is_fresh = || self.cluster.last_renewal.elapsed() < self.config.lease_renewal * 2;
-            let is_current = !self.cluster.is_shared || live.is_here() && is_fresh();
+            let is_current = !self.cluster.is_shared
+                || live.is_here() && is_fresh() && !live.persistence.is_writing();
             if live.is_stored() && is_current {
                 return Ok(Some(Arc::clone(&live.task)));
             }

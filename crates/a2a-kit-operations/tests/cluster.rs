@@ -27,12 +27,14 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Event, EventId, EventStream,
-    MemoryStore, Recovery, RequestContext, TaskUpdater, UpdateError, store::MemoryLimits,
+    MemoryStore, Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, forward_store,
+    store::{Committed, LeaseStore, MemoryLimits, PushStore, StoreError, TaskStore, Transition},
 };
+use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use tokio::{
     runtime::{Builder, Runtime},
-    sync::Notify,
+    sync::{Notify, Semaphore},
 };
 
 const LEASE: Duration = Duration::from_millis(400);
@@ -43,7 +45,7 @@ fn stores() -> (MemoryStore, MemoryStore) {
     (one, two)
 }
 
-fn engine(store: MemoryStore, executor: impl AgentExecutor) -> Engine {
+fn engine(store: impl Store, executor: impl AgentExecutor) -> Engine {
     let config = EngineConfig::default().with_lease_renewal(LEASE / 4);
     Engine::builder(AgentCard::new("Test", "An agent under test"), executor)
         .store(store)
@@ -104,6 +106,14 @@ async fn subscribe(engine: &Engine, id: &str, after: Option<u64>) -> EventStream
 async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
     let limit = Duration::from_secs(20);
     tokio::time::timeout(limit, work).await.unwrap_or_else(|_| panic!("{what} did not happen"))
+}
+
+/// Reads events up to the first one that is wanted.
+async fn seen(events: &mut EventStream, is_wanted: impl Fn(&Event) -> bool) {
+    let read = async {
+        while !is_wanted(&events.next().await.expect("more events").expect("an event")) {}
+    };
+    soon("the event", read).await;
 }
 
 async fn rest(stream: EventStream) -> Vec<Event> {
@@ -215,6 +225,57 @@ async fn reader_on_another_node_gets_every_event_once_in_order() {
     let stored = two.get_task(get(&task.id)).await.unwrap().response;
     assert_eq!(chunks(&stored), expected);
     assert_eq!(stored.state(), TaskState::Completed);
+}
+
+/// A store that confirms writes late: other nodes read them earlier.
+#[derive(Debug)]
+struct LateConfirmation {
+    store: MemoryStore,
+    confirm: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl TaskStore for LateConfirmation {
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+        let committed = self.store.commit(scope, transition).await;
+        self.confirm.acquire().await.expect("an open semaphore").forget();
+        committed
+    }
+
+    forward_store! {
+        TaskStore: this => this.store;
+        insert, get, load, replay, list, usage, claim_key, take_over_key, release_key, sweep,
+        probe, close,
+    }
+}
+
+impl LeaseStore for LateConfirmation {
+    forward_store!(LeaseStore: this => this.store);
+}
+
+impl PushStore for LateConfirmation {
+    forward_store!(PushStore: this => this.store);
+}
+
+#[tokio::test]
+async fn what_one_node_has_shown_the_other_shows_too() {
+    let (one, two) = stores();
+    let confirm = Arc::new(Semaphore::new(10));
+    let late = LateConfirmation { store: one, confirm: Arc::clone(&confirm) };
+    let (writer, step, _) = Writer::new(1);
+    let (one, two) = (engine(late, writer), engine(two, Writer::new(1).0));
+    let task = task_of(&one, at_once(send("go"))).await;
+    let is_working = |event: &Event| event.state() == Some(TaskState::Working);
+    seen(&mut subscribe(&one, &task.id, None).await, is_working).await;
+    let mut events = subscribe(&two, &task.id, None).await;
+    confirm.forget_permits(10);
+    step.notify_one();
+    let is_chunk = |event: &Event| matches!(event.payload(), Some(Payload::ArtifactUpdate(_)));
+    seen(&mut events, is_chunk).await;
+    let shown = one.get_task(get(&task.id)).await.unwrap().response;
+    assert_eq!(chunks(&shown), "0 ");
+    confirm.add_permits(10);
+    rest(events).await;
 }
 
 #[tokio::test]
