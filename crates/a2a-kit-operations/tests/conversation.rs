@@ -19,7 +19,10 @@ use std::{
 
 use a2a_core::{
     Artifact, Message, Task, TaskState,
-    v1::{AgentCard, GetTaskRequest, SendMessageRequest, send_message_response::Payload},
+    v1::{
+        AgentCard, GetTaskRequest, SendMessageConfiguration, SendMessageRequest,
+        send_message_response::Payload,
+    },
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, MemoryStore, Recovery,
@@ -28,7 +31,8 @@ use a2a_kit_operations::{
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    sync::watch,
+    sync::{Notify, watch},
+    time::Instant,
 };
 
 const LEASE: Duration = Duration::from_millis(400);
@@ -391,6 +395,39 @@ async fn damaged_journal_fails_the_task() {
             "{journal}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_does_not_wait_for_an_answer() {
+    let store = Arc::new(MemoryStore::new());
+    let is_stopping = Arc::new(Notify::new());
+    let stopping = Arc::clone(&is_stopping);
+    let agent = script(move |_, _: RequestContext, updates: TaskUpdater| {
+        let stopping = Arc::clone(&stopping);
+        async move {
+            updates.start().await?;
+            stopping.notified().await;
+            updates.ask("Where to?").await?;
+            Ok(())
+        }
+    });
+    let engine = Engine::builder(AgentCard::new("a", "b"), agent)
+        .shared_store(Arc::clone(&store) as _)
+        .build();
+    let mut call = send("plan");
+    call.request.configuration = Some(SendMessageConfiguration {
+        return_immediately: true,
+        ..SendMessageConfiguration::default()
+    });
+    let task = task_of(&engine, call).await;
+    let grace = Duration::from_secs(60);
+    let begun = Instant::now();
+    let shutdown = engine.shutdown(grace);
+    // The run asks only after the shutdown has begun.
+    let ((), ()) = tokio::join!(biased; shutdown, async { is_stopping.notify_one() });
+    assert!(begun.elapsed() < grace);
+    let stored = store.get(&Scope::default(), &task.id).await.unwrap().unwrap();
+    assert_eq!(stored.task.state(), TaskState::InputRequired);
 }
 
 #[tokio::test]

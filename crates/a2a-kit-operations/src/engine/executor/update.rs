@@ -20,7 +20,7 @@ use crate::{
         now,
         operations::Exchange,
         runtime::Handle,
-        task::{Batch, Change},
+        task::{Batch, Change, LiveTask},
     },
     store::TaskQuery,
 };
@@ -218,6 +218,10 @@ impl Handle {
         let position = position?;
         let _asking = Asking { handle: self, generation };
         self.stored(generation, position).await?;
+        if self.inner.draining.is_cancelled() {
+            // Shutdown drops the executors that are waiting when it begins.
+            self.change(LiveTask::drop_asking);
+        }
 
         let answer = self.wait(|live| live.asked(generation));
         // A waiting executor does not count as running.
