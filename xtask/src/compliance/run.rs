@@ -55,7 +55,8 @@ impl Run {
         // Without the evidence of an earlier run.
         fs::write(&evidence, "")?;
         let log = folder.join(format!("{name}.log"));
-        let target = ["-p", "a2a-kit-cli", "--test", "requirements"];
+        // With the features of `cargo xtask test`, whose build it uses.
+        let target = ["--workspace", "--test", "requirements"];
         if !workspace::cargo().args(["test", "--no-run"]).args(target).status()?.success() {
             return Err("the build failed".into());
         }
@@ -80,7 +81,6 @@ impl Run {
                         println!("{line}");
                     }
                 }
-                // Output of failed tests, and the harness's own.
                 // The output of failed tests, and of the harness itself.
                 None => println!("{line}"),
             }
