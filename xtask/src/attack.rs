@@ -28,7 +28,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let binaries = workspace::build("a2a-tests", &["a2a", "attack"], args.release)?;
+    let binaries = workspace::build(&["a2a", "attack"], args.release)?;
     let plan = serde_json::json!({
         "binary": binaries.join("a2a"),
         "groups": args.groups,

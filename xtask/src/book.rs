@@ -139,7 +139,7 @@ fn check_running(
     if args.only.is_empty() {
         doctests()?;
     }
-    let programs = workspace::build("a2a-tests", &["a2a"], false)?;
+    let programs = workspace::build(&["a2a"], false)?;
     let servers = Servers::find();
     println!("servers: {servers}");
     let environment = environment(&servers);

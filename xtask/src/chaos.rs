@@ -44,7 +44,7 @@ enum Store {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let binaries = workspace::build("a2a-tests", &["a2a", "chaos"], args.release)?;
+    let binaries = workspace::build(&["a2a", "chaos"], args.release)?;
     let store = args.store.to_possible_value().map(|value| value.get_name().to_owned());
     let folder = workspace::root().join("target/chaos");
     if folder.exists() {

@@ -15,7 +15,7 @@ const SCRIPTS: [(&str, &str); 5] = [
 
 /// Writes `target/dist/man` and `target/dist/completions`.
 pub(crate) fn run() -> Result {
-    let program = workspace::build("a2a-tests", &["a2a"], false)?.join("a2a");
+    let program = workspace::build(&["a2a"], false)?.join("a2a");
     let folder = workspace::root().join("target/dist");
     let (pages, scripts) = (folder.join("man"), folder.join("completions"));
     for folder in [&pages, &scripts] {

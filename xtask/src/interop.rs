@@ -6,6 +6,7 @@
 
 mod agent;
 mod cards;
+mod conformance;
 mod frameworks;
 mod install;
 mod matrix;
@@ -45,8 +46,11 @@ pub(crate) struct Args {
     /// Test agent frameworks in place of SDKs; with a value, only this one
     #[arg(long, value_name = "FRAMEWORK", num_args = 0..=1, conflicts_with = "sdk")]
     frameworks: Option<Option<String>>,
+    /// Run `a2a conformance` on the smallest agents of SDKs, and compare what it finds
+    #[arg(long, conflicts_with_all = ["frameworks", "only"])]
+    conformance: bool,
     /// Write docs/interop.md from the reports of the last runs, without a run
-    #[arg(long, conflicts_with_all = ["sdk", "frameworks", "only"])]
+    #[arg(long, conflicts_with_all = ["sdk", "frameworks", "conformance", "only"])]
     page: bool,
     /// Only this operation, a row of the matrix; repeatable
     #[arg(long, value_name = "OPERATION")]
@@ -62,6 +66,9 @@ pub(crate) fn run(args: Args) -> Result {
     let peers = Peers::load(&bench.sources)?;
     if let Some(name) = &args.frameworks {
         return bench.frameworks(&select(&peers.frameworks, name.as_deref())?, &args.only);
+    }
+    if args.conformance {
+        return bench.conformance(&select(&peers.sdks, args.sdk.as_deref())?);
     }
     let matrix = |rows| Matrix::new(rows, &bench.sources, &args.only);
     let mut sdks = matrix(rows::OPERATIONS)?;
@@ -159,11 +166,8 @@ impl Bench {
     fn prepare() -> Result<Self> {
         let (sources, target) = folders();
         fs::create_dir_all(target.join("logs"))?;
-        let build = ["build", "--quiet", "-p", "a2a-kit-cli", "-p", "a2a-tests", "--bins"];
-        process::succeed(workspace::cargo().args(build))?;
-        // The same cargo built this program.
-        let here = std::env::current_exe()?;
-        let binaries = here.parent().ok_or("the path of this program has no parent")?.to_path_buf();
+        let programs = ["a2a", "interop-cards", "interop-client", "interop-nginx"];
+        let binaries = workspace::build(&programs, false)?;
         Ok(Self { sources, target, binaries })
     }
 

@@ -28,6 +28,9 @@ const MUTANTS: usize = 40;
 /// The name under which `mutant` serves the faultless agent.
 const FAULTLESS: &str = "none";
 
+/// The bearer tokens of two callers, as in `tests/mutants`.
+const TOKENS: [&str; 2] = ["token-of-ann", "token-of-ben"];
+
 /// Timeout for an agent to start listening.
 const START: Duration = Duration::from_secs(30);
 
@@ -73,7 +76,7 @@ enum Verdict {
 
 pub(crate) fn run(args: &Args) -> Result {
     let start = Instant::now();
-    let binaries = workspace::build("a2a-test-mutants", &["a2a", "mutant"], false)?;
+    let binaries = workspace::build(&["a2a", "mutant"], false)?;
     let folder = workspace::root().join("target/mutants");
     fs::create_dir_all(&folder)?;
     let bench = Bench { a2a: binaries.join("a2a"), mutant: binaries.join("mutant"), folder };
@@ -167,6 +170,7 @@ fn check(bench: &Bench, name: &str) -> Result<BTreeSet<String>> {
     conformance
         .args(["conformance", "-a", &server.address, "--profile", "demo"])
         .args(["--level", "may", "--format", "json"])
+        .args(["--bearer", TOKENS[0], "--second-bearer", TOKENS[1]])
         .envs([("HOME", &bench.folder), ("XDG_CONFIG_HOME", &bench.folder)]);
     let output = process::output(conformance, &log(".log"), RUN)?;
     let path = log(".json");

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args) -> Result {
     if seconds < 180 {
         return Err("--minutes: at least 3 are needed to detect growth".into());
     }
-    let binaries = workspace::build("a2a-tests", &["a2a", "soak"], args.release)?;
+    let binaries = workspace::build(&["a2a", "soak"], args.release)?;
     let folder = workspace::root().join("target/soak");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;

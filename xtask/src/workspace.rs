@@ -35,10 +35,11 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Builds programs of `a2a-kit-cli` and of a test package, and returns their directory.
-pub(crate) fn build(tests: &str, programs: &[&str], release: bool) -> Result<PathBuf> {
+/// Builds programs with the features of the whole workspace, so that all tasks share the build, and
+/// returns their directory.
+pub(crate) fn build(programs: &[&str], release: bool) -> Result<PathBuf> {
     let mut build = cargo();
-    build.args(["build", "--quiet", "-p", "a2a-kit-cli", "-p", tests]);
+    build.args(["build", "--quiet", "--workspace"]);
     build.args(programs.iter().flat_map(|program| ["--bin", program]));
     if release {
         build.arg("--release");

@@ -1,7 +1,8 @@
 // An agent on the official JavaScript SDK, over JSON-RPC, HTTP+JSON and gRPC.
 //
 // Prints one line of JSON with its addresses when it is ready and runs until its standard
-// input closes. With --compat it answers clients of 0.3, too. It knows the words of ../python/server.py, which says what each does.
+// input closes. With --compat it answers clients of 0.3, too. It knows the words of
+// ../python/server.py, which says what each does; with --echo it answers each message with its text.
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -158,6 +159,22 @@ class Agent {
   }
 }
 
+/** The smallest agent. */
+class Echo {
+  async execute({ userMessage, taskId, contextId, task }, bus) {
+    const first = task ?? Task.fromJSON({ id: taskId, contextId, status: { state: 'TASK_STATE_SUBMITTED' } });
+    bus.publish(AgentEvent.task(first));
+    const updater = new Updater(bus, taskId, contextId);
+    updater.status('WORKING');
+    updater.artifact(userMessage.parts);
+    updater.status('COMPLETED');
+  }
+
+  async cancelTask(taskId, bus) {
+    new Updater(bus, taskId, '').status('CANCELED');
+  }
+}
+
 const skill = (name) => ({ id: name, name, description: `The word ${name}.`, tags: ['interop'] });
 
 function cards(http, rpc) {
@@ -205,7 +222,7 @@ const pushConfigs = new InMemoryPushNotificationStore();
 const requestHandler = new DefaultRequestHandler(
   card,
   new InMemoryTaskStore(),
-  new Agent(),
+  process.argv.includes('--echo') ? new Echo() : new Agent(),
   new DefaultExecutionEventBusManager(),
   pushConfigs,
   compat ? createLegacyAwarePushNotificationSender(pushConfigs) : new DefaultPushNotificationSender(pushConfigs),

@@ -1,5 +1,7 @@
 """An agent on the official Python SDK, over JSON-RPC, HTTP+JSON and gRPC.
 
+    server.py [--echo]
+
 Prints one line of JSON with its addresses when it is ready and runs until its standard
 input closes. What it does is chosen by the first word of the message:
 
@@ -13,6 +15,8 @@ input closes. What it does is chosen by the first word of the message:
     extensions   COMPLETED, the status names the extensions the client asked for
 
 A message whose id starts with `acc-echo` is answered with its own parts, unchanged.
+
+With --echo it knows no words, and answers each message with its text.
 """
 
 import asyncio
@@ -147,6 +151,21 @@ def card(http, rpc):
     )
 
 
+class Echo(AgentExecutor):
+    """The smallest agent."""
+
+    async def execute(self, context, event_queue):
+        if context.current_task is None:
+            await event_queue.enqueue_event(new_task_from_user_message(context.message))
+        updates = TaskUpdater(event_queue, context.task_id, context.context_id)
+        await updates.start_work()
+        await updates.add_artifact([new_text_part(context.get_user_input())])
+        await updates.complete()
+
+    async def cancel(self, context, event_queue):
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+
+
 async def main():
     listener = socket.socket()
     listener.bind(('127.0.0.1', 0))
@@ -161,7 +180,7 @@ async def main():
     push_configs = InMemoryPushNotificationConfigStore()
     async with httpx.AsyncClient() as webhooks:
         handler = DefaultRequestHandlerV2(
-            agent_executor=Agent(),
+            agent_executor=Echo() if '--echo' in sys.argv else Agent(),
             task_store=InMemoryTaskStore(),
             agent_card=public,
             push_config_store=push_configs,

@@ -14,6 +14,6 @@ mod wire;
 pub use agent::{AgentFault, FaultyAgent, demo_engine};
 pub use interface::{Binding, Interface, Revision};
 pub use mutant::{Fault, Mutant};
-pub use server::{Running, start};
+pub use server::{Running, TOKENS, start};
 pub use table::{MUTANTS, find};
 pub use wire::{Exchange, Texts};

@@ -24,6 +24,8 @@ pub struct Mutant {
 pub enum Fault {
     /// The agent behind all bindings.
     Agent(AgentFault),
+    /// Callers reach the tasks of each other.
+    SharedTasks,
     /// The agent card.
     Card(fn(&mut Value)),
     /// The head of requests, before the server reads it.
@@ -41,10 +43,10 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The interfaces that the fault is confined to; empty for the agent and the card.
+    /// The interfaces that the fault is confined to; empty for those that show on all of them.
     pub fn interfaces(&self) -> &'static [Interface] {
         match self {
-            Self::Agent(_) | Self::Card(_) => &[],
+            Self::Agent(_) | Self::SharedTasks | Self::Card(_) => &[],
             Self::Request(interfaces, _)
             | Self::Respond(interfaces, _)
             | Self::Head(interfaces, _)

@@ -4,12 +4,17 @@
 
 use std::collections::BTreeSet;
 
-use a2a_kit_conformance::{Conformance, Level, Prompts, Report};
-use a2a_test_mutants::{find, start};
+use a2a_kit_conformance::{Conformance, Credential, Level, Prompts, Report};
+use a2a_test_mutants::{TOKENS, find, start};
 
 async fn report(name: &str) -> Report {
     let agent = start(find(name)).await.unwrap();
-    let checks = Conformance::builder().with_level(Level::May).with_prompts(Prompts::demo());
+    let [first, second] = TOKENS.map(|token| vec![Credential::Bearer(token.to_owned())]);
+    let checks = Conformance::builder()
+        .with_level(Level::May)
+        .with_prompts(Prompts::demo())
+        .with_credentials(first)
+        .with_second_credentials(second);
     checks.run(&agent.url(), |_| {}).await.unwrap()
 }
 
@@ -38,6 +43,11 @@ async fn fault_of_the_card_is_named() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fault_of_an_operation_is_named() {
     is_named_rightly("ended-task-is-canceled").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn visible_tasks_of_other_callers_are_named() {
+    is_named_rightly("tasks-of-others-are-visible").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

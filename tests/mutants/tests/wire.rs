@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 
 use a2a_core::v1::GetTaskRequest;
-use a2a_test_mutants::{Running, find, start};
+use a2a_test_mutants::{Running, TOKENS, find, start};
 use prost::Message as _;
-use reqwest::{Client, ClientBuilder, Response};
+use reqwest::{Client, ClientBuilder, Response, header::AUTHORIZATION};
 use serde_json::{Value, json};
 
 /// The faultless agent and a mutant.
@@ -13,10 +13,12 @@ async fn pair(name: &str) -> [Running; 2] {
     [start(None).await.unwrap(), start(Some(mutant)).await.unwrap()]
 }
 
-/// A client, although its TLS has no provider in a build of the whole workspace.
+/// A client of the first caller, although its TLS has no provider in a build of the whole
+/// workspace.
 fn builder() -> ClientBuilder {
     let _already_installed = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
+    let token = format!("Bearer {}", TOKENS[0]).parse().unwrap();
+    Client::builder().default_headers([(AUTHORIZATION, token)].into_iter().collect())
 }
 
 fn client() -> Client {

@@ -1,6 +1,7 @@
 //! The SDKs that are tested, and the programs written with them.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -42,6 +43,8 @@ pub(super) struct Sdk {
     pub(super) serve: Vec<String>,
     /// Why it can't be tested.
     pub(super) absent: Option<String>,
+    /// What `a2a conformance` finds in its smallest agent, if it is run on that.
+    pub(super) findings: Option<BTreeSet<String>>,
     pub(super) client: Option<String>,
     pub(super) agent: Option<String>,
 }

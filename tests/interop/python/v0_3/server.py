@@ -1,6 +1,6 @@
 """An agent on the official Python SDK of 0.3, over JSON-RPC, HTTP+JSON and gRPC.
 
-    server.py [--jsonrpc-only]
+    server.py [--echo] [--jsonrpc-only]
 
 Prints one line of JSON with its addresses when it is ready and runs until its standard
 input closes. It knows the words of ../server.py, which says what each does.
@@ -156,6 +156,21 @@ def listen():
     return listener, f'http://127.0.0.1:{listener.getsockname()[1]}'
 
 
+class Echo(AgentExecutor):
+    """The smallest agent."""
+
+    async def execute(self, context, event_queue):
+        if context.current_task is None:
+            await event_queue.enqueue_event(new_task(context.message))
+        updates = TaskUpdater(event_queue, context.task_id, context.context_id)
+        await updates.start_work()
+        await updates.add_artifact([text_part(context.get_user_input())])
+        await updates.complete()
+
+    async def cancel(self, context, event_queue):
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
+
+
 async def main():
     rpc_listener, http = listen()
     rest_listener, rest = listen()
@@ -170,7 +185,7 @@ async def main():
     push_configs = InMemoryPushNotificationConfigStore()
     async with httpx.AsyncClient() as webhooks:
         handler = DefaultRequestHandler(
-            agent_executor=Agent(),
+            agent_executor=Echo() if '--echo' in sys.argv else Agent(),
             task_store=InMemoryTaskStore(),
             push_config_store=push_configs,
             push_sender=BasePushNotificationSender(webhooks, push_configs),

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use a2a_core::{AgentCard, Artifact, Part, v1::AgentSkill, well_known::Struct};
+use a2a_core::{
+    AgentCard, Artifact, Part,
+    v1::{AgentSkill, SecurityScheme},
+    well_known::Struct,
+};
 use a2a_kit_http::{WebhookPolicy, Webhooks};
 use a2a_kit_operations::{AgentExecutor, BoxError, Engine, RequestContext, TaskUpdater};
 use tokio::time::sleep;
@@ -21,13 +25,18 @@ pub fn demo_engine() -> Result<Engine, BoxError> {
     Ok(Engine::builder(card(), Demo).push_sender(webhooks).build())
 }
 
+/// The name of the security scheme in the card.
+pub(crate) const SCHEME: &str = "token";
+
 fn card() -> AgentCard {
     let card = AgentCard::new("Demo agent", "Shows what agents can do, one word at a time")
         .with_version("1.0.0")
         .with_provider("Example", "https://example.com")
         .with_input_modes(["text/plain", "application/json", "application/octet-stream"])
         .with_output_modes(["text/plain", "application/json", "application/octet-stream"])
-        .with_streaming(true);
+        .with_streaming(true)
+        .with_security_scheme(SCHEME, SecurityScheme::bearer())
+        .requiring(SCHEME);
     ["echo", "stream", "slow", "ask", "auth", "fail", "reject", "message", "file", "data"]
         .into_iter()
         .map(|word| AgentSkill::new(word, word, format!("The word {word}")).with_tags(["demo"]))

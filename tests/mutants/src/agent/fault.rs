@@ -16,8 +16,6 @@ pub enum AgentFault {
     StreamStaysOpen,
     /// A stream has two neighbouring chunks in the wrong order.
     ChunksAreSwapped,
-    /// A stream has every artifact update twice.
-    ChunksAreRepeated,
 
     /// An unknown task is returned, and is empty.
     UnknownTaskIsEmpty,

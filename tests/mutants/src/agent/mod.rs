@@ -5,6 +5,7 @@ mod fault;
 mod faulty_agent;
 mod stream;
 
+pub(crate) use demo::SCHEME;
 pub use demo::demo_engine;
 pub use fault::AgentFault;
 pub use faulty_agent::FaultyAgent;

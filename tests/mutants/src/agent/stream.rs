@@ -14,10 +14,6 @@ pub(super) fn sent(fault: AgentFault, events: EventStream) -> EventStream {
         AgentFault::StreamWithoutTask => without_task(events),
         AgentFault::StreamStaysOpen => open(events),
         AgentFault::ChunksAreSwapped => swapped(events),
-        AgentFault::ChunksAreRepeated => EventStream::new(events.flat_map(|event| {
-            let again = event.as_ref().ok().filter(|event| is_chunk(event)).cloned();
-            stream::iter([Some(event), again.map(Ok)].into_iter().flatten())
-        })),
         _ => events,
     }
 }

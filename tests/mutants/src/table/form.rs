@@ -45,6 +45,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         fault: Fault::Json(&[Interface::JSONRPC], with_kind),
     },
     Mutant {
+        name: "final-in-1.0",
+        requirement: "R-014",
+        also: &[],
+        fault: Fault::Json(&[Interface::REST], with_final),
+    },
+    Mutant {
         name: "artifact-without-id",
         requirement: "R-234",
         also: &[],
@@ -104,6 +110,13 @@ fn each_timestamp(document: &mut Value, change: fn(&str) -> String) {
 }
 
 /// Adds the discriminators of 0.3.
+/// Status updates as in 0.3.
+fn with_final(_exchange: &Exchange, document: &mut Value) {
+    if let Some(update) = document.get_mut("statusUpdate").and_then(Value::as_object_mut) {
+        update.insert("final".to_owned(), false.into());
+    }
+}
+
 fn with_kind(_exchange: &Exchange, document: &mut Value) {
     each_object(document, &mut |object| {
         let kind = if object.contains_key("messageId") {

@@ -4,6 +4,12 @@ use crate::{AgentFault, Fault, Mutant};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
+        name: "tasks-of-others-are-visible",
+        requirement: "R-418",
+        also: &["R-047", "R-161"],
+        fault: Fault::SharedTasks,
+    },
+    Mutant {
         name: "ended-task-takes-messages",
         requirement: "R-020",
         also: &["R-155", "R-199"],
@@ -24,7 +30,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "unknown-task-is-empty",
         requirement: "R-046",
-        also: &["R-155", "R-197", "R-302"],
+        also: &["R-155", "R-161", "R-197", "R-302", "R-418"],
         fault: Fault::Agent(AgentFault::UnknownTaskIsEmpty),
     },
     Mutant {

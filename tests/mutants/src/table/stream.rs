@@ -19,22 +19,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         fault: Fault::Agent(AgentFault::StreamStaysOpen),
     },
     Mutant {
-        name: "stream-is-cut",
-        requirement: "R-039",
-        also: &["R-212"],
-        fault: Fault::Events(&[Interface::JSONRPC, Interface::REST], cut),
-    },
-    Mutant {
         name: "chunks-are-swapped",
         requirement: "R-212",
         also: &["R-240"],
         fault: Fault::Agent(AgentFault::ChunksAreSwapped),
-    },
-    Mutant {
-        name: "chunks-are-repeated",
-        requirement: "R-212",
-        also: &["R-240"],
-        fault: Fault::Agent(AgentFault::ChunksAreRepeated),
     },
     Mutant {
         name: "events-without-blank-lines",
@@ -49,13 +37,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         fault: Fault::Head(&[Interface::REST], stream_as_json),
     },
 ];
-
-/// Ends a stream after its third event, as if that were the last.
-fn cut(exchange: &Exchange, texts: Texts) -> Texts {
-    let is_send = exchange.operation == "SendStreamingMessage"
-        || exchange.operation == "POST /message:stream";
-    if is_send { texts.take(3).boxed() } else { texts }
-}
 
 fn without_blank_lines(_exchange: &Exchange, texts: Texts) -> Texts {
     texts.map(|text| text.map(|text| format!("{}\n", text.trim_end()))).boxed()
