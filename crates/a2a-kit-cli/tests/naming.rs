@@ -217,4 +217,8 @@ fn address_of_grpc_without_a_scheme_is_plaintext_if_that_is_requested() {
     assert_eq!(encrypted.code, 3, "{encrypted:?}");
     let plaintext = Run::of(command().args(send).arg("--grpc-plaintext"));
     assert_eq!(plaintext.field("State"), "COMPLETED", "{plaintext:?}");
+    let bench = ["bench", "--requests", "2", "--transport", "grpc", "-e", &address];
+    let bench = [&bench[..], &["--i-own-this-agent", "--grpc-plaintext"]].concat();
+    let measured = Run::of(command().args(bench));
+    assert_eq!(measured.code, 0, "{measured:?}");
 }

@@ -246,6 +246,22 @@ fn card_in_a_file_is_used_with_the_origin_of_its_interface() {
 }
 
 #[test]
+fn bench_and_lint_send_the_stored_token_to_each_interface() {
+    let (_server, agent, user) = scene();
+    let bench = ["bench", "-a", agent.address(), "--requests", "3", "--warmup", "0", "-o", "json"];
+    let measured = user.run(&bench);
+    assert_eq!(measured.code, 0, "{measured:?}");
+    let lint = ["card", "lint", "--live", "-o", "json", agent.address()];
+    let findings = |run: &Run| run.json()["findings"].to_string();
+    let linted = user.run(&lint);
+    assert!(!findings(&linted).contains("Unauthenticated"), "{linted:?}");
+    assert!(!findings(&linted).contains("credentials"), "{linted:?}");
+    user.run(&["auth", "logout", "--all"]);
+    assert_eq!(user.run(&bench).code, 1, "without a token");
+    assert_ne!(findings(&user.run(&lint)), findings(&linted));
+}
+
+#[test]
 fn credential_of_the_command_line_replaces_the_stored_token() {
     let (_server, agent, user) = scene();
     let run = user.run(&["task", "list", "-a", agent.address(), "--bearer", "other"]);

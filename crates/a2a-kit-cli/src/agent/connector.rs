@@ -7,6 +7,7 @@ use super::{
     builder::{Retries, builder},
     card,
     discovery_failure::discovery_failure,
+    remote_agent::{stored, use_plaintext_grpc},
 };
 use crate::{failure::Failure, output::Output, settings::Settings};
 
@@ -14,6 +15,8 @@ use crate::{failure::Failure, output::Output, settings::Settings};
 #[derive(Debug)]
 pub(crate) struct Connector {
     builder: ClientBuilder,
+    /// With stored tokens, if there are some for the card.
+    with_tokens: Option<ClientBuilder>,
     settings: Settings,
 }
 
@@ -26,10 +29,13 @@ impl Connector {
     pub(crate) fn new(settings: &Settings, output: Output) -> Result<Self, Failure> {
         // One interface at a time: neither the binding nor the version has to be chosen.
         let settings = Settings { any_version: true, transport: Vec::new(), ..settings.clone() };
-        Ok(Self { builder: builder(&settings, output, Retries::none())?, settings })
+        let builder = builder(&settings, output, Retries::none())?;
+        Ok(Self { builder, with_tokens: None, settings })
     }
 
-    /// Fetches the document that the settings name, which may not be a card.
+    /// Fetches the document that the settings name, which may not be a card. If it is one, its
+    /// interfaces are called with the tokens that are stored for it, unless the settings have a
+    /// credential.
     ///
     /// # Errors
     ///
@@ -39,7 +45,12 @@ impl Connector {
         output: Output,
     ) -> Result<Result<Document, Error>, Failure> {
         match card::fetch_document(&mut self.builder, &self.settings, output).await? {
-            Ok(document) => Ok(Ok(document)),
+            Ok(document) => {
+                let tokens = stored(&document.card, &self.settings, output)?;
+                self.with_tokens =
+                    tokens.map(|tokens| self.builder.clone().credentials(tokens.credentials));
+                Ok(Ok(document))
+            }
             Err(DiscoveryError::NotACard(error)) => Ok(Err(error)),
             Err(error) => Err(discovery_failure(&error, &self.settings)),
         }
@@ -81,7 +92,22 @@ impl Connector {
         let mut card = card.clone();
         let interface = card.supported_interfaces.get(interface).cloned();
         card.supported_interfaces = interface.into_iter().collect();
+        if self.settings.grpc_plaintext {
+            use_plaintext_grpc(&mut card);
+        }
+        if let Some(builder) = &self.with_tokens {
+            match builder.clone().http(http.clone()).build(card.clone()) {
+                // Tokens are for the origin of the card, and this interface is elsewhere.
+                Err(DiscoveryError::Credentials(_)) => {}
+                result => return result,
+            }
+        }
         self.builder.clone().http(http).build(card)
+    }
+
+    /// Whether a credential is sent, unless an interface must not get it.
+    pub(crate) fn has_credential(&self) -> bool {
+        self.settings.has_credential() || self.with_tokens.is_some()
     }
 
     /// Converts an error of [`connect`](Self::connect).

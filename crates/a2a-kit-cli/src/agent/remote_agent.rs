@@ -139,7 +139,7 @@ fn connect_card(
 }
 
 /// The stored tokens for a card, unless the settings have a credential.
-fn stored(
+pub(super) fn stored(
     card: &AgentCard,
     settings: &Settings,
     output: Output,
@@ -154,7 +154,7 @@ fn stored(
 }
 
 /// Makes gRPC plaintext at the addresses that have no scheme.
-fn use_plaintext_grpc(card: &mut AgentCard) {
+pub(super) fn use_plaintext_grpc(card: &mut AgentCard) {
     for interface in &mut card.supported_interfaces {
         let is_grpc = interface.protocol_binding.eq_ignore_ascii_case(a2a_core::card::GRPC);
         if is_grpc && !interface.url.contains("://") {

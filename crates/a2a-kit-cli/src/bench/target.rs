@@ -112,7 +112,7 @@ impl Target {
             kind: Kind::Agent { clients, is_grpc, text, task_id: String::new() },
             settings,
             traffic,
-            has_credential: all.has_credential(),
+            has_credential: connector.has_credential(),
             name: [declared.protocol_binding, declared.protocol_version, declared.url],
         };
         if settings.operation == Operation::Get {
