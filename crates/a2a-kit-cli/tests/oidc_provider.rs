@@ -10,7 +10,7 @@ mod login;
 mod provider;
 
 use common::Run;
-use login::{Agent, Answer, User, browse, browse_and};
+use login::{Agent, Answer, Login, User, browse, browse_and};
 use provider::OidcProvider;
 use serde_json::{Value, json};
 
@@ -51,25 +51,22 @@ fn device_login_at_a_real_provider_is_accepted_by_the_agent() {
     assert!(!denying.store().exists());
 }
 
+/// Starts a login with an authorization code, and consents to it.
+fn log_in_by_code(user: &User, agent: &Agent) -> Login {
+    let flags =
+        ["-a", agent.address(), "--client-id", "cli", "--flow", "auth-code", "--no-browser"];
+    let scopes = ["--scope", "openid", "--scope", "read"];
+    let mut login = user.login(&[&flags[..], &scopes].concat());
+    assert_eq!(browse(&login.label("Open")), 200);
+    login
+}
+
 #[test]
 fn authorization_code_login_at_a_real_provider_is_accepted_by_the_agent() {
     let Some(provider) = OidcProvider::start(600) else { return };
     let agent = Agent::start(&provider.url, &open_id(&provider));
     let user = User::new();
-    let mut login = user.login(&[
-        "-a",
-        agent.address(),
-        "--client-id",
-        "cli",
-        "--flow",
-        "auth-code",
-        "--no-browser",
-        "--scope",
-        "openid",
-        "--scope",
-        "read",
-    ]);
-    assert_eq!(browse(&login.label("Open")), 200);
+    let login = log_in_by_code(&user, &agent);
     let run = login.end();
     assert_eq!(run.field("Flow"), "auth-code");
     assert_sent(&user, &agent);
@@ -98,20 +95,7 @@ fn refresh_token_of_a_real_provider_is_rotated_and_stored() {
     let Some(provider) = OidcProvider::start(600) else { return };
     let agent = Agent::start(&provider.url, &open_id(&provider));
     let user = User::new();
-    let mut login = user.login(&[
-        "-a",
-        agent.address(),
-        "--client-id",
-        "cli",
-        "--flow",
-        "auth-code",
-        "--no-browser",
-        "--scope",
-        "openid",
-        "--scope",
-        "read",
-    ]);
-    assert_eq!(browse(&login.label("Open")), 200);
+    let login = log_in_by_code(&user, &agent);
     assert_eq!(login.end().code, 0);
     let mut seen = vec![user.tokens()[0]["refreshToken"].clone()];
     for _ in 0..2 {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{error, framing, http::Captured};
-use crate::exchange::{Answer, ErrorAnswer, Event, EventStream, StreamEnd};
+use crate::exchange::{Answer, ErrorAnswer, Event};
 
 /// The body of a request.
 pub(super) fn body(method: &str, params: &Value, id: &Value) -> Bytes {
@@ -17,36 +17,15 @@ pub(super) fn body(method: &str, params: &Value, id: &Value) -> Bytes {
 
 /// What a captured response says.
 pub(super) fn of_captured(captured: &Captured, id: &Value) -> Answer {
-    match (&captured.failure, &captured.events) {
-        (Some(why), None) => Answer::Unusable(why.clone()),
-        (_, Some(events)) => {
-            let mut stream = EventStream { end: events.end.clone(), ..Default::default() };
-            stream.framing.extend(framing::faults(events));
-            for (event, at) in &events.events {
-                match serde_json::from_slice::<Value>(&event.joined()) {
-                    Err(error) => stream.framing.push(framing::not_json(event, &error)),
-                    Ok(envelope) => {
-                        stream.framing.extend(envelope_faults(&envelope, id));
-                        match (envelope.get("result"), envelope.get("error")) {
-                            (_, Some(object)) if !object.is_null() => {
-                                stream.error = Some(error::read(object));
-                            }
-                            // A null error is reported as a fault of the envelope.
-                            (Some(result), _) => {
-                                stream.events.push(Event { value: result.clone(), at: *at });
-                            }
-                            (None, _) => {}
-                        }
-                    }
-                }
-            }
-            if let (StreamEnd::Closed, Some(why)) = (&stream.end, &captured.failure) {
-                stream.end = StreamEnd::Failed(why.clone());
-            }
-            Answer::Events(stream)
+    framing::answer(captured, answer, |stream, envelope, at| {
+        stream.framing.extend(envelope_faults(&envelope, id));
+        match (envelope.get("result"), envelope.get("error")) {
+            (_, Some(object)) if !object.is_null() => stream.error = Some(error::read(object)),
+            // A null error is reported as a fault of the envelope.
+            (Some(result), _) => stream.events.push(Event { value: result.clone(), at }),
+            (None, _) => {}
         }
-        (None, None) => answer(captured.response.status, &captured.response.body),
-    }
+    })
 }
 
 /// What the body of a unary response says.

@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{error, framing, http::Captured};
-use crate::exchange::{Answer, ErrorAnswer, Event, EventStream, StreamEnd};
+use crate::exchange::{Answer, ErrorAnswer, Event};
 
 /// What is encoded in a segment of a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -74,29 +74,10 @@ fn query(members: &Map<String, Value>) -> String {
 
 /// What a captured response says.
 pub(super) fn of_captured(captured: &Captured) -> Answer {
-    match (&captured.failure, &captured.events) {
-        (Some(why), None) => Answer::Unusable(why.clone()),
-        (_, Some(events)) => {
-            let mut stream = EventStream { end: events.end.clone(), ..Default::default() };
-            stream.framing.extend(framing::faults(events));
-            for (event, at) in &events.events {
-                match serde_json::from_slice::<Value>(&event.joined()) {
-                    Err(error) => stream.framing.push(framing::not_json(event, &error)),
-                    Ok(value) => match value.get("error") {
-                        Some(object) if object.is_object() => {
-                            stream.error = Some(error::read(object));
-                        }
-                        _ => stream.events.push(Event { value, at: *at }),
-                    },
-                }
-            }
-            if let (StreamEnd::Closed, Some(why)) = (&stream.end, &captured.failure) {
-                stream.end = StreamEnd::Failed(why.clone());
-            }
-            Answer::Events(stream)
-        }
-        (None, None) => answer(captured.response.status, &captured.response.body),
-    }
+    framing::answer(captured, answer, |stream, value, at| match value.get("error") {
+        Some(object) if object.is_object() => stream.error = Some(error::read(object)),
+        _ => stream.events.push(Event { value, at }),
+    })
 }
 
 /// What the body of a unary response says.
