@@ -19,4 +19,7 @@ pub(crate) use self::{
     scalar::{Base64, Float, Integer},
     union::{Key, read_member, union, write_member},
 };
-pub use self::{read::from_slice, writer::write};
+pub use self::{
+    read::{from_slice, from_value},
+    writer::write,
+};

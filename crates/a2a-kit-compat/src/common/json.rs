@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use a2a_core::{Error, ErrorKind, Result, Violation};
+use a2a_core::{Error, ErrorKind, Result, Violation, json::from_value};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -92,18 +92,7 @@ pub(crate) fn read_params<T: DeserializeOwned>(params: &Value) -> Result<T> {
     if !params.is_object() {
         return Err(Error::invalid_params("", "must be an object"));
     }
-    explained(params)
-}
-
-/// Reads a value. The path of an error is only determined after it: that requires serialization.
-fn explained<T: DeserializeOwned>(value: &Value) -> Result<T> {
-    T::deserialize(value).or_else(|error| {
-        let text = serde_json::to_vec(value).map_err(Error::internal)?;
-        match a2a_core::json::from_slice::<T>(&text) {
-            Ok(read) => Ok(read),
-            Err(explained) => Err(explained.with_source(error)),
-        }
-    })
+    from_value(params)
 }
 
 /// Reads a part of the parameters. `path` is its path, with a dot if it is an object.
@@ -112,7 +101,7 @@ fn explained<T: DeserializeOwned>(value: &Value) -> Result<T> {
 ///
 /// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the invalid member.
 pub(crate) fn read_at<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T> {
-    explained(value).map_err(|error| {
+    from_value(value).map_err(|error| {
         let violations = error.violations().iter().map(|violation| {
             let field = format!("{path}{}", violation.field);
             Violation::new(field.trim_end_matches('.'), violation.description.clone())
