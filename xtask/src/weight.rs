@@ -17,12 +17,23 @@ pub(crate) struct Args {
     /// Only count crates; fail if a tree has more than in the table
     #[arg(long, conflicts_with_all = ["bless", "build"])]
     check: bool,
-    /// Also build a2a from nothing with the profiles release and dist; takes many minutes
-    #[arg(long)]
-    build: bool,
+    /// Also build a2a from nothing with the profiles release and dist, or with one of them; takes
+    /// many minutes
+    #[arg(long, value_name = "PROFILE", num_args = 0..=1, value_parser = ["release", "dist"])]
+    build: Option<Option<String>>,
     /// Write the figures to the table
     #[arg(long)]
     bless: bool,
+}
+
+impl Args {
+    fn builds(&self, profile: &str) -> bool {
+        match &self.build {
+            Some(Some(only)) => only == profile,
+            Some(None) => true,
+            None => false,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result {
@@ -44,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result {
     }
     if !args.check {
         for profile in &mut table.profiles {
-            if args.build {
+            if args.builds(&profile.name) {
                 build::from_nothing(profile)?;
             }
             build::measure(profile)?;
