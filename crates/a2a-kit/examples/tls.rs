@@ -1,7 +1,7 @@
 //! cargo run -p a2a-kit --features auth --example tls
 //!
 //! TLS, and callers that authenticate with client certificates (mutual TLS). The certificates are
-//! issued by a test authority; `Pem::file` reads your own, and reloads them when they change.
+//! issued here; `Pem::file` reads your own, and reloads them when they change.
 
 #![allow(clippy::print_stdout, reason = "examples print")]
 
@@ -12,15 +12,17 @@ use a2a_kit::{
     http::tls::{ClientCertificates, ClientTls, Pem, TlsSettings},
     v1::SecurityScheme,
 };
-use a2a_test_certificates::Authority;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let authority = Authority::new("example authority");
-    let root = Pem::text(authority.root());
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    let root = Pem::text(authority.pem());
 
-    let identity = authority.for_this_machine("server");
-    let tls = TlsSettings::new(Pem::text(identity.certificate), Pem::text(identity.key))
+    let (certificate, key) = issue(&authority)?;
+    let tls = TlsSettings::new(certificate, key)
         .with_client_roots(root.clone(), ClientCertificates::Optional)
         .load()?;
     let card = AgentCard::new("Vault", "Knows a secret")
@@ -34,10 +36,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::spawn(server.serve(listener, std::future::pending()));
 
     let trusting = ClientTls::new().with_roots(&root)?;
-    let identity = authority.for_this_machine("client");
-    let certified = trusting
-        .clone()
-        .with_identity(&Pem::text(identity.certificate), &Pem::text(identity.key))?;
+    let (certificate, key) = issue(&authority)?;
+    let certified = trusting.clone().with_identity(&certificate, &key)?;
     for (name, tls) in [("without a certificate", trusting), ("with a certificate", certified)] {
         let settings = ClientSettings::default().with_tls(tls);
         let answer = match Client::builder().http(settings).connect(&url).await {
@@ -47,4 +47,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{name}: {answer:?}");
     }
     Ok(())
+}
+
+/// Issues a certificate for this machine, and returns it with its key.
+fn issue(authority: &CertifiedIssuer<'_, KeyPair>) -> Result<(Pem, Pem), rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let params = CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()])?;
+    let certificate = params.signed_by(&key, authority)?;
+    Ok((Pem::text(certificate.pem()), Pem::text(key.serialize_pem())))
 }

@@ -14,7 +14,10 @@ const EXCLUDED: [&str; 2] = ["tests/", "benches/"];
 /// The largest file so far is the JSON Schema.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
-/// Every missing, unwanted or large file.
+/// The start of the names of crates that are not published.
+const UNPUBLISHED: &str = "a2a_test";
+
+/// Every missing, unwanted or large file, and those that use crates that are not published.
 pub(super) fn faults(package: &Package) -> Result<Vec<String>> {
     let mut command = workspace::cargo();
     command.args(["package", "--list", "--allow-dirty", "--quiet", "-p", &package.name]);
@@ -34,6 +37,11 @@ pub(super) fn faults(package: &Package) -> Result<Vec<String>> {
         let bytes = fs::metadata(package.folder().join(file)).map_or(0, |data| data.len());
         if bytes > MAX_FILE_BYTES {
             faults.push(format!("{}: {file} has {bytes} bytes", package.name));
+        }
+        if file.ends_with(".rs")
+            && workspace::read(&package.folder().join(file))?.contains(UNPUBLISHED)
+        {
+            faults.push(format!("{}: {file} uses a crate that is not published", package.name));
         }
     }
     Ok(faults)

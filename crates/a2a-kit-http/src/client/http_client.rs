@@ -294,9 +294,9 @@ mod tests {
     async fn https_request_is_sent_through_a_tunnel() {
         use crate::tls::{Pem, TlsSettings};
 
-        let authority = a2a_test_certificates::Authority::new("root");
-        let identity = authority.for_this_machine("server");
-        let tls = TlsSettings::new(Pem::text(&identity.certificate), Pem::text(&identity.key));
+        let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let certificate = Pem::text(own.cert.pem());
+        let tls = TlsSettings::new(certificate.clone(), Pem::text(own.signing_key.serialize_pem()));
         let listener = crate::bind("127.0.0.1:0").await.unwrap();
         let target = listener.local_addr().unwrap();
         let describe = async |request: axum::extract::Request| {
@@ -309,7 +309,7 @@ mod tests {
 
         let (url, head) = proxy().await;
         let proxies = Matcher::builder().https(url).build();
-        let tls = ClientTls::new().with_roots(&Pem::text(authority.root())).unwrap();
+        let tls = ClientTls::new().with_roots(&certificate).unwrap();
         let settings = ClientSettings::default().with_tls(tls);
         let client = HttpClient::with_proxies(settings, Some(proxies)).unwrap();
         let response = client.send(get(&format!("https://{target}/"))).await.unwrap();
