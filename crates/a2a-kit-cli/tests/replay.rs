@@ -1,4 +1,4 @@
-//! `a2a serve --replay`: answers from a recording of `--record`.
+//! `a2a serve --replay`: answers from a recording of `--record`, as in docs/scripts.md.
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;

@@ -170,7 +170,7 @@ impl Session<'_> {
     fn serve(&mut self, port: u16, script: &str) -> Result {
         self.stop(port)?;
         let output = self.folder.join(format!(".server-{port}"));
-        let child = self.start(script, &output)?;
+        let child = self.start(&with_port(script, self.ports.of(port)), &output)?;
         self.servers.push(Server { port, child, output: output.clone() });
         let address = ("127.0.0.1", self.ports.of(port));
         let begin = Instant::now();
@@ -277,6 +277,14 @@ impl Drop for Session<'_> {
             let _ = interrupt(&mut server.child);
         }
     }
+}
+
+/// A command that starts `a2a serve` on a port, if it names none: the default is a documented port.
+fn with_port(script: &str, port: u16) -> String {
+    if script.contains("--port") {
+        return script.to_owned();
+    }
+    script.replace("a2a serve", &format!("a2a serve --port {port}"))
 }
 
 /// Sends SIGINT to a process group, and returns whether its leader ends in time; if not, it is
