@@ -258,7 +258,7 @@ impl PushStore for LateConfirmation {
 }
 
 #[tokio::test]
-async fn what_one_node_has_shown_the_other_shows_too() {
+async fn get_task_is_not_older_than_events_of_another_node() {
     let (one, two) = stores();
     let confirm = Arc::new(Semaphore::new(10));
     let late = LateConfirmation { store: one, confirm: Arc::clone(&confirm) };

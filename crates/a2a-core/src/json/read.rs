@@ -6,8 +6,8 @@ use serde_path_to_error::Error as Tracked;
 
 use crate::{Error, ErrorKind, Violation};
 
-// Each of these functions is compiled once per type and crate. What does not depend on the type is
-// in functions of its own.
+// Generic functions are compiled once per type and crate, so what does not depend on the type is in
+// functions of its own.
 
 /// Reads a value from JSON.
 ///
@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind, Violation};
 /// nesting; [`ErrorKind::InvalidParams`] with the path of the invalid member.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
     // UTF-8 is validated once for the whole text; `serde_json::from_slice` validates each string.
-    let text = str::from_utf8(json).map_err(|_invalid| not_utf8(json))?;
+    let text = str::from_utf8(json).map_err(|error| parse_error(&error))?;
     serde_json::from_str(text).map_err(|error| {
         if let Some(error) = malformed(text, &error) {
             return error;
@@ -48,14 +48,6 @@ fn parse_error(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::ParseError, format!("invalid JSON payload: {error}"))
 }
 
-#[cold]
-fn not_utf8(json: &[u8]) -> Error {
-    match serde_json::from_slice::<Value>(json) {
-        Ok(_) => parse_error(&"the text is not UTF-8"),
-        Err(error) => parse_error(&error),
-    }
-}
-
 /// The error for malformed JSON. An invalid member may precede what is malformed.
 #[cold]
 fn malformed(text: &str, error: &serde_json::Error) -> Option<Error> {
@@ -82,4 +74,19 @@ fn invalid(tracked: Tracked<serde_json::Error>) -> Error {
         None => Violation::new(path, description),
     };
     Error::from_violations(vec![violation])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_not_utf8_is_a_parse_error_in_ignored_members_too() {
+        for json in [&b"\xff"[..], b"{\"id\":\"\xff\"}", b"{\"unknown\":\"\xff\"}"] {
+            let error = from_slice::<crate::Task>(json).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ParseError);
+            assert!(error.message().starts_with("invalid JSON payload: invalid utf-8"), "{error}");
+        }
+        assert!(from_slice::<crate::Task>(b"{\"unknown\":\"\xc3\xbf\"}").is_ok());
+    }
 }
