@@ -4,6 +4,7 @@ use std::{error::Error as _, future::Future, sync::Arc, time::Duration};
 
 use a2a_core::{Error, Result};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header::LOCATION};
 use hyper_util::client::proxy::matcher::Matcher;
 
@@ -120,7 +121,17 @@ impl HttpClient {
         within(idle, &target, call).await
     }
 
-    async fn execute(
+    /// Boxed, so that it is compiled here, with hyper, and not again by each crate that awaits it.
+    fn execute(
+        &self,
+        request: Request<Bytes>,
+        target: Arc<str>,
+        idle: Option<Duration>,
+    ) -> BoxFuture<'_, Result<Response<ByteStream>>> {
+        Box::pin(self.follow_redirects(request, target, idle))
+    }
+
+    async fn follow_redirects(
         &self,
         request: Request<Bytes>,
         target: Arc<str>,

@@ -7,6 +7,7 @@ use std::{
 
 use a2a_kit_operations::{Engine, metrics::OpenConnection};
 use axum::Router;
+use futures_util::future::BoxFuture;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::Semaphore,
@@ -146,8 +147,23 @@ impl HttpServer {
     ///
     /// Accept errors are logged and retried.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
-        let mut shutdown = pin!(shutdown);
         let stop = CancellationToken::new();
+        let mut serving = self.serve_until(listener, stop.clone());
+        tokio::select! {
+            biased;
+            () = shutdown => stop.cancel(),
+            () = &mut serving => return,
+        }
+        serving.await;
+    }
+
+    /// Serves until `stop` is cancelled or the drain starts. Neither generic nor an async function,
+    /// so that it is compiled here, with hyper, and not again by each crate that serves.
+    fn serve_until(self, listener: TcpListener, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(self.accept_until(listener, stop))
+    }
+
+    async fn accept_until(self, listener: TcpListener, stop: CancellationToken) {
         let limits = Arc::new(self.limits.clone());
         let builder = Arc::new(connection::builder(&limits));
         let per_ip = PerIpLimit::new(limits.max_connections_per_address);
@@ -165,7 +181,7 @@ impl HttpServer {
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = &mut shutdown => break,
+                () = stop.cancelled() => break,
                 () = self.drain.started() => break,
                 never = &mut tls_watch => match never {},
                 accepted = accept(&listener, &permits) => accepted,
