@@ -30,9 +30,17 @@ const STEPS: [Step; 16] = [
         cargo: &["doc", "--workspace", "--no-deps", "--locked"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
-    // Each crate alone, with each of its features alone: what the workspace as a whole hides.
+    // Each published crate alone, with each of its features alone: what the workspace as a whole
+    // hides.
     Step {
-        cargo: &["hack", "check", "--workspace", "--each-feature", "--no-dev-deps"],
+        cargo: &[
+            "hack",
+            "check",
+            "--workspace",
+            "--ignore-private",
+            "--each-feature",
+            "--no-dev-deps",
+        ],
         environment: &[],
     },
     Step {

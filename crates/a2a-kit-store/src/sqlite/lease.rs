@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
     failure::Result,
-    read::{task, task_no},
+    read::{stored_task, task_no},
 };
 
 /// Grants a lease to a node. An existing checkpoint is kept.
@@ -53,7 +53,7 @@ pub(super) fn acquire(
         query.query_row([no], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
     Ok(Some(match held {
         // An orphaned lease is taken over, together with its checkpoint.
-        Some((true, ..)) => Acquired::Elsewhere(task(db, no)?),
+        Some((true, ..)) => Acquired::Elsewhere(stored_task(db, no)?),
         Some((false, recorded, execution)) if !execution.is_empty() => {
             let (scope, stored) = (scope.clone(), take(db, no, node)?);
             Acquired::Reacquired(Orphan {
@@ -71,7 +71,7 @@ pub(super) fn acquire(
 fn take(db: &Connection, no: i64, node: &str) -> Result<StoredTask> {
     grant(db, no, node)?;
     db.prepare_cached("UPDATE tasks SET epoch = epoch + 1 WHERE no = ?1")?.execute([no])?;
-    task(db, no)
+    stored_task(db, no)
 }
 
 /// Releases a lease, unless commands are pending.

@@ -25,7 +25,7 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
     let mut bytes = 0_usize;
     for no in numbers {
         // One at a time, so that excluded parts are freed before the next task is read.
-        let task = query.view.apply(task(db, no)?.task);
+        let task = query.view.apply(task(db, no)?.into());
         bytes = bytes.saturating_add(task.encoded_len());
         if query.max_bytes.is_some_and(|most| bytes > most) && !tasks.is_empty() {
             has_more = true;

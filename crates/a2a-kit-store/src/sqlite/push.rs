@@ -154,7 +154,7 @@ fn push(db: &Connection, claim: &Claimed, keys: &SecretKeys) -> Result<Option<Cl
         },
         scope: Scope { tenant: row.get(6)?, owner: row.get(7)? },
         webhook: codec::decode_webhook(&task_id, &config_id, &body, keys)?,
-        task: task(db, no)?.task,
+        task: task(db, no)?.into(),
         events,
         attempts: row.get(5)?,
     }))

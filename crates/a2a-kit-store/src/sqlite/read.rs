@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
+use a2a_core::Task;
 use a2a_kit_operations::{
     Event, EventId, Scope,
     store::{Replay, StoredTask, Usage},
 };
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::failure::Result;
 use crate::codec;
@@ -19,34 +20,49 @@ pub(super) fn task_no(db: &Connection, scope: &Scope, task_id: &str) -> Result<O
     Ok(query.query_row(of_scope, |row| row.get(0)).optional()?)
 }
 
-/// Returns a task: its snapshot with the later chunks applied.
-pub(super) fn task(db: &Connection, no: i64) -> Result<StoredTask> {
+/// Returns a task with its version, lease and journal.
+pub(super) fn stored_task(db: &Connection, no: i64) -> Result<StoredTask> {
     let mut query = db.prepare_cached(
-        "SELECT t.version, t.epoch, t.last_event, h.node, s.position, s.body, j.body
+        "SELECT t.last_event, s.position, s.body, t.version, t.epoch, h.node, j.body
          FROM tasks t JOIN snapshots s ON s.task = t.no LEFT JOIN holds h ON h.task = t.no
          LEFT JOIN journals j ON j.task = t.no
          WHERE t.no = ?1",
     )?;
     let mut rows = query.query([no])?;
     let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-    let (last_event, position) = (row.get(2)?, row.get(4)?);
-    let mut task = codec::decode_task(row.get_ref(5)?.as_blob().map_err(rusqlite::Error::from)?)?;
-    if position < last_event {
-        codec::apply(&mut task, &events(db, no, position)?);
-    }
     Ok(StoredTask {
-        task: Arc::new(task),
-        version: row.get(0)?,
-        epoch: row.get(1)?,
-        node: row.get(3)?,
-        last_event: event_id(last_event),
+        task: Arc::new(read_task(db, no, row)?),
+        last_event: event_id(row.get(0)?),
+        version: row.get(3)?,
+        epoch: row.get(4)?,
+        node: row.get(5)?,
         journal: row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default().into(),
     })
 }
 
+/// Returns a task.
+pub(super) fn task(db: &Connection, no: i64) -> Result<Task> {
+    let mut query = db.prepare_cached(
+        "SELECT t.last_event, s.position, s.body
+         FROM tasks t JOIN snapshots s ON s.task = t.no WHERE t.no = ?1",
+    )?;
+    let mut rows = query.query([no])?;
+    read_task(db, no, rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?)
+}
+
+/// Reads a task from the first columns: its snapshot with the later chunks applied.
+fn read_task(db: &Connection, no: i64, row: &Row<'_>) -> Result<Task> {
+    let (last_event, position): (u64, u64) = (row.get(0)?, row.get(1)?);
+    let mut task = codec::decode_task(row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?)?;
+    if position < last_event {
+        codec::apply(&mut task, &events(db, no, position)?);
+    }
+    Ok(task)
+}
+
 /// Returns a task in a scope.
 pub(super) fn get(db: &Connection, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {
-    task_no(db, scope, task_id)?.map(|no| task(db, no)).transpose()
+    task_no(db, scope, task_id)?.map(|no| stored_task(db, no)).transpose()
 }
 
 /// Returns the events of a task after a position. None are trimmed while the task exists.
