@@ -370,8 +370,9 @@ impl TaskUpdater {
     /// ```
     ///
     /// The name is unique in the run; with a repeated name, the results are returned in the order of
-    /// the first run. The work is repeated only if it failed, or if the process crashed before its
-    /// result was stored. Results count toward
+    /// the first run. The work is repeated only if it failed, or if the process crashed, or lost its
+    /// lease, before the result was stored; it does not begin on a node without a
+    /// [current lease](Self::check_lease). Results count toward
     /// [`max_journal_bytes`](crate::TaskLimits::max_journal_bytes). The task becomes visible.
     ///
     /// # Errors
@@ -390,10 +391,23 @@ impl TaskUpdater {
         if let Some(value) = self.handle.recall(self.run, name) {
             return Ok(serde_json::from_value(value)?);
         }
+        self.check_lease()?;
         let result = work.await.map_err(Into::into)?;
         let value = serde_json::to_value(&result)?;
         self.handle.record(self.run, name, value).await?;
         Ok(result)
+    }
+
+    /// Fails if this node may no longer act for the task: its lease has expired, or another node
+    /// holds it. An executor that does not notice is dropped within seconds; a process that was
+    /// paused, or cut off from its store, checks here before an effect that must not happen twice.
+    /// [`once`](Self::once) does so by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Superseded`](UpdateError::Superseded) or [`Store`](UpdateError::Store).
+    pub fn check_lease(&self) -> Result<(), UpdateError> {
+        self.handle.check_lease(self.run)
     }
 
     async fn ask_in(

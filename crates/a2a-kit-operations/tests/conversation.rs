@@ -288,6 +288,49 @@ fn authorization_out_of_band_is_noticed_after_a_crash_without_asking_again() {
     });
 }
 
+#[test]
+fn answer_to_the_second_authorization_continues_after_a_crash() {
+    let twice = |approved: &watch::Sender<bool>| {
+        let approved = approved.subscribe();
+        script(move |_, _, updates: TaskUpdater| {
+            let mut approved = approved.clone();
+            async move {
+                updates.start().await?;
+                tokio::select! {
+                    biased;
+                    message = updates.ask_auth("Approve A") => { message?; }
+                    done = approved.wait_for(|is_approved| *is_approved) => { done?; }
+                }
+                updates.ask_auth("Approve B").await?;
+                updates.complete("done").await?;
+                Ok(())
+            }
+        })
+    };
+    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+    let two = one.join("two");
+    let (approved, _receiver) = watch::channel(false);
+    let config = || EngineConfig::default().with_lease_renewal(LEASE / 4);
+    let node = runtime();
+    let id = node.block_on(async {
+        let engine = builder(one, twice(&approved), config());
+        let task = task_of(&engine, send("go")).await;
+        approved.send_replace(true);
+        while get(&engine, &task.id).await.status_message().unwrap().text() != "Approve B" {
+            tokio::time::sleep(LEASE / 8).await;
+        }
+        task.id
+    });
+    crash(node);
+    runtime().block_on(async {
+        let engine = builder(two, twice(&approved), config());
+        let answered = task_of(&engine, to_task(&id, "yes"));
+        let task = tokio::time::timeout(Duration::from_secs(20), answered).await.expect("the end");
+        assert_eq!(task.state(), TaskState::Completed);
+        assert_eq!(texts(&task), ["go", "Approve A", "Approve B", "yes", "done"]);
+    });
+}
+
 #[tokio::test(start_paused = true)]
 async fn question_that_was_given_up_is_given_up_again() {
     let (approved, _receiver) = watch::channel(true);

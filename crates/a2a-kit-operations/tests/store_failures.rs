@@ -177,6 +177,10 @@ impl LeaseStore for Flaky {
         self.store.node()
     }
 
+    fn lease(&self) -> Option<Duration> {
+        self.store.lease()
+    }
+
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
         self.up()?.acquire(scope, task_id).await
     }

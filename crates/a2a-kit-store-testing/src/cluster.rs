@@ -15,8 +15,9 @@ pub use command::{
 };
 pub use lease::{
     concurrent_acquires_have_one_winner, concurrent_takeovers_get_different_tasks,
-    expired_lease_is_lost, expired_lease_is_taken_over_but_not_acquired, lease_is_exclusive,
-    nodes_share_stored_tasks, renewed_lease_does_not_expire,
+    expired_lease_is_lost, expired_lease_is_taken_over_but_not_acquired,
+    late_leases_are_not_taken_over_by_their_own_node, lease_is_exclusive, nodes_share_stored_tasks,
+    renewed_lease_does_not_expire,
 };
 pub use signal::{
     abandoned_lease_is_signalled, completion_is_signalled, lease_changes_are_signalled,
@@ -51,6 +52,7 @@ macro_rules! cluster_suite {
             concurrent_acquires_have_one_winner,
             expired_lease_is_lost,
             expired_lease_is_taken_over_but_not_acquired,
+            late_leases_are_not_taken_over_by_their_own_node,
             renewed_lease_does_not_expire,
             concurrent_takeovers_get_different_tasks,
             command_reaches_the_holder_and_is_answered,

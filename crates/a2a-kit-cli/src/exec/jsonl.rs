@@ -36,6 +36,7 @@ pub(super) async fn run(
     context: &RequestContext,
     updates: &TaskUpdater,
 ) -> Result<(), BoxError> {
+    updates.check_lease()?;
     let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
         Err(error) => {

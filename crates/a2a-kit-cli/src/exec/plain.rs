@@ -149,6 +149,7 @@ async fn run(
     updates: &TaskUpdater,
     output: &mut impl Sink,
 ) -> Result<Option<Ended>, BoxError> {
+    updates.check_lease()?;
     let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
         Err(error) => {

@@ -72,7 +72,7 @@ impl LiveTask {
         if self.live.begin_writing() {
             while let Some(group) = self.live.next_group() {
                 events += group.events().count();
-                self.live.stored(group);
+                self.live.stored(group, None);
             }
         }
         events

@@ -146,6 +146,12 @@ macro_rules! store_methods {
             $crate::store::LeaseStore::node(&$store)
         }
     };
+    (@ LeaseStore lease => $how:ident $this:ident ($store:expr) $($rest:tt)*) => {
+        fn lease(&self) -> Option<::std::time::Duration> {
+            let $this = self;
+            $crate::store::LeaseStore::lease(&$store)
+        }
+    };
     (@ LeaseStore acquire => $($how:tt)*) => {
         $crate::store_methods!(@@ $($how)*, LeaseStore acquire ['a 'b] (scope: &'a $crate::Scope, task_id: &'b str) -> Option<$crate::store::Acquired>);
     };
@@ -265,6 +271,7 @@ macro_rules! store_methods {
     };
     (LeaseStore $($how:tt)*) => {
         $crate::store_methods!(@ LeaseStore node => $($how)*);
+        $crate::store_methods!(@ LeaseStore lease => $($how)*);
         $crate::store_methods!(@ LeaseStore acquire => $($how)*);
         $crate::store_methods!(@ LeaseStore renew => $($how)*);
         $crate::store_methods!(@ LeaseStore release => $($how)*);

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -59,6 +59,10 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     /// The name of this node, never reused by another one.
     fn node(&self) -> &str;
 
+    /// How long a lease lasts after it was granted or renewed; `None` if leases do not expire,
+    /// because only one process can open the store.
+    fn lease(&self) -> Option<Duration>;
+
     /// Acquires the lease on a task that is unleased, or leased to this node; `None` for an unknown
     /// task. An existing checkpoint of this node is returned [with it](Acquired::Reacquired). The
     /// expired lease of another node is not acquired here, only by [`take_over`](Self::take_over).
@@ -74,10 +78,12 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     /// under this epoch succeeds.
     async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError>;
 
-    /// Expires a lease immediately, so that the task is taken over.
+    /// Expires a lease immediately, so that the task is taken over, by any node.
     async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError>;
 
-    /// Takes over up to `limit` tasks with expired leases, oldest first.
+    /// Takes over up to `limit` tasks whose leases were abandoned, or are of another node and have
+    /// expired. A node takes over its own late leases only after the time of another lease, when it
+    /// has certainly given them up.
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError>;
 
     /// Posts a command for the holder of the lease. Returns `false`, and stores nothing, if the

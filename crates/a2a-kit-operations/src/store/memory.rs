@@ -26,6 +26,7 @@ mod usage;
 use std::{
     fmt,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use a2a_core::fresh_id;
@@ -215,6 +216,10 @@ impl TaskStore for MemoryStore {
 impl LeaseStore for MemoryStore {
     fn node(&self) -> &str {
         &self.node
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        self.data.lease()
     }
 
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {

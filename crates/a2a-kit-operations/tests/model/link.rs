@@ -234,6 +234,10 @@ impl LeaseStore for Linked {
         self.store.node()
     }
 
+    fn lease(&self) -> Option<Duration> {
+        self.store.lease()
+    }
+
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
         self.link.call(self.store.acquire(scope, task_id)).await
     }

@@ -134,6 +134,25 @@ pub async fn renewed_lease_does_not_expire(one: Arc<dyn Store>, two: Arc<dyn Sto
     assert!(forgotten > 0, "leases that are not renewed expire");
 }
 
+/// A node that is late to renew its leases does not take them over, which would interrupt its own
+/// work. It still can if it has abandoned them.
+pub async fn late_leases_are_not_taken_over_by_their_own_node(
+    one: Arc<dyn Store>,
+    two: Arc<dyn Store>,
+) {
+    insert_held(&*one, &ann(), "t", b"work").await;
+    let lease = one.lease().expect("leases of several nodes expire");
+    tokio::time::sleep(lease + Duration::from_millis(50)).await;
+    let own = one.take_over(10).await.expect("the store succeeds");
+    assert!(own.is_empty(), "{own:?}");
+    let lost = one.renew(&[("t".into(), 1)]).await.expect("the store succeeds");
+    assert!(lost.is_empty(), "it is late, but still its own");
+    one.abandon("t", 1).await.expect("the store succeeds");
+    let own = one.take_over(10).await.expect("the store succeeds");
+    assert_eq!(own.len(), 1, "abandoned leases are taken over by any node");
+    drop(two);
+}
+
 /// Concurrent takeovers get different tasks.
 pub async fn concurrent_takeovers_get_different_tasks(one: Arc<dyn Store>, two: Arc<dyn Store>) {
     const TASKS: usize = 20;

@@ -4,7 +4,7 @@
 //! retries, and treats a conflict with itself as success. So failures and conflicts are signalled
 //! too, without events, and readers reload.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use a2a_kit_operations::{
     Event, EventId, Scope, Webhook,
@@ -145,6 +145,10 @@ impl TaskStore for Clustered {
 impl LeaseStore for Clustered {
     fn node(&self) -> &str {
         self.store.node()
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        self.store.lease()
     }
 
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {

@@ -72,7 +72,8 @@ const HELD: &str = "SELECT 1 FROM tasks WHERE id = $1 AND epoch = $2 AND node IS
 
 const ABANDON: &str = "
 WITH l AS (
-    UPDATE leases SET until = now() WHERE task_id = $1 AND epoch = $2 AND until > now()
+    UPDATE leases SET until = '-infinity'
+    WHERE task_id = $1 AND epoch = $2 AND until > '-infinity'
     RETURNING 1
 ), notified AS MATERIALIZED (
     SELECT pg_notify($4::text, $3::text || E'\\nb')::text AS notified FROM l WHERE $4 IS NOT NULL
@@ -80,12 +81,13 @@ WITH l AS (
 SELECT count(notified) FROM notified";
 
 // A task that changed hands since the statement began has another epoch or node than its lease had
-// then, and is skipped.
+// then, and is skipped. A lease that its own node is late to renew is left to others, until that node has
+// certainly given it up.
 const TAKE_OVER: &str = "
 WITH gone AS MATERIALIZED (
     SELECT t.key, l.until FROM leases l
     JOIN tasks t ON t.id = l.task_id AND t.epoch = l.epoch AND t.node = l.node
-    WHERE l.until <= now() ORDER BY l.until LIMIT $1 FOR UPDATE OF t SKIP LOCKED
+    WHERE l.until <= now() AND (l.node <> $2 OR l.until <= now() - $3::int8 * interval '1 ms') ORDER BY l.until LIMIT $1 FOR UPDATE OF t SKIP LOCKED
 ), t AS (
     UPDATE tasks SET epoch = epoch + 1, node = $2 FROM gone WHERE tasks.key = gone.key
     RETURNING tasks.id, tasks.epoch, tasks.last_event, gone.until
@@ -154,7 +156,7 @@ impl PostgresStore {
         for held in held.chunks(RENEWALS) {
             let ids: Vec<&str> = held.iter().map(|(id, _)| &**id).collect();
             let epochs: Vec<i64> = held.iter().map(|(_, epoch)| number(*epoch)).collect();
-            for row in self.pool.write(RENEW, &[&ids, &epochs, &lease]).await? {
+            for row in self.renewals.write(RENEW, &[&ids, &epochs, &lease]).await? {
                 let id: &str = row.try_get(0).map_err(StoreError::failed)?;
                 lost.push(id.into());
             }

@@ -38,6 +38,8 @@ pub struct PostgresStore {
     /// The notification channel, if notifications are enabled.
     pub(super) channel: Option<String>,
     pub(super) pool: Pool,
+    /// The connection that renews leases, so that renewals wait for nothing else.
+    pub(super) renewals: Pool,
     pub(super) usages: Usages,
     writers: Writers,
     listener: Option<Listener>,
@@ -92,6 +94,7 @@ impl PostgresStore {
             push_claim: config.push_claim,
             keys: config.secret_keys,
             channel,
+            renewals: Pool::new(Arc::clone(&connector), 1, config.acquire_timeout),
             pool: Pool::new(connector, config.readers, config.acquire_timeout),
             usages: Usages::default(),
             writers: Writers::spawn(&setup, config.writers),
@@ -206,6 +209,10 @@ impl TaskStore for PostgresStore {
 impl LeaseStore for PostgresStore {
     fn node(&self) -> &str {
         &self.node
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        Some(self.lease)
     }
 
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {

@@ -263,6 +263,10 @@ impl LeaseStore for SqliteStore {
         &self.node
     }
 
+    fn lease(&self) -> Option<Duration> {
+        None
+    }
+
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>> {
         let (scope, task_id, node) = (scope.clone(), task_id.to_owned(), Arc::clone(&self.node));
         let acquire = move |db: &_| lease::acquire(db, &scope, &task_id, &node);

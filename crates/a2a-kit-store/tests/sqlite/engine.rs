@@ -1,13 +1,16 @@
 //! An engine on a SQLite store: write volume and restarts.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use a2a_core::{
     Artifact, Message, Part, TaskState,
-    v1::{AgentCard, GetTaskRequest, SendMessageRequest, Task, send_message_response::Payload},
+    v1::{
+        AgentCard, CancelTaskRequest, GetTaskRequest, SendMessageRequest, Task,
+        send_message_response::Payload,
+    },
 };
 use a2a_kit_operations::{
-    Agent, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, Recovery, RequestContext, TaskUpdater,
 };
 use a2a_kit_store::sqlite::SqliteStore;
 use tempfile::TempDir;
@@ -109,7 +112,7 @@ async fn conversation_survives_a_restart_at_each_question() {
         let reply = engine.send_message(Call::new(request)).await.unwrap();
         let Some(Payload::Task(task)) = reply.response.payload else { panic!("not a task") };
         assert_eq!(task.state(), state, "{text}");
-        engine.shutdown(std::time::Duration::from_secs(5)).await;
+        engine.shutdown(Duration::from_secs(5)).await;
         store.close().await;
         if text == "May" {
             assert_eq!(task.artifacts.len(), 2);
@@ -119,5 +122,58 @@ async fn conversation_survives_a_restart_at_each_question() {
         }
         seat = task.artifacts.iter().rfind(|a| a.name == "seat").map_or(seat, Artifact::text);
         id = task.id;
+    }
+}
+
+/// Waits for an approval, and is rerun after a restart.
+struct Waits;
+
+impl AgentExecutor for Waits {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        updates.start().await?;
+        let answer = updates.ask_auth("?").await?;
+        updates.complete(answer.text()).await?;
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Rerun
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_right_after_a_restart_are_handled() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a2a.db");
+    let start = async || {
+        let store = SqliteStore::open(&path).await.unwrap();
+        Engine::builder(AgentCard::new("Waits", "Waits"), Waits).store(store).build()
+    };
+    let limit = Duration::from_secs(5);
+    for round in 0..100 {
+        let engine = start().await;
+        let request = SendMessageRequest {
+            message: Some(Message::user("go")),
+            ..SendMessageRequest::default()
+        };
+        let reply = engine.send_message(Call::new(request)).await.unwrap();
+        let Some(Payload::Task(task)) = reply.response.payload else { panic!("no task") };
+        assert_eq!(task.state(), TaskState::AuthRequired);
+        engine.shutdown(Duration::ZERO).await;
+        let engine = start().await;
+        if round % 2 == 0 {
+            let request = CancelTaskRequest { id: task.id, ..CancelTaskRequest::default() };
+            let canceled = tokio::time::timeout(limit, engine.cancel_task(Call::new(request)));
+            let canceled = canceled.await.expect("an answer").unwrap().response;
+            assert_eq!(canceled.state(), TaskState::Canceled, "round {round}");
+        } else {
+            let message = Some(Message::user("yes").with_task_id(task.id));
+            let request = SendMessageRequest { message, ..SendMessageRequest::default() };
+            let answered = tokio::time::timeout(limit, engine.send_message(Call::new(request)));
+            let reply = answered.await.expect("an answer").unwrap();
+            let Some(Payload::Task(task)) = reply.response.payload else { panic!("no task") };
+            assert_eq!(task.state(), TaskState::Completed, "round {round}");
+        }
+        engine.shutdown(Duration::ZERO).await;
     }
 }

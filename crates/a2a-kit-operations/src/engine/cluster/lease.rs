@@ -1,23 +1,64 @@
-//! Lease renewal and takeover.
+//! Lease renewal, and giving up leases that were not renewed in time.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::time::timeout;
 
+use super::suspension;
 use crate::{
-    engine::{Inner, runtime::Handle},
+    engine::{Inner, now, runtime::Handle},
     metrics,
 };
 
-/// Maximum number of tasks to take over in one call.
-const TAKE_OVER: usize = 64;
+/// The part of a lease that is left when the node gives it up: its executors are dropped, and their
+/// programs killed, before another node takes the task over.
+const MARGIN: u32 = 5;
+
+/// The part of a lease after which a renewal without an answer is repeated.
+const RENEWAL_TIMEOUT: u32 = 3;
+
+/// How often in a lease its expiry is checked: while it is renewed, and when it is not.
+const CHECKS: (u32, u32) = (4, 20);
+
+/// The time of the last successful lease renewal, as it began.
+#[derive(Debug)]
+pub(in crate::engine) struct LastRenewal(Mutex<std::time::Instant>);
+
+impl LastRenewal {
+    pub(super) fn now() -> Self {
+        Self(Mutex::new(clock()))
+    }
+
+    /// Nothing is held yet.
+    pub(in crate::engine) fn reset(&self) {
+        self.set(clock());
+    }
+
+    fn set(&self, time: std::time::Instant) {
+        *self.0.lock() = time;
+    }
+
+    /// The time since the last renewal.
+    pub(in crate::engine) fn elapsed(&self) -> Duration {
+        clock().saturating_duration_since(*self.0.lock())
+    }
+}
+
+/// The time by which leases are judged. It advances while the machine is suspended.
+fn clock() -> std::time::Instant {
+    now() + suspension::total()
+}
 
 impl Inner {
+    /// The time by which leases are judged, if they expire.
+    pub(in crate::engine) fn lease_clock(&self) -> Option<std::time::Instant> {
+        self.store.lease().map(|_| clock())
+    }
+
+    /// Renews the leases of all tasks with work.
     pub(in crate::engine) async fn renew(self: &Arc<Self>) {
+        let begun = clock();
         let held: Vec<_> = self
             .entries
             .all()
@@ -27,11 +68,19 @@ impl Inner {
                 Some((Arc::clone(&entry.task_id), epoch))
             })
             .collect();
-        let begun = Instant::now();
-        let lost = match self.store.renew(&held).await {
-            Ok(lost) => lost,
-            Err(error) => {
+        let renewal = self.store.renew(&held);
+        let renewed = match self.store.lease() {
+            Some(lease) => timeout(lease / RENEWAL_TIMEOUT, renewal).await,
+            None => Ok(renewal.await),
+        };
+        let lost = match renewed {
+            Ok(Ok(lost)) => lost,
+            Ok(Err(error)) => {
                 tracing::warn!(error = ?error, "lease renewal failed");
+                return;
+            }
+            Err(_elapsed) => {
+                tracing::warn!(leases = held.len(), "lease renewal timed out");
                 return;
             }
         };
@@ -49,48 +98,68 @@ impl Inner {
         }
     }
 
-    pub(in crate::engine) async fn take_over(self: &Arc<Self>) {
-        loop {
-            // Tasks beyond the capacity are left to other nodes, or for later.
-            let running = self.load.running.load(Ordering::Relaxed);
-            let limit = self.config.max_running.saturating_sub(running).min(TAKE_OVER);
-            if limit == 0 {
-                return;
-            }
-            match self.store.take_over(limit).await {
-                Ok(orphans) => {
-                    let more = orphans.len() == limit;
-                    for orphan in orphans {
-                        self.resume_orphan(orphan).await;
-                    }
-                    if !more {
-                        return;
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(error = ?error, "failed to query orphaned tasks");
-                    return;
-                }
+    /// When to check the expiry of leases again; `None` if they do not expire.
+    pub(in crate::engine) fn next_expiry_check(&self) -> Option<Duration> {
+        let lease = self.store.lease()?;
+        let left = (lease - lease / MARGIN).saturating_sub(self.cluster.last_renewal.elapsed());
+        // A suspended machine does not notice that the time has come.
+        Some(left.clamp(lease / CHECKS.1, lease / CHECKS.0))
+    }
+
+    /// Gives up the leases that were not renewed in time, before other nodes can take their tasks
+    /// over.
+    pub(in crate::engine) fn give_up_expired(self: &Arc<Self>) {
+        if !self.is_renewal_overdue() {
+            return;
+        }
+        let mut count = 0;
+        for entry in self.entries.all() {
+            let Some(entry) = self.entries.find_any(&entry.task_id) else { continue };
+            let handle = Handle::new(Arc::clone(self), entry);
+            let expired = handle.change(|live| live.expire_lease(|since| self.is_expired(since)));
+            if let Some(epoch) = expired {
+                count += 1;
+                metrics::lost_lease(self.config.metrics_label);
+                // As soon as the store answers, any node may take the task over.
+                self.cluster.abandoned.lock().push((Arc::clone(&handle.task_id), epoch));
+                handle.refresh();
             }
         }
+        if count > 0 {
+            tracing::warn!(
+                tasks = count,
+                since_renewal = ?self.cluster.last_renewal.elapsed(),
+                "leases not renewed in time, executors dropped"
+            );
+        }
+    }
+
+    /// Returns whether the last renewal is too old for tasks to be taken over: this node may not be
+    /// able to renew their leases.
+    pub(super) fn is_renewal_late(&self) -> bool {
+        self.store
+            .lease()
+            .is_some_and(|_| self.cluster.last_renewal.elapsed() > self.config.lease_renewal * 2)
+    }
+
+    fn is_renewal_overdue(&self) -> bool {
+        self.store
+            .lease()
+            .is_some_and(|lease| self.cluster.last_renewal.elapsed() > lease - lease / MARGIN)
+    }
+
+    /// Returns whether a lease has expired that was granted or renewed after `since`, or will
+    /// before its work can be dropped.
+    fn is_expired(&self, since: std::time::Instant) -> bool {
+        let Some(lease) = self.store.lease() else { return false };
+        let renewed = (*self.cluster.last_renewal.0.lock()).max(since);
+        clock().saturating_duration_since(renewed) > lease - lease / MARGIN
     }
 }
 
-/// The time of the last lease renewal.
-#[derive(Debug)]
-pub(in crate::engine) struct LastRenewal(Mutex<Instant>);
-
-impl LastRenewal {
-    pub(in crate::engine) fn now() -> Self {
-        Self(Mutex::new(Instant::now()))
-    }
-
-    fn set(&self, time: Instant) {
-        *self.0.lock() = time;
-    }
-
-    /// The time since the last renewal.
-    pub(in crate::engine) fn elapsed(&self) -> Duration {
-        self.0.lock().elapsed()
+impl Handle {
+    /// Returns whether this node may act for the task.
+    pub(in crate::engine) fn has_current_lease(&self) -> bool {
+        self.lock().has_current_lease(|since| self.inner.is_expired(since))
     }
 }

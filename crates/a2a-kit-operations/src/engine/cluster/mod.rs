@@ -1,12 +1,15 @@
 //! Several nodes on one store.
 
-mod acquire;
+mod commands;
 mod lease;
 mod pending_calls;
+mod reconcile;
 mod remote_call;
 mod remote_events;
+mod suspension;
+mod takeover;
 
-pub(in crate::engine) use self::{remote_call::answer_joined, remote_events::follow};
+pub(in crate::engine) use self::remote_events::follow;
 
 use std::sync::Arc;
 

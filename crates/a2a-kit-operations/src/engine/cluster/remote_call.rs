@@ -2,13 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use a2a_core::{
-    Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest, well_known::Struct,
-};
-use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use a2a_core::{Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest};
 
-use super::pending_calls::PendingCall;
+use super::{
+    commands::{Body, refused},
+    pending_calls::PendingCall,
+};
 use crate::{
     CallContext,
     engine::{
@@ -24,24 +23,6 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Interval at which answers are polled, in case a signal was lost.
 const ANSWER_POLL: Duration = Duration::from_secs(10);
-
-/// The delay between attempts to answer a command.
-const ANSWER_PAUSE: Duration = Duration::from_millis(200);
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Body {
-    Message { turn: Box<Checkpoint>, return_immediately: bool },
-    Cancel { context: Context, metadata: Option<Struct> },
-}
-
-fn refused(error: &Error) -> Bytes {
-    encode(&Answer::Refused {
-        status: error.kind().codes().http,
-        message: error.message().to_owned(),
-        details: error.details(),
-    })
-}
 
 impl Inner {
     /// Forwards a message to the node that holds the task, and returns the position of the event
@@ -101,11 +82,11 @@ impl Inner {
             {
                 // The lease was lost or released; the next holder handles the message.
                 handle.change(|live| live.commands.leave(&[id]));
-                self.serve_commands(handle);
+                handle.serve_commands();
                 return Ok(Some(0));
             }
             Err(error) => {
-                answer(self, handle, &id, refused(&error)).await;
+                handle.answer(&id, refused(&error)).await;
                 self.delete_answer(id);
                 return Err(error);
             }
@@ -115,7 +96,7 @@ impl Inner {
             if ticket == 0 {
                 // An earlier attempt delivered the same message.
                 let last = handle.lock().log.last();
-                answer(&inner, &handle, &id, encode(&Answer::At(last))).await;
+                handle.answer(&id, encode(&Answer::At(last))).await;
             } else {
                 let generation = handle.lock().ownership.generation;
                 let is_over = |live: &mut LiveTask| {
@@ -141,8 +122,9 @@ impl Inner {
         if !posted.map_err(Error::from)? {
             return Ok(None);
         }
-        // The task may still be waiting for a takeover.
+        // The task may still be waiting for a takeover, or was taken over by this node meanwhile.
         self.cluster.takeover_notify.notify_one();
+        handle.serve_commands();
         let answer = self.wait_for_answer(handle, &call);
         let answer = match patience {
             None => answer.await?,
@@ -179,7 +161,7 @@ impl Inner {
                 // The node that ended the task may have failed before it read the command.
                 () = handle.wait(|live| live.has_ended().then_some(())), if !ended => {
                     ended = true;
-                    handle.inner.serve_commands(handle);
+                    handle.serve_commands();
                 }
             }
         }
@@ -193,118 +175,5 @@ impl Inner {
                 tracing::debug!(error = ?error, "failed to delete command answer");
             }
         });
-    }
-
-    /// Handles the commands of other nodes for this task, in the background.
-    pub(in crate::engine) fn serve_commands(self: &Arc<Self>, handle: &Handle) {
-        if handle.change(|live| live.commands.begin_serving()) {
-            self.tasks.spawn(serve(Arc::clone(self), handle.clone()));
-        }
-    }
-}
-
-async fn serve(inner: Arc<Inner>, handle: Handle) {
-    loop {
-        let generation = handle.change(|live| {
-            live.commands.read();
-            live.ownership.generation
-        });
-        match inner.store.commands(&handle.task_id).await {
-            Ok(commands) => {
-                for command in commands {
-                    execute_command(&inner, &handle, generation, command).await;
-                }
-            }
-            Err(error) => {
-                tracing::warn!(error = ?error, "failed to read commands");
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                handle.change(|live| {
-                    if live.ownership.generation == generation {
-                        live.commands.read_again();
-                    }
-                });
-            }
-        }
-        let done = handle.change(|live| {
-            if live.ownership.generation != generation {
-                // A later holder may have handled the commands that were read.
-                return !live.commands.begin_serving();
-            }
-            live.commands.end_serving()
-        });
-        if done {
-            handle.release_if_idle();
-            return;
-        }
-    }
-}
-
-async fn execute_command(inner: &Arc<Inner>, handle: &Handle, generation: u64, command: Command) {
-    let Command { id, body } = command;
-    let body = serde_json::from_slice(&body);
-    let cancels = matches!(body, Ok(Body::Cancel { .. }));
-    let take = handle.change(|live| live.take_command(generation, &id, cancels));
-    if !take {
-        return;
-    }
-    let result = match body {
-        Ok(Body::Message { mut turn, return_immediately }) => match turn.message.take() {
-            Some(message) => {
-                let mut turn = turn.into_turn(message);
-                turn.commands = vec![Arc::clone(&id)];
-                match inner.take_here(handle, turn, return_immediately) {
-                    // An earlier attempt delivered the same message.
-                    Ok(0) => {
-                        let last = handle.lock().log.last();
-                        answer(inner, handle, &id, encode(&Answer::At(last))).await;
-                        Ok(())
-                    }
-                    taken => taken.map(|_ticket| ()),
-                }
-            }
-            None => Err(Error::internal("command has no message")),
-        },
-        Ok(Body::Cancel { context, metadata }) => inner
-            .cancel_here(handle, Arc::new(context.read()), metadata, Some(&id))
-            .map(|_cancel| ()),
-        Err(error) => Err(Error::internal(error)),
-    };
-    if let Err(error) = result {
-        // An idle task is released after a rejection, which is still the answer.
-        let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
-        if !is_refusal && handle.lock().is_away() {
-            // The lease was lost; the command is for the next holder.
-            handle.change(|live| live.commands.leave(&[id]));
-            return;
-        }
-        answer(inner, handle, &id, refused(&error)).await;
-    }
-}
-
-async fn answer(inner: &Inner, handle: &Handle, id: &Arc<str>, body: Bytes) {
-    // The caller is waiting, and no other node would answer.
-    let deadline = tokio::time::Instant::now() + inner.config.store_retry_timeout;
-    while let Err(error) = inner.store.answer_command(id, body.clone()).await {
-        tracing::warn!(error = ?error, "failed to answer command");
-        if tokio::time::Instant::now() >= deadline {
-            break;
-        }
-        tokio::time::sleep(ANSWER_PAUSE).await;
-    }
-    handle.change(|live| live.commands.finish(id));
-    inner.cluster.pending_calls.wake(id);
-}
-
-/// Answers commands whose message is already in the history, so that no write follows: they were
-/// retried while the first attempt was being written.
-pub(in crate::engine) fn answer_joined(handle: &Handle) {
-    let late = handle.change(|live| match live.changes.pending.is_empty() {
-        true => live.commands.answers(None),
-        false => Vec::new(),
-    });
-    for (id, body) in late {
-        let handle = handle.clone();
-        let inner = Arc::clone(&handle.inner);
-        inner.tasks.clone().spawn(async move { answer(&inner, &handle, &id, body).await });
     }
 }

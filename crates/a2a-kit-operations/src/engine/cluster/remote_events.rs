@@ -30,8 +30,7 @@ pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals)
             }
             Signal::Posted { task_id } => {
                 if let Some(entry) = inner.entries.find_any(&task_id) {
-                    let handle = Handle::new(Arc::clone(&inner), entry);
-                    inner.serve_commands(&handle);
+                    Handle::new(Arc::clone(&inner), entry).serve_commands();
                 }
             }
             Signal::Answered { command_id } => inner.cluster.pending_calls.wake(&command_id),
@@ -43,7 +42,7 @@ pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals)
                     let handle = Handle::new(Arc::clone(&inner), entry);
                     let here = handle.lock().is_here();
                     if here {
-                        inner.serve_commands(&handle);
+                        handle.serve_commands();
                     } else {
                         handle.refresh();
                     }
@@ -105,7 +104,7 @@ impl Handle {
         };
         let loaded = store.load(&self.scope, &self.task_id, after).await.map_err(Error::from)?;
         let missed = self.change(|live| match loaded {
-            Some((stored, replay)) => live.read(mark, stored, replay),
+            Some((stored, replay)) => live.read(mark, stored, replay, store.node()),
             None => {
                 live.removed();
                 false

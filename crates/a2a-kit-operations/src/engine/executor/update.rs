@@ -250,6 +250,12 @@ impl Handle {
         })
     }
 
+    /// Fails if this node may no longer act for the task.
+    pub(crate) fn check_lease(&self, generation: u64) -> Result<(), UpdateError> {
+        self.lock().listens(generation)?;
+        if self.has_current_lease() { Ok(()) } else { Err(UpdateError::Superseded) }
+    }
+
     /// Stores the result of named work.
     pub(crate) async fn record(
         &self,

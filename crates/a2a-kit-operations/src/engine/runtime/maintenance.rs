@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::MissedTickBehavior;
+use tokio::{
+    sync::Notify,
+    time::{Interval, MissedTickBehavior},
+};
 
 use crate::{
     engine::{EngineConfig, Inner, cluster::follow},
@@ -28,7 +31,12 @@ impl Inner {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
         }
-        runtime.spawn(lease_loop(Arc::downgrade(self)));
+        self.cluster.last_renewal.reset();
+        let period = self.config.lease_renewal;
+        let wake = Arc::clone(&self.cluster.takeover_notify);
+        runtime.spawn(renewal_loop(Arc::downgrade(self), period));
+        runtime.spawn(expiry_loop(Arc::downgrade(self), period));
+        runtime.spawn(takeover_loop(Arc::downgrade(self), period, wake));
         runtime.spawn(sweep_loop(Arc::downgrade(self)));
         let signals = self.cluster.signals.lock().take();
         if let Some(signals) = signals {
@@ -47,32 +55,52 @@ impl Inner {
     }
 }
 
-/// Renews leases and takes over tasks until the engine is dropped.
-async fn lease_loop(engine: Weak<Inner>) {
-    let Some((period, wake, draining)) = engine.upgrade().map(|inner| {
-        (
-            inner.config.lease_renewal,
-            Arc::clone(&inner.cluster.takeover_notify),
-            inner.draining.clone(),
-        )
-    }) else {
-        return;
-    };
-    let mut ticks = tokio::time::interval(period.max(Duration::from_millis(1)));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+/// Renews leases until the engine is dropped. Waits for nothing else.
+async fn renewal_loop(engine: Weak<Inner>, period: Duration) {
+    let mut ticks = interval(period);
+    loop {
+        ticks.tick().await;
+        let Some(inner) = engine.upgrade() else { return };
+        inner.renew().await;
+        inner.sample();
+    }
+}
+
+/// Gives up leases that were not renewed in time, whatever the store does.
+async fn expiry_loop(engine: Weak<Inner>, period: Duration) {
+    loop {
+        let check = match engine.upgrade() {
+            Some(inner) => {
+                inner.give_up_expired();
+                inner.next_expiry_check()
+            }
+            None => return,
+        };
+        // A store for one process may be joined by others.
+        tokio::time::sleep(check.unwrap_or(period)).await;
+    }
+}
+
+/// Takes over tasks of failed nodes until the engine is dropped or drains.
+async fn takeover_loop(engine: Weak<Inner>, period: Duration, wake: Arc<Notify>) {
+    let mut ticks = interval(period);
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
             () = wake.notified() => {}
         }
         let Some(inner) = engine.upgrade() else { return };
-        inner.renew().await;
         inner.retry_abandoned().await;
-        inner.sample();
-        if !draining.is_cancelled() {
+        if !inner.draining.is_cancelled() {
             inner.take_over().await;
         }
     }
+}
+
+fn interval(period: Duration) -> Interval {
+    let mut ticks = tokio::time::interval(period.max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 /// Sweeps until the engine is dropped or drains. Separate from the lease loop, because a sweep may

@@ -10,9 +10,8 @@ use tokio::time::Instant;
 use crate::{
     Event, EventId, UpdateError,
     engine::{
-        cluster::answer_joined,
         runtime::Handle,
-        task::{Failure, Group, Holder},
+        task::{Failure, Group, Holder, LiveTask},
     },
     store::{Committed, LeaseUpdate, NewTask, StoreError, Transition},
 };
@@ -71,42 +70,53 @@ impl Handle {
 
 async fn write(handle: Handle) {
     while let Some(group) = handle.change_silently(|live| live.next_group()) {
+        let generation = group.generation;
+        let begun = group.is_new().then(|| handle.inner.lease_clock()).flatten();
         let result = store_with_retries(&handle, &group).await;
-        if handle.lock().ownership.generation != group.generation {
-            // The task was lost, and perhaps reacquired, in the meantime: the result is stale.
-            return;
-        }
+        // A task that was lost in the meantime, and perhaps reacquired, ignores the result. Decided
+        // under one lock with the transition.
+        let is_current = |live: &LiveTask| live.ownership.generation == generation;
         match result {
             Ok(committed) => {
-                let lets_go = group.lease == LeaseUpdate::Release;
-                let states = handle.change(|live| live.stored(group));
+                let releases = group.lease == LeaseUpdate::Release;
+                let states =
+                    handle.change(|live| is_current(live).then(|| live.stored(group, begun)));
+                let Some(states) = states else { return };
                 states.into_iter().for_each(|state| handle.record_transition(state));
-                answer_joined(&handle);
+                handle.answer_joined();
                 if committed.has_pushes {
                     handle.inner.wake_outbox();
                 }
-                if lets_go && handle.inner.cluster.is_shared {
-                    handle.inner.serve_commands(&handle);
+                if releases && handle.inner.cluster.is_shared {
+                    handle.serve_commands();
                 }
             }
             Err(StoreError::Conflict { .. }) => {
-                tracing::warn!(task.id = %handle.task_id, "lease lost");
-                crate::metrics::lost_lease(handle.inner.config.metrics_label);
-                handle.change(|live| live.lose(Holder::Elsewhere));
-                handle.refresh();
-                return;
-            }
-            Err(StoreError::Claimed { task_id }) => {
-                tracing::warn!(task.id = %handle.task_id, by = %task_id, "idempotency key taken over by another node");
-                handle.change(|live| live.not_stored(Failure::Superseded(task_id.into())));
+                let lose = |live: &mut LiveTask| live.lose(Holder::Elsewhere);
+                if handle.change(|live| is_current(live).then(|| lose(live))).is_some() {
+                    tracing::warn!(task.id = %handle.task_id, "lease lost");
+                    crate::metrics::lost_lease(handle.inner.config.metrics_label);
+                    handle.refresh();
+                }
                 return;
             }
             Err(error) => {
-                tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "failed to store task");
-                let is_full = matches!(error, StoreError::Full);
-                let failure = if is_full { Failure::Full } else { Failure::Unavailable };
-                handle.change(|live| live.not_stored(failure));
-                handle.release_if_idle();
+                let failure = match &error {
+                    StoreError::Claimed { task_id } => Failure::Superseded(task_id.as_str().into()),
+                    StoreError::Full => Failure::Full,
+                    _ => Failure::Unavailable,
+                };
+                let is_superseded = matches!(failure, Failure::Superseded(_));
+                let fail = |live: &mut LiveTask| live.not_stored(failure);
+                if handle.change(|live| is_current(live).then(|| fail(live))).is_none() {
+                    return;
+                }
+                if is_superseded {
+                    tracing::warn!(task.id = %handle.task_id, error = %error, "idempotency key taken over by another node");
+                } else {
+                    tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "failed to store task");
+                    handle.release_if_idle();
+                }
                 return;
             }
         }
@@ -127,7 +137,7 @@ async fn store_with_retries(handle: &Handle, group: &Group) -> Result<Committed,
     let mut tried = false;
     loop {
         match store(handle, group).await {
-            Err(StoreError::Failed(cause)) if !is_over(pause) => {
+            Err(StoreError::Failed(cause)) if !is_over(pause) && is_current(handle, group) => {
                 tracing::warn!(task.id = %handle.task_id, cause = %cause, "store write failed, will retry");
                 tried = true;
                 tokio::time::sleep(pause).await;
@@ -147,6 +157,11 @@ async fn store_with_retries(handle: &Handle, group: &Group) -> Result<Committed,
             result => return result,
         }
     }
+}
+
+/// Returns whether the task was not lost since the group was formed.
+fn is_current(handle: &Handle, group: &Group) -> bool {
+    handle.lock().ownership.generation == group.generation
 }
 
 async fn is_written(handle: &Handle, group: &Group) -> Result<bool, StoreError> {

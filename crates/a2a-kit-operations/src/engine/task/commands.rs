@@ -32,12 +32,8 @@ pub(in crate::engine) struct Commands {
     begun: Vec<(Arc<str>, u64)>,
     /// Cancels, to be answered when the task has ended.
     cancels: Vec<Arc<str>>,
-    /// Whether the commands are being read, and whether to read them again.
-    serving: bool,
-    again: bool,
-    /// Whether commands were skipped while this node did not know of its lease: the store may have
-    /// granted it already, with the response in transit.
-    passed_over: bool,
+    /// Whether the commands are being read.
+    is_reading: bool,
 }
 
 impl Commands {
@@ -46,42 +42,21 @@ impl Commands {
         self.begun.push((command, position));
     }
 
-    /// Returns whether commands are in progress, so that the lease has to be kept.
+    /// Returns whether answers are to be stored, so that the lease has to be kept.
     pub(in crate::engine) fn is_busy(&self) -> bool {
-        self.serving || !self.begun.is_empty()
+        !self.begun.is_empty()
     }
 
-    /// Requests a read of the commands. Returns whether the caller has to do it; a read in progress
-    /// is repeated instead.
-    pub(in crate::engine) fn begin_serving(&mut self) -> bool {
-        self.again = self.serving;
-        !std::mem::replace(&mut self.serving, true)
-    }
-
-    /// A read has started.
-    pub(in crate::engine) fn read(&mut self) {
+    /// A read of the commands starts.
+    pub(super) fn begin_reading(&mut self) {
         self.done.clear();
+        self.is_reading = true;
     }
 
-    /// Requests another read.
-    pub(in crate::engine) fn read_again(&mut self) {
-        self.again = true;
-    }
-
-    /// Ends the read, unless another one was requested; returns whether it ended.
-    pub(in crate::engine) fn end_serving(&mut self) -> bool {
-        self.serving = std::mem::take(&mut self.again);
-        !self.serving
-    }
-
-    /// A command was skipped, because this node does not hold the lease as far as it knows.
-    pub(in crate::engine) fn skip(&mut self) {
-        self.passed_over = true;
-    }
-
-    /// Returns whether commands were skipped before the lease was known.
-    pub(in crate::engine) fn take_skipped(&mut self) -> bool {
-        std::mem::take(&mut self.passed_over)
+    /// The commands that were read have been handled.
+    pub(in crate::engine) fn end_reading(&mut self) {
+        self.done.clear();
+        self.is_reading = false;
     }
 
     /// Leaves taken commands in the store.
@@ -112,7 +87,7 @@ impl Commands {
     pub(in crate::engine) fn finish(&mut self, command: &Arc<str>) {
         self.taken.retain(|taken| taken != command);
         // Without a read in progress, no stale read can contain it.
-        if self.serving {
+        if self.is_reading {
             self.done.push(Arc::clone(command));
         }
     }
@@ -145,10 +120,8 @@ impl LiveTask {
         if self.ownership.generation != generation {
             return false;
         }
-        // A command is for the holder of the lease. An ended task has none; the node that released
-        // it rejects late commands.
         if !self.is_here() && !self.has_ended() {
-            self.commands.skip();
+            self.notice_commands();
             return false;
         }
         // Commands that arrive while the end is being written are read again afterwards.

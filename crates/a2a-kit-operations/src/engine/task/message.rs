@@ -114,6 +114,12 @@ impl LiveTask {
         Ok((ticket, None))
     }
 
+    /// Queues an acknowledged message of an interrupted task that gets no other run.
+    pub(in crate::engine) fn queue_unhandled(&mut self, turn: TurnRequest) {
+        let ticket = self.turns.take_ticket(&self.task, &turn.message.message_id);
+        self.turns.enqueue(ticket, turn);
+    }
+
     /// A retry of the message with this ticket.
     fn join(&mut self, ticket: u64, commands: Vec<Arc<str>>) {
         match self.turns.queued_mut(ticket) {

@@ -14,6 +14,7 @@ mod log;
 mod message;
 mod ownership;
 mod persistence;
+mod reconcile;
 mod run;
 mod size;
 #[cfg(test)]
@@ -38,8 +39,9 @@ pub(in crate::engine) use self::{
     journal::Journal,
     log::Log,
     message::{AdmissionLimits, Refusal},
-    ownership::{Holder, LeaseRequest, Ownership},
+    ownership::{Holder, Ownership},
     persistence::{Failure, Group, Persistence},
+    reconcile::{Step, Takeover},
     run::{Ended, Run},
     size::Size,
     turn::Turns,

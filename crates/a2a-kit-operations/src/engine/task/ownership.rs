@@ -1,10 +1,10 @@
 //! The lease on a task, and updates from the node that holds it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use a2a_core::v1::stream_response::Payload;
 
-use super::{Failure, LiveTask, TurnRequest};
+use super::{Failure, LiveTask, TurnRequest, reconcile::Reconciliation};
 use crate::{
     Event, EventId,
     engine::slots::Slot,
@@ -19,8 +19,10 @@ pub(in crate::engine) struct Ownership {
     pub(in crate::engine) epoch: u64,
     /// The epoch up to which this node knows all changes; 0 if none.
     known: u64,
-    /// Whether a request for the lease is in progress.
-    is_requesting_lease: bool,
+    /// A time at which the current lease was not granted yet, if leases expire.
+    since: Option<Instant>,
+    /// What the loop has to do that reconciles the lease with the store.
+    pub(super) work: Reconciliation,
     /// Incremented each time this node loses the lease or takes the task over. Results of earlier
     /// generations are ignored.
     pub(in crate::engine) generation: u64,
@@ -63,17 +65,6 @@ enum Refresh {
     Again,
 }
 
-/// What to do to acquire the lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum LeaseRequest {
-    /// Nothing: this node holds it.
-    Held,
-    /// The caller has to send a request.
-    Send,
-    /// A request is already in progress.
-    InProgress,
-}
-
 /// A read of changes by another node, when it starts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct ReadMark {
@@ -86,9 +77,10 @@ pub(in crate::engine) struct ReadMark {
 
 impl Ownership {
     /// Records a write under the lease, and whether it released the lease.
-    pub(super) fn keep(&mut self, epoch: u64, released: bool) {
+    pub(super) fn keep(&mut self, epoch: u64, released: bool, begun: Option<Instant>) {
         self.epoch = epoch;
         self.known = epoch;
+        self.since = begun.or(self.since);
         if released {
             self.holder = Holder::Nobody;
         }
@@ -101,25 +93,6 @@ impl Ownership {
 }
 
 impl LiveTask {
-    /// Starts a request for the lease.
-    pub(in crate::engine) fn begin_lease_request(&mut self) -> LeaseRequest {
-        if self.is_here() {
-            LeaseRequest::Held
-        } else if std::mem::replace(&mut self.ownership.is_requesting_lease, true) {
-            LeaseRequest::InProgress
-        } else {
-            LeaseRequest::Send
-        }
-    }
-
-    pub(in crate::engine) fn end_lease_request(&mut self) {
-        self.ownership.is_requesting_lease = false;
-    }
-
-    pub(in crate::engine) fn is_requesting_lease(&self) -> bool {
-        self.ownership.is_requesting_lease
-    }
-
     /// Applies the stored state of a task that another node may hold.
     pub(super) fn follow(&mut self, stored: StoredTask) {
         self.changes.head = stored.task.state();
@@ -134,35 +107,44 @@ impl LiveTask {
         self.ownership.holder = if is_elsewhere { Holder::Elsewhere } else { Holder::Nobody };
     }
 
-    /// Applies an acquired lease; returns whether commands were skipped before.
-    pub(in crate::engine) fn acquired(&mut self, stored: StoredTask) -> bool {
+    /// Applies a lease that the store has granted, unless it has changed hands again since.
+    /// `since` is a time before it was granted, if leases expire. With interrupted work, which is unknown here, local
+    /// work is of an earlier lease, and discarded.
+    pub(in crate::engine) fn granted(
+        &mut self,
+        stored: StoredTask,
+        since: Option<Instant>,
+        is_orphan: bool,
+    ) -> bool {
+        let is_late = self.is_here() || self.ownership.epoch > stored.epoch;
+        if !is_late {
+            if is_orphan {
+                self.lose(Holder::Elsewhere);
+            }
+            self.acquired(stored, since);
+        }
+        !is_late
+    }
+
+    fn acquired(&mut self, stored: StoredTask, since: Option<Instant>) {
         if self.log.last() < stored.last_event.get() {
             self.log = self.log.emptied(stored.last_event.get());
         }
         self.follow(stored);
         self.ownership.holder = Holder::Here;
         self.ownership.known = self.ownership.epoch;
+        self.ownership.since = since;
+        self.ownership.work.keep_lease();
         self.run.follow(false);
         self.run.is_canceling = false;
         self.persistence.recover();
-        self.commands.take_skipped()
     }
 
     /// Restarts the interrupted work on the newest message.
-    pub(in crate::engine) fn rerun(&mut self, slot: Slot, now: std::time::Instant) {
+    pub(in crate::engine) fn rerun(&mut self, slot: Slot, now: Instant) {
         self.run.begin(slot, now);
         self.effects.begin = true;
         self.turns.begin_again(self.log.last());
-    }
-
-    /// Discards local work before the task is resumed under `epoch`; `false` if the lease has
-    /// changed hands again since.
-    pub(in crate::engine) fn discard_before(&mut self, epoch: u64) -> bool {
-        let is_late = self.ownership.epoch > epoch;
-        if !is_late {
-            self.lose(Holder::Elsewhere);
-        }
-        !is_late
     }
 
     /// Discards local work, because the lease was lost or released.
@@ -193,16 +175,44 @@ impl LiveTask {
         is_lost
     }
 
-    /// Begins to release the lease, if this node holds it and the task is idle. Returns the epoch,
-    /// and whether interrupted work is left for the next holder.
-    pub(in crate::engine) fn begin_release(&mut self) -> Option<(u64, bool)> {
-        let is_idle = self.is_here()
+    /// Gives up a lease that was not renewed in time: its work is dropped before another node can
+    /// take the task over. Returns its epoch. `is_expired` judges by a time at which the lease was
+    /// not granted yet.
+    pub(in crate::engine) fn expire_lease(
+        &mut self,
+        is_expired: impl FnOnce(Instant) -> bool,
+    ) -> Option<u64> {
+        if self.has_current_lease(is_expired) || !self.is_here() || self.persistence.has_failed() {
+            return None;
+        }
+        let epoch = self.ownership.epoch;
+        self.lose(Holder::Elsewhere);
+        Some(epoch)
+    }
+
+    /// Returns whether this node may act for the task: it holds a lease that has not expired, or
+    /// the task is not stored yet.
+    pub(in crate::engine) fn has_current_lease(
+        &self,
+        is_expired: impl FnOnce(Instant) -> bool,
+    ) -> bool {
+        self.is_here() && (!self.is_stored() || !self.ownership.since.is_some_and(is_expired))
+    }
+
+    /// Returns whether this node holds the lease on a task for which it has nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_here()
             && self.is_stored()
             && !self.run.is_running()
             && !self.persistence.is_writing()
             && self.changes.pending.is_empty()
-            && !self.commands.is_busy();
-        is_idle.then(|| {
+            && !self.commands.is_busy()
+    }
+
+    /// Begins to release the lease, if this node holds it and the task is idle. Returns the epoch,
+    /// and whether interrupted work is left for the next holder.
+    pub(super) fn begin_release(&mut self) -> Option<(u64, bool)> {
+        self.is_idle().then(|| {
             self.ownership.holder = Holder::Nobody;
             let is_unfinished = self.run.was_interrupted || self.persistence.has_failed();
             if is_unfinished {
@@ -223,8 +233,10 @@ impl LiveTask {
 
     /// The epoch of a lease to renew.
     pub(in crate::engine) fn leased(&self) -> Option<u64> {
-        let is_at_work =
-            self.run.is_running() || self.persistence.is_writing() || self.commands.is_busy();
+        let is_at_work = self.run.is_running()
+            || self.persistence.is_writing()
+            || self.commands.is_busy()
+            || self.ownership.work.is_running();
         let is_held = self.is_here() && self.ownership.epoch > 0 && !self.persistence.has_failed();
         (is_held && is_at_work).then_some(self.ownership.epoch)
     }
@@ -294,17 +306,18 @@ impl LiveTask {
     }
 
     /// Applies a read, and returns whether to read again: updates were ignored because this node
-    /// believed to hold the lease.
+    /// believed to hold the lease. `node` is this node.
     pub(in crate::engine) fn read(
         &mut self,
         mark: ReadMark,
         stored: StoredTask,
         replay: Replay,
+        node: &str,
     ) -> bool {
         let mut is_missed = false;
         if self.is_here() {
             // The holder knows more than the store, unless another node has taken over.
-            if stored.epoch <= self.ownership.epoch {
+            if stored.epoch <= self.ownership.epoch || stored.node.as_deref() == Some(node) {
                 return false;
             }
             self.lose(Holder::Elsewhere);

@@ -1,6 +1,6 @@
 //! Storing changes.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use a2a_core::{TaskState, v1::Task};
 use bytes::Bytes;
@@ -195,8 +195,13 @@ impl LiveTask {
         })
     }
 
-    /// Makes a stored group visible, and returns the states that the task goes through.
-    pub(in crate::engine) fn stored(&mut self, group: Group) -> Vec<TaskState> {
+    /// Makes a stored group visible, and returns the states that the task goes through. `begun` is
+    /// when the write of a new task began, which granted the lease, if leases expire.
+    pub(in crate::engine) fn stored(
+        &mut self,
+        group: Group,
+        begun: Option<Instant>,
+    ) -> Vec<TaskState> {
         match &group.snapshot {
             Some(task) => self.task = Arc::clone(task),
             None => {
@@ -210,7 +215,7 @@ impl LiveTask {
         group.answers.iter().for_each(|(command, _)| self.commands.finish(command));
         self.persistence.version = group.version + 1;
         self.journal.stored(&group.journal);
-        self.ownership.keep(group.epoch, group.lease == LeaseUpdate::Release);
+        self.ownership.keep(group.epoch, group.lease == LeaseUpdate::Release, begun);
         self.creation = Creation::default();
         if group.is_whole {
             self.log.skip_to(EventId::FIRST.get());

@@ -213,15 +213,20 @@ impl Run {
         waits
     }
 
-    /// The executor stops waiting; returns what for, unless it is dropped.
+    /// The executor stops waiting; returns what for, unless it is dropped. A repeated question was
+    /// given up by an earlier run, and is so in the journal.
     pub(super) fn stop_asking(&mut self) -> Option<Question> {
         let executing = self.executing()?;
         let question = match executing.ask {
             Ask::No => return None,
             Ask::Handed(_) => Question::Answered,
-            Ask::Waits | Ask::Repeats => {
+            Ask::Waits => {
                 executing.ask = Ask::No;
                 Question::Open
+            }
+            Ask::Repeats => {
+                executing.ask = Ask::No;
+                return None;
             }
         };
         (!executing.is_dropped).then_some(question)
@@ -427,6 +432,9 @@ impl LiveTask {
                 // the task is stored, or by the node that takes the task over.
                 let left = self.turns.drain();
                 self.commands.leave(&left);
+                if !left.is_empty() && !stops {
+                    self.notice_commands();
+                }
                 None
             }
         }

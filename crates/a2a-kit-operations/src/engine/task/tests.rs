@@ -105,10 +105,14 @@ const INPUTS: &[Input] = &[
     ("key taken over", |b| b.apply(|live, _| live.not_stored(Failure::Superseded("other".into())))),
     ("lost to another node", |b| b.apply(|live, _| live.lose(Holder::Elsewhere))),
     ("lease lost", |b| b.live.lose_lease(Some(b.live.ownership.epoch)).to_string()),
-    ("request the lease", |b| format!("{:?}", b.live.begin_lease_request()).to_lowercase()),
-    ("acquired", Fixture::acquire),
-    ("discard for takeover", |b| b.live.discard_before(b.live.ownership.epoch + 1).to_string()),
+    ("lease expired", |b| format!("{:?}", b.live.expire_lease(|_| true))),
+    ("request the lease", |b| format!("{:?}", b.live.request_lease())),
+    ("acquired", |b| b.acquire(false)),
+    ("taken over", |b| b.acquire(true)),
     ("rerun", |b| b.apply(|live, now| live.rerun(slot(), now))),
+    ("commands posted", |b| b.reconcile(|live| live.notice_commands())),
+    ("lease wanted", |b| b.reconcile(|live| _ = live.request_lease())),
+    ("lease not needed", |b| b.reconcile(|live| live.release_if_idle())),
     ("begin release", |b| match b.live.begin_release() {
         Some((epoch, unfinished)) => format!("epoch {epoch}, unfinished {unfinished}"),
         None => "kept".to_owned(),
@@ -375,7 +379,7 @@ impl Fixture {
     fn store(&mut self) -> String {
         match self.group.take() {
             Some(group) if group.generation == self.live.ownership.generation => {
-                format!("{} states", self.live.stored(group).len())
+                format!("{} states", self.live.stored(group, Some(self.now)).len())
             }
             Some(_) => "stale".to_owned(),
             None => "nothing".to_owned(),
@@ -394,10 +398,22 @@ impl Fixture {
         }
     }
 
-    fn acquire(&mut self) -> String {
+    fn acquire(&mut self, is_orphan: bool) -> String {
         let mut stored = self.in_store(0);
         stored.epoch += 1;
-        self.live.acquired(stored).to_string()
+        self.live.granted(stored, Some(self.now), is_orphan).to_string()
+    }
+
+    /// The first step of the loop, if it begins.
+    fn reconcile(&mut self, input: fn(&mut LiveTask)) -> String {
+        input(&mut self.live);
+        if !self.live.begin_reconciling() {
+            return "nothing to do".to_owned();
+        }
+        match self.live.next_step() {
+            Some(step) => format!("{step:?}").to_lowercase(),
+            None => "done".to_owned(),
+        }
     }
 
     fn read(&mut self, ahead: u64) -> String {
@@ -405,7 +421,7 @@ impl Fixture {
         let stored = self.in_store(ahead);
         let next = mark.after.map_or(1, |after| after.get() + 1);
         let events = (next..=stored.last_event.get()).map(|id| event(id, chunk())).collect();
-        self.live.read(mark, stored, Replay::Events(events)).to_string()
+        self.live.read(mark, stored, Replay::Events(events), "me").to_string()
     }
 
     fn remote(&mut self, payload: Payload) -> String {
@@ -491,12 +507,12 @@ impl Fixture {
     fn released(mut self) -> Self {
         let mark = self.live.begin_read();
         let stored = StoredTask { node: None, ..self.in_store(0) };
-        self.live.read(mark, stored, Replay::Events(Vec::new()));
+        self.live.read(mark, stored, Replay::Events(Vec::new()), "me");
         self.acknowledged()
     }
 
     fn acquired(mut self) -> Self {
-        self.acquire();
+        self.acquire(false);
         self.acknowledged()
     }
 }

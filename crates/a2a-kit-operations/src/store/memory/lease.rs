@@ -1,6 +1,6 @@
 //! Leases and commands.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -22,12 +22,19 @@ pub(super) struct Lease {
     pub(super) node: Option<Arc<str>>,
     /// When the lease expires, if it does.
     until: Option<TimerKey>,
+    /// Whether the holder has given up the lease, so that it may take the task over too.
+    is_abandoned: bool,
     checkpoint: Bytes,
     checkpoint_epoch: u64,
     commands: VecDeque<Command>,
 }
 
 impl Data {
+    /// How long leases last, if there are several nodes.
+    pub(super) fn lease(&self) -> Option<Duration> {
+        self.mailboxes.is_shared().then_some(self.limits.lease)
+    }
+
     /// Acquires the lease on a task.
     pub(super) fn acquire(
         &self,
@@ -69,12 +76,12 @@ impl Data {
     pub(super) fn grant_lease(&self, entry: &Arc<Entry>, record: &mut Record, node: &Arc<str>) {
         let lease = record.lease.get_or_insert_default();
         lease.node = Some(Arc::clone(node));
+        lease.is_abandoned = false;
         if let Some(timer) = lease.until.take() {
             self.leases.remove(timer);
         }
-        if self.mailboxes.is_shared() {
-            let until = Instant::now() + self.limits.lease;
-            lease.until = Some(self.leases.put(until, Arc::clone(entry)));
+        if let Some(lasts) = self.lease() {
+            lease.until = Some(self.leases.put(Instant::now() + lasts, Arc::clone(entry)));
         }
     }
 
@@ -130,6 +137,7 @@ impl Data {
             return;
         }
         if let Some(lease) = &mut record.lease {
+            lease.is_abandoned = true;
             let timer = self.leases.put(Instant::now(), Arc::clone(&entry));
             if let Some(before) = lease.until.replace(timer) {
                 self.leases.remove(before);
@@ -167,6 +175,12 @@ impl Data {
         let mut record = entry.lock();
         let Some(lease) = &record.lease else { return Ok(None) };
         if lease.until.is_none_or(|(until, _)| until > now) {
+            return Ok(None);
+        }
+        if lease.node.as_ref() == Some(node) && !lease.is_abandoned {
+            // The node is late to renew it, or does not know of it.
+            self.grant_lease(entry, &mut record, node);
+            record.lease.iter_mut().for_each(|lease| lease.is_abandoned = true);
             return Ok(None);
         }
         let (checkpoint, checkpoint_epoch) = (lease.checkpoint.clone(), lease.checkpoint_epoch);

@@ -1,0 +1,120 @@
+//! Commands of other nodes to the node that holds a task.
+
+use std::{sync::Arc, time::Duration};
+
+use a2a_core::{Error, ErrorKind, Result, well_known::Struct};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::{
+    engine::{
+        runtime::Handle,
+        task::{Answer, Checkpoint, Context, TurnRequest, encode},
+    },
+    store::Command,
+};
+
+/// The delay between attempts to answer a command.
+const ANSWER_PAUSE: Duration = Duration::from_millis(200);
+
+/// What a command asks for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Body {
+    Message { turn: Box<Checkpoint>, return_immediately: bool },
+    Cancel { context: Context, metadata: Option<Struct> },
+}
+
+/// The messages among these commands whose senders do not wait: their acceptance may have been
+/// acknowledged.
+pub(super) fn acknowledged(commands: &[Command]) -> Vec<TurnRequest> {
+    let turn = |Command { id, body }: &Command| match serde_json::from_slice(body) {
+        Ok(Body::Message { turn, return_immediately: true }) => message_turn(id, *turn).ok(),
+        _ => None,
+    };
+    commands.iter().filter_map(turn).collect()
+}
+
+fn message_turn(id: &Arc<str>, mut turn: Checkpoint) -> Result<TurnRequest> {
+    let message = turn.message.take().ok_or_else(|| Error::internal("command has no message"))?;
+    let mut turn = turn.into_turn(message);
+    turn.commands = vec![Arc::clone(id)];
+    Ok(turn)
+}
+
+impl Handle {
+    /// Handles commands that were read from the store under this generation.
+    pub(super) async fn execute(&self, commands: Vec<Command>, generation: u64) {
+        for Command { id, body } in commands {
+            let body = serde_json::from_slice(&body);
+            let cancels = matches!(body, Ok(Body::Cancel { .. }));
+            if self.change(|live| live.take_command(generation, &id, cancels))
+                && let Err(error) = self.execute_one(&id, body).await
+            {
+                // An idle task is released after a rejection, which is still the answer.
+                let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
+                if !is_refusal && self.lock().is_away() {
+                    // The lease was lost; the command is for the next holder.
+                    self.change(|live| live.commands.leave(&[id]));
+                } else {
+                    self.answer(&id, refused(&error)).await;
+                }
+            }
+        }
+    }
+
+    async fn execute_one(&self, id: &Arc<str>, body: serde_json::Result<Body>) -> Result<()> {
+        match body.map_err(Error::internal)? {
+            Body::Message { turn, return_immediately } => {
+                let turn = message_turn(id, *turn)?;
+                if self.inner.take_here(self, turn, return_immediately)? == 0 {
+                    // An earlier attempt delivered the same message.
+                    let last = self.lock().log.last();
+                    self.answer(id, encode(&Answer::At(last))).await;
+                }
+            }
+            Body::Cancel { context, metadata } => {
+                self.inner.cancel_here(self, Arc::new(context.read()), metadata, Some(id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a command in the store: its caller is waiting, and no other node would.
+    pub(super) async fn answer(&self, id: &Arc<str>, body: Bytes) {
+        let inner = &self.inner;
+        let deadline = Instant::now() + inner.config.store_retry_timeout;
+        while let Err(error) = inner.store.answer_command(id, body.clone()).await {
+            tracing::warn!(error = ?error, "failed to answer command");
+            if Instant::now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(ANSWER_PAUSE).await;
+        }
+        self.change(|live| live.commands.finish(id));
+        inner.cluster.pending_calls.wake(id);
+    }
+
+    /// Answers commands whose message is already in the history, so that no write follows: they
+    /// were retried while the first attempt was being written.
+    pub(in crate::engine) fn answer_joined(&self) {
+        let late = self.change(|live| match live.changes.pending.is_empty() {
+            true => live.commands.answers(None),
+            false => Vec::new(),
+        });
+        for (id, body) in late {
+            let handle = self.clone();
+            self.inner.tasks.spawn(async move { handle.answer(&id, body).await });
+        }
+    }
+}
+
+/// The answer to a command that is refused.
+pub(super) fn refused(error: &Error) -> Bytes {
+    encode(&Answer::Refused {
+        status: error.kind().codes().http,
+        message: error.message().to_owned(),
+        details: error.details(),
+    })
+}

@@ -1,0 +1,288 @@
+//! The loop of a task that reconciles its lease and its commands with the store: one step at a
+//! time, so that no response is applied after a later one.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use a2a_core::{Error, Result, TaskState};
+use futures_util::FutureExt as _;
+use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
+
+use super::commands;
+use crate::{
+    Recovery,
+    engine::{
+        Inner,
+        executor::StartMode,
+        now,
+        runtime::Handle,
+        task::{Holder, LiveTask, Step, Takeover, TurnRequest},
+    },
+    metrics,
+    store::{Acquired, Orphan, StoredTask},
+};
+
+/// The delay between attempts to release a lease.
+const RELEASE_PAUSE: Duration = Duration::from_millis(200);
+
+/// The delay between attempts to read commands.
+const SERVE_PAUSE: Duration = Duration::from_secs(1);
+
+impl Inner {
+    /// Runs `work` to completion, even if the caller is dropped.
+    pub(in crate::engine) async fn detached<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        let mut work = Box::pin(work);
+        // With a memory store the future is ready on the first poll.
+        if let Some(done) = (&mut work).now_or_never() {
+            return Ok(done);
+        }
+        self.tasks.spawn(work.in_current_span()).await.map_err(Error::internal)
+    }
+}
+
+impl Handle {
+    /// Starts the loop, if there is something to do.
+    pub(super) fn reconcile(&self) {
+        if !self.change_silently(LiveTask::begin_reconciling) {
+            return;
+        }
+        let handle = self.clone();
+        let mut work = Box::pin(async move {
+            while let Some(step) = handle.change(LiveTask::next_step) {
+                match step {
+                    Step::Resume(takeover) => {
+                        handle.resume(*takeover).await;
+                        handle.change_silently(LiveTask::release_if_idle);
+                    }
+                    Step::Acquire => {
+                        let failure = handle.acquire().await.err();
+                        handle.change(|live| live.answer_lease_request(failure));
+                    }
+                    Step::Serve => handle.serve().await,
+                    Step::Release { epoch, is_unfinished: true } => handle.abandon(epoch).await,
+                    Step::Release { epoch, is_unfinished: false } => handle.release(epoch).await,
+                }
+            }
+        });
+        if (&mut work).now_or_never().is_none() {
+            self.inner.tasks.spawn(work);
+        }
+    }
+
+    /// Acquires the lease on the task, and returns the holder.
+    ///
+    /// # Errors
+    ///
+    /// The store fails, or the task does not exist.
+    pub(in crate::engine) async fn acquire_lease(&self) -> Result<Holder> {
+        let Some(request) = self.change_silently(LiveTask::request_lease) else {
+            return Ok(Holder::Here);
+        };
+        self.reconcile();
+        self.wait(|live| live.lease_response(request)).await
+    }
+
+    /// Handles the commands of other nodes for this task, in the background.
+    pub(in crate::engine) fn serve_commands(&self) {
+        self.change_silently(LiveTask::notice_commands);
+        self.reconcile();
+    }
+
+    /// Releases the lease, if this node holds it and the task is idle. Interrupted work is left to
+    /// the node that takes the task over.
+    pub(in crate::engine) fn release_if_idle(&self) {
+        self.change_silently(LiveTask::release_if_idle);
+        self.reconcile();
+    }
+
+    /// Resumes work of a failed node, and waits until it has begun.
+    pub(super) async fn take_over(&self, takeover: Takeover) {
+        self.change_silently(|live| live.add_takeover(takeover));
+        self.reconcile();
+        self.wait(|live| live.is_taken_over().then_some(())).await;
+    }
+
+    async fn acquire(&self) -> Result<()> {
+        let since = self.inner.lease_clock();
+        let acquired = self.inner.store.acquire(&self.scope, &self.task_id).await;
+        match acquired.map_err(Error::from)? {
+            None => return Err(Error::task_not_found(&self.task_id)),
+            // The lease was not released, because a command was pending or the store failed.
+            Some(Acquired::Reacquired(orphan))
+                if self.lock().ownership.is_known(orphan.stored.epoch) =>
+            {
+                self.grant(orphan.stored, since).await;
+            }
+            // This node has just taken the task over.
+            Some(Acquired::Reacquired(orphan)) => self.resume(Takeover { orphan, since }).await,
+            Some(Acquired::Elsewhere(_)) => self.catch_up().await?,
+            Some(Acquired::Here(stored)) => self.grant(stored, since).await,
+        }
+        Ok(())
+    }
+
+    /// Applies a lease on a task without unknown work.
+    async fn grant(&self, stored: StoredTask, since: Option<std::time::Instant>) {
+        let is_behind = self.lock().log.last() < stored.last_event.get();
+        if is_behind {
+            // No other node can write now, so the log continues without gaps.
+            let _ = self.catch_up().await;
+        }
+        self.change(|live| live.granted(stored, since, false));
+    }
+
+    /// Resumes a task with work that is unknown to this node.
+    async fn resume(&self, Takeover { orphan, since }: Takeover) {
+        let Orphan { stored, checkpoint, checkpoint_epoch, .. } = orphan;
+        let epoch = stored.epoch;
+        let reruns = epoch.saturating_sub(checkpoint_epoch);
+        let (inner, store) = (&self.inner, &self.inner.store);
+        // The lease may have changed hands again since it was granted. What is sent to the task
+        // meanwhile is handled after what was sent before.
+        let read = async {
+            self.catch_up().await?;
+            store.commands(&self.task_id).await.map_err(Error::from)
+        };
+        let commands = match read.await {
+            Ok(commands) => commands,
+            Err(error) => {
+                tracing::warn!(task.id = %self.task_id, error = ?error, "failed to resume task");
+                return self.abandon(epoch).await;
+            }
+        };
+        let unhandled = commands::acknowledged(&commands);
+        let rerun =
+            inner.agent.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
+        // Decided under one lock with the lease, so that no message or cancel can intervene.
+        let next = self.change(|live| {
+            if !live.granted(stored, since, true) {
+                return None;
+            }
+            if checkpoint.is_empty() || live.changes.head.is_terminal() {
+                return Some(Next::Leave);
+            }
+            Some(match live.interrupted_turn(&checkpoint) {
+                // The task waits for input and needs no executor.
+                _ if live.changes.head == TaskState::InputRequired => Next::Leave,
+                // The answer to its question resumes the run.
+                _ if live.is_parked_in_question() && !rerun => Next::Leave,
+                Some(turn) if rerun => {
+                    // The work was accepted before, regardless of the current limits of its caller.
+                    if let Some(slot) = inner.load.slots.take(&self.scope.owner, None) {
+                        live.rerun(slot, now());
+                    }
+                    Next::Run(live.resumed(turn))
+                }
+                _ => {
+                    unhandled.into_iter().for_each(|turn| live.queue_unhandled(turn));
+                    live.fail_interrupted(&|state, text| self.new_status(state, text), now());
+                    Next::Write
+                }
+            })
+        });
+        let Some(next) = next else { return };
+        tracing::debug!(task.id = %self.task_id, epoch, outcome = next.name(), "task taken over");
+        metrics::took_over(inner.config.metrics_label, next.name());
+        match next {
+            Next::Leave => self.change_silently(LiveTask::notice_commands),
+            Next::Run(turn) => {
+                let generation = self.lock().ownership.generation;
+                self.execute(commands, generation).await;
+                self.run(turn, StartMode::Spawned);
+            }
+            Next::Write => {
+                self.write();
+            }
+        }
+        inner.wake_outbox();
+    }
+
+    /// Reads and handles the pending commands.
+    async fn serve(&self) {
+        let (generation, is_running) = {
+            let live = self.lock();
+            (live.ownership.generation, live.run.is_running())
+        };
+        if self.inner.draining.is_cancelled() && !is_running {
+            // They are for a node that keeps running.
+            return self.change_silently(|live| {
+                live.commands.end_reading();
+                live.release_if_idle();
+            });
+        }
+        match self.inner.store.commands(&self.task_id).await {
+            Ok(commands) => self.execute(commands, generation).await,
+            Err(error) => {
+                tracing::warn!(error = ?error, "failed to read commands");
+                self.pause(SERVE_PAUSE).await;
+                self.change_silently(LiveTask::notice_commands);
+            }
+        }
+        self.change(|live| {
+            if live.ownership.generation != generation {
+                // What was read may be for a later holder, which may be this node.
+                live.notice_commands();
+            }
+            live.commands.end_reading();
+            live.release_if_idle();
+        });
+    }
+
+    async fn release(&self, epoch: u64) {
+        let deadline = Instant::now() + self.inner.config.store_retry_timeout;
+        loop {
+            match self.inner.store.release(&self.task_id, epoch).await {
+                Ok(true) => return self.change(|live| live.released(epoch)),
+                // Pending commands are for a node that keeps running.
+                Ok(false) if self.inner.draining.is_cancelled() => {
+                    return self.abandon(epoch).await;
+                }
+                // Pending commands are for this node.
+                Ok(false) => match self.acquire().await {
+                    Ok(()) => return self.change_silently(LiveTask::notice_commands),
+                    Err(error) => tracing::warn!(error = ?error, "failed to reacquire lease"),
+                },
+                Err(error) => tracing::warn!(error = ?error, "failed to release lease"),
+            }
+            // The lease would expire by itself, but the completion of the work would be lost.
+            let is_late = Instant::now() >= deadline || self.inner.draining.is_cancelled();
+            if is_late || !self.pause(RELEASE_PAUSE).await || self.lock().ownership.epoch != epoch {
+                return;
+            }
+        }
+    }
+
+    /// Waits before a failed step is repeated; `false` if another one is more urgent.
+    async fn pause(&self, pause: Duration) -> bool {
+        let is_urgent = self.wait(|live| live.is_urgent().then_some(()));
+        timeout(pause, is_urgent).await.is_err()
+    }
+
+    /// Abandons the lease, so that another node takes the task over.
+    async fn abandon(&self, epoch: u64) {
+        if let Err(error) = self.inner.store.abandon(&self.task_id, epoch).await {
+            tracing::warn!(error = ?error, "failed to abandon lease, will retry");
+            self.inner.cluster.abandoned.lock().push((Arc::clone(&self.task_id), epoch));
+        }
+    }
+}
+
+/// The next step for a task that was taken over.
+enum Next {
+    Leave,
+    Run(TurnRequest),
+    Write,
+}
+
+impl Next {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Leave => "left",
+            Self::Run(_) => "rerun",
+            Self::Write => "failed",
+        }
+    }
+}

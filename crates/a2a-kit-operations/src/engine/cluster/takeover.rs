@@ -1,0 +1,69 @@
+//! Taking over the tasks of failed nodes.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use futures_util::future::join_all;
+use tokio::time::Instant;
+
+use crate::{
+    engine::{
+        Inner,
+        runtime::{Entry, Handle},
+        task::Takeover,
+    },
+    store::Orphan,
+};
+
+/// Maximum number of tasks to take over in one call.
+const BATCH: usize = 64;
+
+impl Inner {
+    /// Retries to abandon leases.
+    pub(in crate::engine) async fn retry_abandoned(&self) {
+        let abandoned = std::mem::take(&mut *self.cluster.abandoned.lock());
+        for (index, (task_id, epoch)) in abandoned.iter().enumerate() {
+            if self.store.abandon(task_id, *epoch).await.is_err() {
+                self.cluster.abandoned.lock().extend_from_slice(&abandoned[index..]);
+                return;
+            }
+        }
+    }
+
+    /// Takes over tasks of failed nodes, as many batches as fit into half a period of renewal, and
+    /// at least one. Further ones are left for the next period, or to other nodes.
+    pub(in crate::engine) async fn take_over(self: &Arc<Self>) {
+        let deadline = Instant::now() + self.config.lease_renewal / 2;
+        loop {
+            // Leases that this node might not renew are left to other nodes, as are tasks beyond
+            // its capacity.
+            let running = self.load.running.load(Ordering::Relaxed);
+            let limit = self.config.max_running.saturating_sub(running).min(BATCH);
+            if limit == 0 || self.is_renewal_late() {
+                return;
+            }
+            let since = self.lease_clock();
+            let orphans = match self.store.take_over(limit).await {
+                Ok(orphans) => orphans,
+                Err(error) => {
+                    tracing::warn!(error = ?error, "failed to query orphaned tasks");
+                    return;
+                }
+            };
+            let count = orphans.len();
+            if count > 0 {
+                tracing::info!(tasks = count, "tasks taken over");
+            }
+            join_all(orphans.into_iter().map(|orphan| self.resume(orphan, since))).await;
+            if count < limit || Instant::now() >= deadline {
+                return;
+            }
+        }
+    }
+
+    async fn resume(self: &Arc<Self>, orphan: Orphan, since: Option<std::time::Instant>) {
+        let stored = orphan.stored.clone();
+        let entry = self.entries.insert(Entry::stored(self, orphan.scope.clone(), stored));
+        let handle = Handle::new(Arc::clone(self), entry);
+        handle.take_over(Takeover { orphan, since }).await;
+    }
+}

@@ -1,0 +1,170 @@
+//! What the loop that reconciles the lease and the commands of a task has to do.
+//!
+//! Everything that asks the store about the lease of a task is a step of this one loop, so that the
+//! response to one step is applied before the next one begins.
+
+use std::time::Instant;
+
+use a2a_core::{Error, Result};
+
+use super::{Holder, LiveTask};
+use crate::store::Orphan;
+
+/// Pending work of the loop.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Reconciliation {
+    is_running: bool,
+    /// Work of a failed node that was granted to this one.
+    takeover: Option<Box<Takeover>>,
+    /// Whether commands may be pending in the store.
+    has_commands: bool,
+    /// Whether the lease is to be released if the task is idle. An idle lease is otherwise kept
+    /// for the caller that requested it.
+    releases: bool,
+    /// The number of the last request for the lease, and of the last one that was answered.
+    requested: u64,
+    answered: u64,
+    /// Why the last request failed, until a caller takes it.
+    failure: Option<Error>,
+}
+
+/// An interrupted task, and a time at which its lease was not granted yet, if leases expire.
+#[derive(Debug)]
+pub(in crate::engine) struct Takeover {
+    pub(in crate::engine) orphan: Orphan,
+    pub(in crate::engine) since: Option<Instant>,
+}
+
+/// A step of the loop.
+#[derive(Debug)]
+pub(in crate::engine) enum Step {
+    /// Resume the work of a failed node.
+    Resume(Box<Takeover>),
+    /// Request the lease.
+    Acquire,
+    /// Read and handle the pending commands.
+    Serve,
+    /// Release the lease. Interrupted work is left to the next holder.
+    Release { epoch: u64, is_unfinished: bool },
+}
+
+impl Reconciliation {
+    pub(super) fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    /// A lease was granted, for a caller or for interrupted work.
+    pub(super) fn keep_lease(&mut self) {
+        self.releases = false;
+    }
+
+    fn wants_lease(&self) -> bool {
+        self.requested > self.answered
+    }
+}
+
+impl LiveTask {
+    /// Returns whether the caller has to start the loop: there is something to do, and it is not
+    /// running.
+    pub(in crate::engine) fn begin_reconciling(&mut self) -> bool {
+        let work = &self.ownership.work;
+        let begins = !work.is_running
+            && (self.is_urgent() || self.can_serve() || work.releases && self.is_idle());
+        self.ownership.work.is_running |= begins;
+        begins
+    }
+
+    /// The lease is no longer needed, unless the task has work.
+    pub(in crate::engine) fn release_if_idle(&mut self) {
+        self.ownership.work.releases |= self.is_idle();
+    }
+
+    /// Returns whether the loop has something to do that cannot wait until a failed step is
+    /// repeated.
+    pub(in crate::engine) fn is_urgent(&self) -> bool {
+        self.ownership.work.takeover.is_some() || self.ownership.work.wants_lease()
+    }
+
+    /// The next step of the loop; `None` ends it.
+    pub(in crate::engine) fn next_step(&mut self) -> Option<Step> {
+        if let Some(takeover) = self.ownership.work.takeover.take() {
+            return Some(Step::Resume(takeover));
+        }
+        if self.ownership.work.wants_lease() {
+            if !self.is_here() {
+                return Some(Step::Acquire);
+            }
+            self.answer_lease_request(None);
+        }
+        if self.can_serve() {
+            self.ownership.work.has_commands = false;
+            self.commands.begin_reading();
+            return Some(Step::Serve);
+        }
+        if std::mem::take(&mut self.ownership.work.releases)
+            && let Some((epoch, is_unfinished)) = self.begin_release()
+        {
+            return Some(Step::Release { epoch, is_unfinished });
+        }
+        self.ownership.work.is_running = false;
+        None
+    }
+
+    /// A command is for the holder of the lease. An ended task has none; the node that released it
+    /// rejects late commands.
+    fn can_serve(&self) -> bool {
+        self.ownership.work.has_commands && (self.is_here() || self.has_ended())
+    }
+
+    /// Commands may be pending. A node that does not hold the lease as far as it knows reads them
+    /// when it does: the store may have granted it already, with the response in transit.
+    pub(in crate::engine) fn notice_commands(&mut self) {
+        self.ownership.work.has_commands = true;
+    }
+
+    /// Requests the lease, and returns the number of the request; `None` if this node holds it.
+    pub(in crate::engine) fn request_lease(&mut self) -> Option<u64> {
+        if self.is_here() {
+            return None;
+        }
+        let work = &mut self.ownership.work;
+        if !work.wants_lease() {
+            work.requested += 1;
+            work.failure = None;
+        }
+        Some(work.requested)
+    }
+
+    /// The store has answered the request for the lease.
+    pub(in crate::engine) fn answer_lease_request(&mut self, failure: Option<Error>) {
+        let work = &mut self.ownership.work;
+        work.answered = work.requested;
+        work.failure = failure;
+    }
+
+    /// The outcome of a request for the lease; `None` while there is none. It may be outdated, so
+    /// callers retry. One of several callers gets the error.
+    pub(in crate::engine) fn lease_response(&mut self, request: u64) -> Option<Result<Holder>> {
+        if self.is_here() {
+            return Some(Ok(Holder::Here));
+        }
+        let work = &mut self.ownership.work;
+        let is_answered = work.answered >= request;
+        is_answered.then(|| work.failure.take().map_or(Ok(self.ownership.holder), Err))
+    }
+
+    /// Adds work of a failed node that was granted to this one.
+    pub(in crate::engine) fn add_takeover(&mut self, takeover: Takeover) {
+        let work = &mut self.ownership.work;
+        let is_newer = |known: &Takeover| known.orphan.stored.epoch < takeover.orphan.stored.epoch;
+        if work.takeover.as_deref().is_none_or(is_newer) {
+            work.takeover = Some(Box::new(takeover));
+        }
+    }
+
+    /// Returns whether no takeover is left to apply, and none is being applied.
+    pub(in crate::engine) fn is_taken_over(&self) -> bool {
+        let work = &self.ownership.work;
+        work.takeover.is_none() && (!work.is_running || self.is_here())
+    }
+}
