@@ -79,6 +79,17 @@ impl StreamResponse {
         (!id.is_empty()).then_some(id)
     }
 
+    /// Checks the state of an event that an agent sent. In JSON, an unknown one is an error of
+    /// reading.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAgentResponse`](crate::ErrorKind::InvalidAgentResponse) for a number that no
+    /// revision knows.
+    pub fn require_known_state(&self) -> crate::Result<()> {
+        self.status().map_or(Ok(()), TaskStatus::require_known_state)
+    }
+
     fn status(&self) -> Option<&TaskStatus> {
         match self.payload.as_ref()? {
             Payload::Task(task) => task.status.as_ref(),

@@ -1,10 +1,20 @@
 //! Task states, and the effect of events on a task.
 
-use crate::v1::{
-    Artifact, Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
+use crate::{
+    Error, ErrorKind, Result, json,
+    v1::{
+        Artifact, Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+        TaskStatusUpdateEvent,
+    },
 };
 
 impl TaskState {
+    /// Finds a state by its name in any revision and spelling, such as `completed`,
+    /// `input-required` or `TASK_STATE_CANCELLED`.
+    pub fn from_any_name(name: &str) -> Option<Self> {
+        Self::try_from(json::spelled::<Self>(name)?).ok()
+    }
+
     /// Returns whether the task has ended and can no longer change (spec §4.1.3).
     pub const fn is_terminal(self) -> bool {
         match self {
@@ -41,6 +51,15 @@ impl Task {
     /// The state of the task; unspecified if it has no status.
     pub fn state(&self) -> TaskState {
         self.status.as_ref().map_or(TaskState::Unspecified, TaskStatus::state)
+    }
+
+    /// Checks the state of a task that an agent sent. In JSON, an unknown one is an error of reading.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidAgentResponse`] for a number that no revision knows.
+    pub fn require_known_state(&self) -> Result<()> {
+        self.status.as_ref().map_or(Ok(()), TaskStatus::require_known_state)
     }
 
     /// The message of the current status.
@@ -119,6 +138,17 @@ impl TaskStatus {
     /// Creates a status with the current time.
     pub fn now(state: TaskState, message: Option<Message>) -> Self {
         Self { state: state.into(), message, timestamp: Some(crate::well_known::Timestamp::now()) }
+    }
+
+    /// Rejects a number that no revision knows.
+    pub(crate) fn require_known_state(&self) -> Result<()> {
+        match TaskState::try_from(self.state) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let message = format!("unknown task state {}", self.state);
+                Err(Error::new(ErrorKind::InvalidAgentResponse, message).with_source(error))
+            }
+        }
     }
 
     pub(crate) fn failure(&self) -> Option<String> {

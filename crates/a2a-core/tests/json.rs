@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed test")]
 
 use a2a_core::{
-    ErrorKind, Violation,
-    json::from_slice,
+    ErrorKind, Message, Role, TaskState, Violation,
+    json::{self, from_slice},
     v1::{ListTasksRequest, SendMessageRequest, Task, TaskStatus},
 };
 use serde::Deserialize;
@@ -64,4 +64,42 @@ fn errors_have_the_path_of_the_invalid_member() {
     }
     assert!(from_slice::<Task>(b"[]").is_err());
     assert!(from_slice::<Task>(b"null").is_err());
+}
+
+#[test]
+fn names_of_any_revision_are_read_in_responses_only() {
+    let task = |state: &str| format!(r#"{{"id":"t","status":{{"state":{state}}}}}"#);
+    for (state, expected) in [
+        ("\"completed\"", TaskState::Completed),
+        ("\"Completed\"", TaskState::Completed),
+        ("\"COMPLETED\"", TaskState::Completed),
+        ("\"TASK_STATE_CANCELLED\"", TaskState::Canceled),
+        ("\"cancelled\"", TaskState::Canceled),
+        ("\"input-required\"", TaskState::InputRequired),
+        ("\"inputRequired\"", TaskState::InputRequired),
+        ("\"unknown\"", TaskState::Unspecified),
+        ("\"TASK_STATE_UNSPECIFIED\"", TaskState::Unspecified),
+        ("3", TaskState::Completed),
+    ] {
+        let read: Task = json::response_from_slice(task(state).as_bytes()).unwrap();
+        assert_eq!(read.status.unwrap().state, expected as i32, "{state}");
+    }
+    let strict: Task = from_slice(task("\"completed\"").as_bytes()).unwrap();
+    assert!(TaskState::try_from(strict.status.unwrap().state).is_err());
+    for (role, expected) in [("user", Role::User), ("agent", Role::Agent), ("bot", Role::Agent)] {
+        let message = format!(r#"{{"role":"{role}"}}"#);
+        let read: Message = json::response_from_slice(message.as_bytes()).unwrap();
+        assert_eq!(read.role(), expected, "{role}");
+    }
+}
+
+#[test]
+fn unknown_state_is_an_error_that_quotes_it() {
+    for (state, quoted) in [("\"TASK_STATE_PAUSED\"", "\"TASK_STATE_PAUSED\""), ("42", "42")] {
+        let task = format!(r#"{{"status":{{"state":{state}}}}}"#);
+        let error = json::response_from_slice::<Task>(task.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
+        let expected = format!("status.state unknown task state {quoted}");
+        assert!(error.message().ends_with(&expected), "{error}");
+    }
 }

@@ -7,11 +7,11 @@ use serde::{
     de::{Error, Visitor},
 };
 
-use super::{Form, Integer};
+use super::{Form, Integer, response::is_response};
 
 /// The number of an unknown enum name.
 ///
-/// Clients treat it as unspecified; validation of requests rejects it.
+/// Validation of requests rejects it. Responses have other rules: see [`in_response`].
 pub(crate) const UNRECOGNIZED: i32 = -1;
 
 /// An enum of the proto, by name and number.
@@ -89,18 +89,85 @@ impl<E: Enumeration> Visitor<'_> for NameVisitor<E> {
     }
 
     fn visit_str<R: Error>(self, name: &str) -> Result<i32, R> {
-        Ok(E::from_name(name).map_or(UNRECOGNIZED, E::number))
+        match E::from_name(name) {
+            Some(value) => Ok(value.number()),
+            None if is_response() => in_response::<E, R>(name),
+            None => Ok(UNRECOGNIZED),
+        }
     }
 
     fn visit_i64<R: Error>(self, number: i64) -> Result<i32, R> {
-        Integer::<i32>::visitor().visit_i64(number)
+        known::<E, R>(Integer::<i32>::visitor().visit_i64(number)?)
     }
 
     fn visit_u64<R: Error>(self, number: u64) -> Result<i32, R> {
-        Integer::<i32>::visitor().visit_u64(number)
+        known::<E, R>(Integer::<i32>::visitor().visit_u64(number)?)
     }
 
     fn visit_f64<R: Error>(self, number: f64) -> Result<i32, R> {
-        Integer::<i32>::visitor().visit_f64(number)
+        known::<E, R>(Integer::<i32>::visitor().visit_f64(number)?)
+    }
+}
+
+/// Checks a number in a response.
+fn known<E: Enumeration, R: Error>(number: i32) -> Result<i32, R> {
+    if is_response() && E::name_of(number).is_none() {
+        return unknown::<E, R>(format_args!("{number}"));
+    }
+    Ok(number)
+}
+
+/// Reads a name in a response, in the spelling of any revision.
+#[cold]
+fn in_response<E: Enumeration, R: Error>(name: &str) -> Result<i32, R> {
+    match spelled::<E>(name) {
+        Some(number) => Ok(number),
+        None => unknown::<E, R>(format_args!("{name:?}")),
+    }
+}
+
+/// Finds a value by its name without regard to case, separators and the prefix of the type.
+pub(crate) fn spelled<E: Enumeration>(name: &str) -> Option<i32> {
+    /// The longest name that is compared, in bytes.
+    const MAX_NAME: usize = 64;
+    /// The highest number that is compared.
+    const MAX_NUMBER: i32 = 64;
+
+    fn squashed(name: &str) -> String {
+        let letters = name.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|letter| letter.to_ascii_lowercase()).collect()
+    }
+
+    if name.len() > MAX_NAME {
+        return None;
+    }
+    let prefix = squashed(E::name_of(0)?.strip_suffix("UNSPECIFIED")?);
+    let name = squashed(name);
+    let name = match name.strip_prefix(&*prefix).unwrap_or(&name) {
+        // 0.3, and its proto.
+        "cancelled" => "canceled",
+        "unknown" => "unspecified",
+        name => name,
+    };
+    let is_named = |known: &str| squashed(known).strip_prefix(&*prefix) == Some(name);
+    (0..=MAX_NUMBER).find(|number| E::name_of(*number).is_some_and(is_named))
+}
+
+/// Decides about an unknown value in a response. A state decides what its reader does next; a role
+/// only who is shown as the sender, and every sender but the user is the agent's side.
+#[cold]
+fn unknown<E: Enumeration, R: Error>(shown: fmt::Arguments<'_>) -> Result<i32, R> {
+    match E::name_of(0) {
+        Some("TASK_STATE_UNSPECIFIED") => {
+            Err(R::custom(format_args!("unknown task state {shown}")))
+        }
+        Some("ROLE_UNSPECIFIED") => {
+            tracing::debug!(role = %shown, "unknown role read as that of the agent");
+            Ok(E::from_name("ROLE_AGENT").map_or(UNRECOGNIZED, E::number))
+        }
+        name => {
+            tracing::debug!(value = %shown, ?name, "unknown enum value");
+            Ok(UNRECOGNIZED)
+        }
     }
 }

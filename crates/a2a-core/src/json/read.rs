@@ -17,7 +17,11 @@ use crate::{Error, ErrorKind, Violation};
 /// nesting; [`ErrorKind::InvalidParams`] with the path of the invalid member.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
     // UTF-8 is validated once for the whole text; `serde_json::from_slice` validates each string.
-    let text = str::from_utf8(json).map_err(|error| parse_error(&error))?;
+    from_text(str::from_utf8(json).map_err(|error| parse_error(&error))?)
+}
+
+/// Reads a value from the text of JSON.
+pub(super) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|error| {
         if let Some(error) = malformed(text, &error) {
             return error;

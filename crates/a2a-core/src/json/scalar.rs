@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "forms that no message of the current proto needs")]
 
 use std::{
+    borrow::Cow,
     fmt::{self, Display},
     marker::PhantomData,
     str::FromStr,
@@ -17,7 +18,7 @@ use serde::{
     de::{Error, Visitor},
 };
 
-use super::Form;
+use super::{Form, response::is_response};
 
 /// An integer: read from a number without fraction or a decimal string, and written as a string if
 /// it has 64 bits.
@@ -199,7 +200,8 @@ fn decimal(text: &str) -> Option<f64> {
     text.parse().ok().filter(|_| is_decimal)
 }
 
-/// Bytes: written as Base64, read in the standard or URL-safe alphabet, padded or not.
+/// Bytes: written as Base64, read in the standard or URL-safe alphabet, padded or not, and in
+/// responses with line breaks.
 pub(crate) struct Base64<B = Vec<u8>>(PhantomData<B>);
 
 impl<B: AsRef<[u8]> + From<Vec<u8>>> Form for Base64<B> {
@@ -232,8 +234,12 @@ impl Visitor<'_> for Base64Visitor {
         const URL_SAFE_ALPHABET: GeneralPurpose =
             GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING);
 
+        let mut text = Cow::Borrowed(text);
+        if is_response() && text.contains(|letter: char| letter.is_ascii_whitespace()) {
+            text.to_mut().retain(|letter| !letter.is_ascii_whitespace());
+        }
         let url_safe = text.bytes().any(|byte| matches!(byte, b'-' | b'_'));
         let alphabet = if url_safe { &URL_SAFE_ALPHABET } else { &STANDARD_ALPHABET };
-        alphabet.decode(text).map_err(E::custom)
+        alphabet.decode(&*text).map_err(E::custom)
     }
 }
