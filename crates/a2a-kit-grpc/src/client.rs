@@ -5,8 +5,10 @@ mod agent;
 mod channel;
 pub(crate) mod failure;
 mod observed;
+mod response;
 
 pub use address::AddressError;
 pub(crate) use address::parse;
 pub use agent::Client;
 pub use channel::Channel;
+pub use response::read_event;

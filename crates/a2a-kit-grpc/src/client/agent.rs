@@ -1,6 +1,10 @@
 //! The operations of a remote agent.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::{Future, ready},
+    sync::Arc,
+};
 
 use a2a_core::{
     Operation, Result,
@@ -16,7 +20,7 @@ use a2a_kit_http::{
     client::{ClientSettings, open_stream},
     service_parameters,
 };
-use a2a_kit_operations::{Agent, Call, CallContext, Event, EventId, EventStream, Reply};
+use a2a_kit_operations::{Agent, Call, CallContext, EventId, EventStream, Reply};
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use http::{Request as HttpRequest, Response as HttpResponse};
@@ -29,6 +33,7 @@ use super::{
     channel::{BoxError, Channel},
     failure,
     observed::Observed,
+    response,
 };
 use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_position};
 
@@ -163,17 +168,20 @@ impl Client {
         let activated = service_parameters::read_activated(headers);
         let mut position = read_position(headers);
         let target = Arc::clone(&self.target);
-        let events = response.into_inner().map(move |item| match item {
-            Ok(message) => {
-                seen.message(&message);
-                let id = position;
-                position = position.map(EventId::next);
-                Ok(Event::new(id, message))
-            }
-            Err(status) => {
-                seen.status(&status);
-                Err(failure::decode(status, &target))
-            }
+        let events = response.into_inner().filter_map(move |item| {
+            let event = match item {
+                Ok(message) => {
+                    seen.message(&message);
+                    let id = position;
+                    position = position.map(EventId::next);
+                    response::read_event(id, message)
+                }
+                Err(status) => {
+                    seen.status(&status);
+                    Err(failure::decode(status, &target))
+                }
+            };
+            ready(event.transpose())
         });
         // Some servers send metadata before they reject a call.
         let response =
@@ -199,16 +207,23 @@ fn request<Q>(context: &CallContext, message: Q) -> Request<Q> {
     request
 }
 
+fn with_known_state(reply: Reply<Task>) -> Result<Reply<Arc<Task>>> {
+    reply.response.require_known_state()?;
+    Ok(reply.map(Arc::new))
+}
+
 #[async_trait]
 impl Agent for Client {
     async fn send_message(
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<SendMessageResponse>> {
-        self.unary(Operation::SendMessage, call, |mut stub, request| async move {
+        let reply = self.unary(Operation::SendMessage, call, |mut stub, request| async move {
             stub.send_message(request).await
-        })
-        .await
+        });
+        let reply = reply.await?;
+        response::require_content(&reply.response)?;
+        Ok(reply)
     }
 
     async fn send_streaming_message(
@@ -225,21 +240,24 @@ impl Agent for Client {
         let reply = self.unary(Operation::GetTask, call, |mut stub, request| async move {
             stub.get_task(request).await
         });
-        Ok(reply.await?.map(Arc::new))
+        with_known_state(reply.await?)
     }
 
     async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
-        self.unary(Operation::ListTasks, call, |mut stub, request| async move {
-            stub.list_tasks(request).await
-        })
-        .await
+        let reply: Reply<ListTasksResponse> = self
+            .unary(Operation::ListTasks, call, |mut stub, request| async move {
+                stub.list_tasks(request).await
+            })
+            .await?;
+        reply.response.tasks.iter().try_for_each(Task::require_known_state)?;
+        Ok(reply)
     }
 
     async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
         let reply = self.unary(Operation::CancelTask, call, |mut stub, request| async move {
             stub.cancel_task(request).await
         });
-        Ok(reply.await?.map(Arc::new))
+        with_known_state(reply.await?)
     }
 
     async fn subscribe_to_task(
