@@ -1,6 +1,10 @@
 //! Notification bodies for webhooks of older revisions.
 
-use a2a_core::{ProtocolVersion, Result, v1::StreamResponse};
+use a2a_core::{
+    ProtocolVersion, Result,
+    json::{response_from_str, response_text},
+    v1::StreamResponse,
+};
 use a2a_kit_http::{Payload, content_type};
 use a2a_kit_operations::{Delivery, StreamEnd, Webhook};
 use bytes::Bytes;
@@ -57,12 +61,12 @@ pub fn read(body: &[u8]) -> Result<StreamResponse> {
     struct Kind {
         kind: Option<IgnoredAny>,
     }
-    let kind = serde_json::from_slice::<Kind>(body).ok().and_then(|body| body.kind);
+    let text = response_text(body);
+    let kind = serde_json::from_str::<Kind>(&text).ok().and_then(|body| body.kind);
     if kind.is_none() {
-        return a2a_core::json::from_slice(body);
+        return response_from_str(&text);
     }
-    let body = a2a_core::json::from_slice(body)?;
-    V0_3.read_event(body)
+    V0_3.read_event(response_from_str(&text)?)
 }
 
 fn of(token: HeaderName, body: &Value) -> Payload {

@@ -47,6 +47,36 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
     ))
 }
 
+/// Returns the coding of a response, in which it cannot be read: none is ever requested.
+pub(crate) fn coding(headers: &HeaderMap) -> Option<String> {
+    let coding = headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_identity(value))?;
+    Some(format!("{:?}", coding.to_str().unwrap_or("?").chars().take(80).collect::<String>()))
+}
+
+/// Rejects a response in a coding that was not requested (RFC 9110 §12.5.3).
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) with the name of the coding.
+pub fn require_identity(headers: &HeaderMap) -> Result<()> {
+    match coding(headers) {
+        None => Ok(()),
+        Some(coding) => Err(Error::new(
+            ErrorKind::InvalidAgentResponse,
+            format!("the response has the content coding {coding}, which was not requested"),
+        )),
+    }
+}
+
+/// The content type of a response in quotes, if it is neither JSON nor an event stream.
+pub(crate) fn unexpected_type(headers: &HeaderMap) -> Option<String> {
+    if is_json(headers) || is_event_stream(headers) {
+        return None;
+    }
+    let text = headers.get(CONTENT_TYPE)?.to_str().unwrap_or("?");
+    Some(text.chars().take(80).collect())
+}
+
 /// Compressed bodies are rejected: a few bytes could expand to any size.
 fn is_identity(coding: &HeaderValue) -> bool {
     coding.to_str().is_ok_and(|coding| {

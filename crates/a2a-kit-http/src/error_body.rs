@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
-use a2a_core::{Detail, Error, ErrorKind};
+use a2a_core::{Detail, Error, ErrorKind, json};
 use http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use serde_json::Value;
+
+use crate::content_type;
 
 /// Maximum length of an error message taken from a peer, in characters.
 const MAX_TEXT: usize = 512;
@@ -39,32 +41,68 @@ pub fn write_headers(error: &Error, headers: &mut HeaderMap) {
 /// Decodes an error response in any format: the error object of either binding, a problem
 /// document, or plain text.
 pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
-    let error = match serde_json::from_slice::<Value>(body) {
+    let of_status = |text| Error::new(ErrorKind::from_http(status.as_u16()), text);
+    if let Some(coding) = content_type::coding(headers) {
+        let text = format!("{}, in the content coding {coding}", message(status, ""));
+        return read_headers(of_status(text), headers);
+    }
+    let text = json::response_text(body);
+    let error = match serde_json::from_str::<Value>(&text) {
         Ok(mut document) => match document.get_mut("error").map(Value::take) {
             Some(error) => read_object(status, error),
-            None => read_object(status, document),
+            None => read_document(status, document),
         },
         Err(_) => {
-            let text = String::from_utf8_lossy(body);
             let text = text.trim();
             let text = if text.starts_with('<') { heading(text) } else { text };
-            Error::new(ErrorKind::from_http(status.as_u16()), message(status, text))
+            of_status(message(status, text))
         }
     };
     read_headers(error, headers)
 }
 
-/// Decodes the value of an `error` member: an object of either binding, or plain text.
-pub fn read_object(status: StatusCode, mut error: Value) -> Error {
-    let text = match &error {
+/// Decodes a document that is not an error of the protocol: with its text, or else the whole.
+fn read_document(status: StatusCode, document: Value) -> Error {
+    let is_empty = match &document {
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => true,
+    };
+    if is_empty || !text_of(&document).is_empty() {
+        return read_object(status, document);
+    }
+    let whole = document.to_string();
+    let error = read_object(status, document);
+    let text = format!("{}: {whole}", error.message());
+    error.with_message(message(status, &text))
+}
+
+/// The text of an error object, a problem document (RFC 9457) or a string; empty if there is none.
+fn text_of(error: &Value) -> &str {
+    match error {
         Value::String(text) => text.as_str(),
         Value::Object(members) => ["message", "detail", "title"]
             .into_iter()
             .find_map(|name| members.get(name)?.as_str())
             .unwrap_or_default(),
         _ => "",
+    }
+}
+
+/// Decodes the value of an `error` member: an object of either binding, or plain text.
+pub fn read_object(status: StatusCode, mut error: Value) -> Error {
+    let code = error.get("code").and_then(Value::as_i64);
+    let is_known = |code| ErrorKind::ALL.iter().any(|kind| i64::from(kind.codes().jsonrpc) == code);
+    let text = match (text_of(&error), code) {
+        ("", Some(code @ ..0)) => format!("error {code} without a message"),
+        // A code of the agent's own says nothing to this client, but may to its user.
+        (text, Some(code))
+            if !text.is_empty() && !is_known(code) && !(100..600).contains(&code) =>
+        {
+            format!("{} (code {code})", message(status, text))
+        }
+        (text, _) => message(status, text),
     };
-    let text = message(status, text);
     let kind = kind(status, &error);
     let details =
         ["details", "data"].into_iter().find_map(|name| error.get_mut(name).map(Value::take));

@@ -181,10 +181,20 @@ async fn delete_accepts_every_empty_response() {
 
 #[tokio::test]
 async fn unknown_response_members_are_ignored() {
-    let body = r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t","kind":"task","status":{"state":"TASK_STATE_NEW","x":1}},"extra":[]}"#;
+    let body = r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t","kind":"task","status":{"state":"TASK_STATE_WORKING","x":1}},"extra":[]}"#;
     let (client, _server) = client([json(200, body)]).await;
     let task = client.get_task(get_task()).await.unwrap().response;
-    assert_eq!((&*task.id, task.state()), ("t", TaskState::Unspecified));
+    assert_eq!((&*task.id, task.state()), ("t", TaskState::Working));
+}
+
+#[tokio::test]
+async fn unknown_state_is_an_error_that_quotes_it() {
+    let body =
+        r#"{"jsonrpc":"2.0","id":1,"result":{"id":"t","status":{"state":"TASK_STATE_NEW"}}}"#;
+    let (client, _server) = client([json(200, body)]).await;
+    let error = client.get_task(get_task()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
+    assert!(error.message().contains(r#"unknown task state "TASK_STATE_NEW""#), "{error}");
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ impl Receiver {
             authorization: None,
             signed: None,
             is_expected: None,
-            read: Box::new(a2a_core::json::from_slice),
+            read: Box::new(a2a_core::json::response_from_slice),
             max_age: Duration::from_secs(300),
             replays: ReplayCache::new(REPLAY_CACHE_CAPACITY),
         }

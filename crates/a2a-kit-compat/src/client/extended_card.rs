@@ -1,19 +1,15 @@
 //! Reads the extended card of an agent of 0.2, which is a document with its own URL.
 
-use a2a_core::{Error, Operation, ProtocolVersion, Result};
+use a2a_core::{Error, Operation, ProtocolVersion, Result, json};
 use a2a_kit_http::{
-    client::{HttpClient, place_call},
+    client::{HttpClient, place_call, read_answer},
     error_body, service_parameters,
 };
 use a2a_kit_operations::{CallContext, Reply};
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri, uri::PathAndQuery};
 
-use crate::{
-    AnyResponse, Dialect as _,
-    common::{extensions, json::invalid_response},
-    v0_3::V0_3,
-};
+use crate::{AnyResponse, Dialect as _, common::extensions, v0_3::V0_3};
 
 /// Reads the document; `None` if it does not exist: the agent may have a method instead.
 pub(super) async fn read(
@@ -34,9 +30,7 @@ pub(super) async fn read(
         }
         _ => {}
     }
-    let card = serde_json::from_slice(&body).map_err(|error| {
-        invalid_response("the response is not an agent card").with_source(error)
-    })?;
+    let card = read_answer(&head.headers, &body, json::response_from_slice)?;
     let response = V0_3.read_response(Operation::GetExtendedAgentCard, card)?;
     Ok(Some(Reply { response, activated: extensions::read_activated(&head.headers) }))
 }

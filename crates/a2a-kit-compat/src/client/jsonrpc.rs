@@ -8,22 +8,26 @@ use std::{
     },
 };
 
-use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, v1::StreamResponse};
+use a2a_core::{
+    Error, ErrorKind, ProtocolVersion, Result,
+    json::{quote, response_text},
+    v1::StreamResponse,
+};
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_events},
+    client::{HttpClient, place_call, read_answer, read_events},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header::CONTENT_TYPE};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::{call::CallAny as _, extended_card, transport::Transport};
 use crate::{
     AnyRequest, AnyResponse, Dialect,
-    common::{error_data::details, extensions, json::invalid_response},
+    common::{error_data::details, event::is_unknown_event, extensions, json::invalid_response},
     revision::dialect,
 };
 
@@ -102,8 +106,10 @@ impl Transport for JsonRpcClient {
         if !head.status.is_success() {
             return Err(error_body::read(head.status, &head.headers, &body));
         }
-        let result = result(Some(id), &body)?;
-        let response = self.dialect.read_response(operation, result)?;
+        let response = read_answer(&head.headers, &body, |body| {
+            let result = Response::read(body)?.result(id)?;
+            self.dialect.read_response(operation, result)
+        })?;
         Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
     }
 
@@ -131,36 +137,59 @@ impl Agent for JsonRpcClient {
 struct Response {
     #[serde(default)]
     id: Value,
-    #[serde(default)]
-    result: Value,
+    #[serde(default, deserialize_with = "present")]
+    result: Option<Value>,
     #[serde(default)]
     error: Option<Value>,
+    /// Of a notification.
+    #[serde(default)]
+    method: Option<IgnoredAny>,
 }
 
-/// Reads the result or the error of request `id`.
-fn result(id: Option<u64>, body: &[u8]) -> Result<Value> {
-    let response: Response = serde_json::from_slice(body).map_err(|error| {
-        invalid_response("the response is not a JSON-RPC response").with_source(error)
-    })?;
-    if let Some(mut error) = response.error {
+/// Reads a member that may be `null`.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
+}
+
+impl Response {
+    /// Reads a response, or its error.
+    fn read(body: &[u8]) -> Result<Self> {
+        let text = response_text(body);
+        let response: Self = serde_json::from_str(&text).map_err(|error| {
+            let message = match text.trim() {
+                "" => "the response is empty".to_owned(),
+                text => format!("the response is not a JSON-RPC response: {}", quote(text)),
+            };
+            invalid_response(message).with_source(error)
+        })?;
+        let Some(mut error) = response.error else { return Ok(response) };
         if let Some(data) = error.get_mut("data") {
             *data = details(data.take());
         }
-        return Err(error_body::read_object(StatusCode::OK, error));
+        Err(error_body::read_object(StatusCode::OK, error))
     }
-    // Some older agents omit the id in events; the Java SDK responds with it as a string.
-    if let Some(id) = id
-        && !response.id.is_null()
-        && response.id != json!(id)
-        && response.id != json!(id.to_string())
-    {
-        return Err(invalid_response("the response has the id of another request"));
+
+    /// The result, which is that of request `id`.
+    fn result(self, id: u64) -> Result<Value> {
+        // Some older agents omit the id in events; the Java SDK responds with it as a string.
+        if !self.id.is_null() && self.id != json!(id) && self.id != json!(id.to_string()) {
+            return Err(invalid_response("the response has the id of another request"));
+        }
+        Ok(self.result.unwrap_or_default())
     }
-    Ok(response.result)
 }
 
-fn read_event(dialect: &dyn Dialect, id: u64, data: &[u8]) -> Result<StreamResponse> {
-    dialect.read_event(result(Some(id), data)?)
+/// Reads an event; `None` for one that says nothing: a result that is `null`, a notification, or an
+/// event of an unknown type.
+fn read_event(dialect: &dyn Dialect, id: u64, data: &[u8]) -> Result<Option<StreamResponse>> {
+    let response = Response::read(data)?;
+    match &response.result {
+        Some(Value::Null) => return Ok(None),
+        None if response.method.is_some() => return Ok(None),
+        _ => {}
+    }
+    let event = response.result(id)?;
+    if is_unknown_event(&event) { Ok(None) } else { dialect.read_event(event).map(Some) }
 }
 
 impl fmt::Debug for JsonRpcClient {

@@ -5,13 +5,12 @@ mod response;
 
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_kit_http::{
-    client::{HttpClient, open_stream, place_call},
-    content_type, service_parameters, sse,
+    client::{HttpClient, place_call, read_answer, read_events_with},
+    content_type, service_parameters,
 };
-use a2a_kit_operations::{Agent, CallContext, Event, EventStream, Reply, intercept_agent};
+use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
 use http::{HeaderValue, Method, Request, Uri, header::CONTENT_TYPE};
 
 use super::{call::CallAny as _, transport::Transport};
@@ -75,7 +74,8 @@ impl RestClient {
             let error = response::read_error(operation, head.status, &head.headers, &body);
             return Err(missing(error));
         }
-        let response = response::read(self.shape, operation, &body)?;
+        let response =
+            read_answer(&head.headers, &body, |body| response::read(self.shape, operation, body))?;
         Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
     }
 
@@ -88,31 +88,15 @@ impl RestClient {
     ) -> Result<Reply<EventStream>> {
         let resumes = context.last_event_id.is_some();
         let request = self.request(operation, context, encoded, method)?;
-        let (head, body) = self.http.open(request).await?.into_parts();
-        let settings = self.http.settings();
+        let response = self.http.open(request).await?;
         let shape = self.shape;
-        let activated = extensions::read_activated(&head.headers);
-        if !head.status.is_success() {
-            let body = body.read_all(settings.max_response_bytes).await?;
-            return Err(response::read_error(operation, head.status, &head.headers, &body));
-        }
-        if !content_type::is_event_stream(&head.headers) {
-            let body = body.read_all(settings.max_response_bytes).await?;
-            let event = Event::new(None, response::read_event(shape, &body)?);
-            let response = EventStream::new(stream::iter([Ok(event)]));
-            return Ok(Reply { response, activated });
-        }
-        let events = sse::decode(body, settings.max_event_bytes).map(move |event| {
-            let event = event?;
-            // Not an event of the task, whatever its format.
-            if event.event.as_deref() == Some("error") {
-                let (status, headers) = (head.status, &head.headers);
-                return Err(response::read_error(operation, status, headers, &event.data));
-            }
-            let id = event.id.as_deref().and_then(|id| id.parse().ok());
-            Ok(Event::new(id, response::read_event(shape, &event.data)?))
-        });
-        let response = if resumes { EventStream::new(events) } else { open_stream(events).await? };
+        let activated = extensions::read_activated(response.headers());
+        let read = move |data: &[u8]| response::read_event(shape, data);
+        let read_error = move |status, headers: &_, body: &_| {
+            response::read_error(operation, status, headers, body)
+        };
+        let settings = self.http.settings();
+        let response = read_events_with(response, settings, !resumes, read, read_error).await?;
         Ok(Reply { response, activated })
     }
 

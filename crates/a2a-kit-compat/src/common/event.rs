@@ -1,7 +1,7 @@
 //! Responses of sends, and stream events.
 
 use a2a_core::{
-    Artifact, Error, Result, Role, TaskState,
+    Artifact, Error, Result, Role, TaskState, json,
     v1::{
         SendMessageResponse, StreamResponse, TaskStatus, TaskStatusUpdateEvent,
         send_message_response, stream_response::Payload,
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     format::Format,
     json::{
-        Object, has, invalid_response, object, read_params, rename, retain_camel_case, take,
+        Object, has, invalid_response, object, read_response, rename, retain_camel_case, take,
         unreadable, write_object,
     },
     part::{decode, encode},
@@ -22,6 +22,46 @@ use super::{
 
 /// Members of an artifact update, which 0.1 has in the artifact.
 const FLAGS: [&str; 2] = ["append", "lastChunk"];
+
+/// Members of which each known event has at least one, by itself or in a wrapper.
+const EVENT_MEMBERS: [&str; 14] = [
+    "task",
+    "message",
+    "msg",
+    "statusUpdate",
+    "status_update",
+    "artifactUpdate",
+    "artifact_update",
+    "artifact",
+    "parts",
+    "status",
+    "taskId",
+    "id",
+    "error",
+    "code",
+];
+
+/// Returns whether an event is of a type that no revision has: a client skips it. It names another
+/// kind, or has members, but none of a known event.
+pub(crate) fn is_unknown_event(event: &Value) -> bool {
+    let Some(members) = event.as_object() else { return false };
+    let kind = members.get("kind").and_then(Value::as_str);
+    let known: &[&str] = match kind {
+        Some("task" | "message" | "status-update" | "artifact-update") => return false,
+        // An id does not make it an event of a known type.
+        Some(_) => &EVENT_MEMBERS[..10],
+        None => &EVENT_MEMBERS,
+    };
+    let is_set = |name: &&str| has(members, name);
+    let is_unknown = members.values().any(|member| !member.is_null()) && !known.iter().any(is_set);
+    if is_unknown {
+        tracing::debug!(
+            event = json::quote(&event.to_string()),
+            "event of an unknown type skipped"
+        );
+    }
+    is_unknown
+}
 
 impl Format {
     /// Reads an event.
@@ -40,7 +80,7 @@ impl Format {
             if !payload.is_object() {
                 return Err(Error::invalid_params(name, "must be an object"));
             }
-            read_params::<StreamResponse>(&object([(name, payload)]))
+            read_response::<StreamResponse>(&object([(name, payload)]))
         };
         let mut event = read().map_err(unreadable)?;
         event.each_part(decode);

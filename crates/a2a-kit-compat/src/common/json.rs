@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use a2a_core::{Error, ErrorKind, Result, Violation, json::from_value};
+use a2a_core::{
+    Error, ErrorKind, Result, Violation,
+    json::{from_value, response_from_value},
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -116,7 +119,19 @@ pub(crate) fn read_at<T: DeserializeOwned>(value: &Value, path: &str) -> Result<
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_result<T: DeserializeOwned>(response: &Value) -> Result<T> {
-    read_params(response).map_err(unreadable)
+    read_response(response).map_err(unreadable)
+}
+
+/// Reads a response that has been rewritten as one of 1.0.
+///
+/// # Errors
+///
+/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the invalid member.
+pub(crate) fn read_response<T: DeserializeOwned>(response: &Value) -> Result<T> {
+    if !response.is_object() {
+        return Err(Error::invalid_params("", "must be an object"));
+    }
+    response_from_value(response)
 }
 
 /// Converts an error of reading to one about a response.

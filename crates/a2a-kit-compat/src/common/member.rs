@@ -154,11 +154,12 @@ pub(crate) mod base64 {
         }
     }
 
-    /// Reads both alphabets, with or without padding.
+    /// Reads both alphabets, with or without padding and line breaks.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Bytes>, D::Error> {
-        let Some(text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+        let Some(mut text) = Option::<String>::deserialize(from)? else { return Ok(None) };
+        text.retain(|letter| !letter.is_ascii_whitespace());
         let url_safe = text.bytes().any(|byte| matches!(byte, b'-' | b'_'));
         let alphabet = if url_safe { &URL_SAFE_ALPHABET } else { &STANDARD_ALPHABET };
         alphabet.decode(text.as_bytes()).map(|bytes| Some(bytes.into())).map_err(D::Error::custom)

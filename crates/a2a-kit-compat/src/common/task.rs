@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{
     format::Format,
     json::{
-        Object, has, object_in, objects_in, read_params, rename, require, retain_camel_case, take,
-        unreadable, write_object,
+        Object, has, object_in, objects_in, read_response, rename, require, retain_camel_case,
+        take, unreadable, write_object,
     },
     member::timestamp,
     part::{decode, encode},
@@ -46,7 +46,7 @@ impl Format {
             if let Value::Object(task) = &mut task {
                 self.read_task_members(task)?;
             }
-            read_params::<Task>(&task)
+            read_response::<Task>(&task)
         };
         let mut task = read().map_err(unreadable)?;
         task.each_part(decode);
@@ -104,10 +104,10 @@ impl Format {
         let Some(status) = object_in(object, "status") else { return Ok(()) };
         retain_camel_case(status);
         if let Some(name) = status.get("state").and_then(Value::as_str) {
-            let state = spelling::state(name).unwrap_or_else(|| {
-                tracing::debug!(state = name, "unknown task state");
-                TaskState::Unspecified
-            });
+            let Some(state) = TaskState::from_any_name(name) else {
+                let why = format!("unknown task state {name:?}");
+                return Err(Error::invalid_params("status.state", why));
+            };
             status.insert("state".into(), state.as_str_name().into());
         }
         if let Some(Value::String(text)) = status.remove("timestamp") {
@@ -143,6 +143,11 @@ impl Format {
         }
         if self != Self::V0_3 && !has(message, "messageId") {
             message.insert("messageId".into(), fresh_id().into());
+        }
+        let role = message.get("role").and_then(Value::as_str).filter(|name| !name.is_empty());
+        if role.is_some_and(|name| spelling::role(name).is_none()) {
+            // Every sender but the user is the agent's side.
+            message.insert("role".into(), Role::Agent.as_str_name().into());
         }
         self.read_message(message, path, sender)
     }
@@ -225,7 +230,7 @@ impl Format {
         let status = object.entry("status").or_insert_with(|| json!({}));
         let Some(status) = status.as_object_mut() else { return };
         let state = status.remove("state");
-        let state = state.as_ref().and_then(Value::as_str).and_then(spelling::state);
+        let state = state.as_ref().and_then(Value::as_str).and_then(TaskState::from_any_name);
         if let Some(name) = self.state_name(state.unwrap_or_default()) {
             status.insert("state".into(), name.into());
         }

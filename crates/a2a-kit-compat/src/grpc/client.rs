@@ -1,14 +1,21 @@
 //! A client of agents that speak an older revision over gRPC.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{
+    fmt,
+    future::{Future, ready},
+    sync::Arc,
+};
 
-use a2a_core::{Error, Operation, ProtocolVersion, Result, v1};
+use a2a_core::{
+    Error, Operation, ProtocolVersion, Result, Task,
+    v1::{self, send_message_response},
+};
 use a2a_kit_grpc::{AddressError, wire};
 use a2a_kit_http::{
     client::{ClientSettings, open_stream},
     service_parameters,
 };
-use a2a_kit_operations::{Agent, CallContext, Event, EventId, EventStream, Reply, intercept_agent};
+use a2a_kit_operations::{Agent, CallContext, EventId, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use http::HeaderValue;
@@ -105,18 +112,16 @@ impl GrpcClient {
         // Servers of this implementation send the event id of the first event.
         let mut position = wire::read_position(headers);
         let target = Arc::clone(&self.target);
-        let events = response.into_inner().map(move |item| match item {
-            Ok(event) if event.payload.is_none() => {
-                Err(invalid_response("the event has no payload"))
-            }
-            Ok(event) => {
+        let events = response.into_inner().filter_map(move |item| {
+            let read = item.map_err(|status| code::decode(status, operation, &target));
+            let read = read.and_then(|event| {
                 let id = position;
                 position = position.map(EventId::next);
                 let mut event = v1::StreamResponse::from(event);
                 event.read_text();
-                Ok(Event::new(id, event))
-            }
-            Err(status) => Err(code::decode(status, operation, &target)),
+                wire::read_event(id, event)
+            });
+            ready(read.transpose())
         });
         let response = if context.last_event_id.is_some() {
             // The first event after the requested one may take long, and is not a task.
@@ -150,6 +155,22 @@ impl fmt::Debug for GrpcClient {
             .field("target", &self.target)
             .field("revision", &self.revision)
             .finish_non_exhaustive()
+    }
+}
+
+/// Decoding accepts any number as a state.
+fn require_known_states(response: &AnyResponse) -> Result<()> {
+    match response {
+        AnyResponse::Sent(sent) => match &sent.payload {
+            Some(send_message_response::Payload::Task(task)) => task.require_known_state(),
+            Some(send_message_response::Payload::Message(_)) | None => Ok(()),
+        },
+        AnyResponse::Task(task) => task.require_known_state(),
+        AnyResponse::Tasks(page) => page.tasks.iter().try_for_each(Task::require_known_state),
+        AnyResponse::Config(_)
+        | AnyResponse::Configs(_)
+        | AnyResponse::Deleted
+        | AnyResponse::Card(_) => Ok(()),
     }
 }
 
@@ -239,6 +260,7 @@ impl Transport for GrpcClient {
             }
         };
         reply.response.read_text();
+        require_known_states(&reply.response)?;
         Ok(reply)
     }
 

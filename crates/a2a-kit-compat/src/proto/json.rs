@@ -163,7 +163,7 @@ pub(crate) fn write_config(config: v1::TaskPushNotificationConfig) -> Result<Vec
 /// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfigsResponse> {
     let page = if is_array(body) {
-        let configs = json::from_slice(body).map_err(unreadable)?;
+        let configs = json::response_from_slice(body)?;
         ListTaskPushNotificationConfigResponse { configs, ..Default::default() }
     } else {
         read_result::<ListTaskPushNotificationConfigResponse>(body)?
@@ -178,15 +178,19 @@ pub(crate) fn write_configs(page: ListTaskPushNotificationConfigsResponse) -> Re
 
 fn read_request<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     let read = json::from_slice(body)?;
-    // Deserializers derived by serde also accept a list of the member values.
-    if is_array(body) {
-        return Err(Error::invalid_params("", "must be an object"));
-    }
+    require_object(body)?;
     Ok(read)
 }
 
 fn read_result<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    read_request(body).map_err(unreadable)
+    let read = json::response_from_slice(body)?;
+    require_object(body).map_err(unreadable)?;
+    Ok(read)
+}
+
+/// Deserializers derived by serde also accept a list of the member values.
+fn require_object(body: &[u8]) -> Result<()> {
+    if is_array(body) { Err(Error::invalid_params("", "must be an object")) } else { Ok(()) }
 }
 
 fn is_array(body: &[u8]) -> bool {

@@ -27,10 +27,12 @@ fn number<'de, D: Deserializer<'de>>(
 
 /// States of a task.
 pub(crate) mod state {
-    use a2a_core::TaskState;
-    use serde::{Deserializer, Serializer};
+    use std::fmt::Display;
 
-    use crate::common::spelling;
+    use a2a_core::TaskState;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    use super::Form;
 
     pub(crate) fn serialize<S: Serializer>(number: &i32, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(match TaskState::try_from(*number).unwrap_or_default() {
@@ -39,8 +41,18 @@ pub(crate) mod state {
         })
     }
 
+    /// An unknown state is an error that quotes it.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
-        super::number(from, |name| spelling::state(name).map(i32::from))
+        let unknown =
+            |shown: &dyn Display| D::Error::custom(format_args!("unknown task state {shown}"));
+        let state = match Form::deserialize(from)? {
+            Form::Name(name) => {
+                TaskState::from_any_name(&name).ok_or_else(|| unknown(&format_args!("{name:?}")))?
+            }
+            Form::Number(number) => TaskState::try_from(number).map_err(|_| unknown(&number))?,
+            Form::Unset(()) => TaskState::Unspecified,
+        };
+        Ok(state.into())
     }
 }
 

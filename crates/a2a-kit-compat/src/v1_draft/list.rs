@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::common::{
     format::Format,
     json::{invalid_response, object, read_params, read_result, some, take, write_object},
-    member, spelling,
+    member,
 };
 
 /// Parameters of `ListTasks`. `metadata` has no equivalent in 1.0.
@@ -59,7 +59,7 @@ pub(super) fn read_params_of_list(params: &Value) -> Result<ListTasksRequest> {
         if params.is_null() { ListTasksParams::default() } else { read_params(params)? };
     let status = match params.status.as_deref() {
         None | Some("") => v1::TaskState::Unspecified,
-        Some(name) => spelling::state(name)
+        Some(name) => v1::TaskState::from_any_name(name)
             .ok_or_else(|| Error::invalid_params("status", "is not a known state"))?,
     };
     Ok(ListTasksRequest {

@@ -1,5 +1,6 @@
 //! The HTTP client of the HTTP bindings and of card discovery.
 
+mod answer;
 mod call;
 mod connector;
 mod dialer;
@@ -11,10 +12,11 @@ mod settings;
 mod stream;
 mod transport;
 
+pub use answer::{read_answer, without_content};
 pub use call::place_call;
 pub use connector::Connector;
 pub use dialer::Connected;
-pub use events::{open_stream, read_events};
+pub use events::{open_stream, read_events, read_events_with};
 pub use http_client::HttpClient;
 pub use observer::{HttpExchange, WireObserver, WirePart};
 pub use settings::ClientSettings;

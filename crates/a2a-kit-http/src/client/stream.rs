@@ -60,9 +60,28 @@ impl ByteStream {
     ///
     /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for more than `limit` bytes;
     /// [`Unavailable`](ErrorKind::Unavailable) if the body is incomplete.
-    pub async fn read_all(mut self, limit: usize) -> Result<Bytes> {
+    pub async fn read_all(self, limit: usize) -> Result<Bytes> {
+        self.read_all_after(Bytes::new(), limit).await
+    }
+
+    /// Reads the beginning of the body: chunks until something other than white space has come, at
+    /// least one field name of an event stream long, or `limit` bytes.
+    pub(super) async fn read_head(&mut self, limit: usize) -> Result<Bytes> {
+        /// The length of `retry:`.
+        const LONGEST_FIELD: usize = 6;
+        let mut head = Bytes::new();
+        while head.len() < limit && head.trim_ascii_start().len() < LONGEST_FIELD {
+            let Some(chunk) = self.next().await else { break };
+            let chunk = chunk?;
+            // Almost always one chunk, which is not copied.
+            head = if head.is_empty() { chunk } else { [head, chunk].concat().into() };
+        }
+        Ok(head)
+    }
+
+    /// Reads the rest of the body, whose beginning is `first`.
+    pub(super) async fn read_all_after(mut self, mut first: Bytes, limit: usize) -> Result<Bytes> {
         let mut whole = BytesMut::new();
-        let mut first = Bytes::new();
         while let Some(chunk) = self.next().await {
             let chunk = chunk?;
             if whole.len() + first.len() + chunk.len() > limit {

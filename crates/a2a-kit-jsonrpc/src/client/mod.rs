@@ -10,7 +10,7 @@ use std::sync::{
 
 use a2a_core::{Error, Operation, Result};
 use a2a_kit_http::{
-    client::{ClientSettings, HttpClient, place_call, read_events},
+    client::{ClientSettings, HttpClient, place_call, read_answer, read_events},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Call, EventStream, Reply};
@@ -87,8 +87,7 @@ impl Client {
         if !head.status.is_success() {
             return Err(error_body::read(head.status, &head.headers, &body));
         }
-        let response =
-            read(id, &body).map_err(|error| error_body::read_headers(error, &head.headers))?;
+        let response = read_answer(&head.headers, &body, |body| read(id, body))?;
         Ok(Reply { response, activated: service_parameters::read_activated(&head.headers) })
     }
 

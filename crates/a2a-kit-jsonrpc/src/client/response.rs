@@ -1,19 +1,56 @@
 //! Reads responses and stream events (JSON-RPC 2.0 §5, spec §9.4).
 
 use a2a_core::{Error, ErrorKind, Result, json, v1::StreamResponse};
-use a2a_kit_http::error_body;
+use a2a_kit_http::{client::without_content, error_body};
 use http::StatusCode;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::{Value, value::RawValue};
 
 #[derive(Deserialize)]
 struct Response<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(default)]
     error: Option<Value>,
+    /// Of a notification.
+    #[serde(default)]
+    method: Option<IgnoredAny>,
+}
+
+/// Reads a member that may be `null`.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    Deserialize::deserialize(from).map(Some)
+}
+
+impl<'a> Response<'a> {
+    /// Reads a response without its result.
+    fn read(text: &'a str) -> Result<Self> {
+        let response: Self = serde_json::from_str(text).map_err(|error| {
+            let message = match text.trim() {
+                "" => "the response is empty".to_owned(),
+                text => format!("the response is not a JSON-RPC response: {}", json::quote(text)),
+            };
+            invalid(message).with_source(error)
+        })?;
+        match response.error {
+            Some(error) => Err(error_body::read_object(StatusCode::OK, error)),
+            None => Ok(response),
+        }
+    }
+
+    /// The result, which is that of request `id`; `None` if it is absent or `null`.
+    fn result(&self, id: u64) -> Result<Option<&'a str>> {
+        // Errors may lack the id, if the agent could not read the request. Results must have it.
+        if self.id.map(RawValue::get) != Some(&*id.to_string()) {
+            return Err(invalid("the response has the id of another request"));
+        }
+        Ok(self.result.map(RawValue::get).filter(|result| *result != "null"))
+    }
 }
 
 /// Reads the result of request `id`.
@@ -23,21 +60,29 @@ struct Response<'a> {
 /// The error of the response, in any format; [`ErrorKind::InvalidAgentResponse`] for a malformed
 /// response, or one to another request.
 pub(super) fn read<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result<R> {
-    read_optional(id, body)?
-        .ok_or_else(|| invalid("the response has neither a result nor an error"))
+    read_optional(id, body)?.ok_or_else(without_result)
 }
 
-/// Reads an event of the response stream of request `id`.
+/// Reads an event of the response stream of request `id`. `None` for one that says nothing: a
+/// result that is `null`, a notification, or an event of an unknown type.
 ///
 /// # Errors
 ///
 /// As [`read`], and if the event has no content.
-pub(super) fn read_event(id: u64, data: &[u8]) -> Result<StreamResponse> {
-    let event: StreamResponse = read(id, data)?;
-    if event.payload.is_none() {
-        return Err(invalid("the event has no content"));
+pub(super) fn read_event(id: u64, data: &[u8]) -> Result<Option<StreamResponse>> {
+    let text = json::response_text(data);
+    let response = Response::read(&text)?;
+    match response.result.map(RawValue::get) {
+        Some("null") => return Ok(None),
+        None if response.method.is_some() => return Ok(None),
+        _ => {}
     }
-    Ok(event)
+    let result = response.result(id)?.ok_or_else(without_result)?;
+    let event: StreamResponse = json::response_from_str(result)?;
+    match event.payload {
+        Some(_) => Ok(Some(event)),
+        None => without_content(result),
+    }
 }
 
 /// Reads the result of request `id`, which may be absent or `null`.
@@ -46,19 +91,12 @@ pub(super) fn read_event(id: u64, data: &[u8]) -> Result<StreamResponse> {
 ///
 /// As [`read`].
 pub(super) fn read_optional<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result<Option<R>> {
-    let response: Response<'_> = serde_json::from_slice(body)
-        .map_err(|error| invalid("the response is not a JSON-RPC response").with_source(error))?;
-    if let Some(error) = response.error {
-        return Err(error_body::read_object(StatusCode::OK, error));
-    }
-    // Errors may lack the id, if the agent could not read the request. Results must have it.
-    if response.id.map(RawValue::get) != Some(&*id.to_string()) {
-        return Err(invalid("the response has the id of another request"));
-    }
-    let Some(result) = response.result else { return Ok(None) };
-    json::from_slice(result.get().as_bytes()).map(Some).map_err(|error| {
-        invalid(format!("failed to read the result: {}", error.message())).with_source(error)
-    })
+    let text = json::response_text(body);
+    Response::read(&text)?.result(id)?.map(json::response_from_str).transpose()
+}
+
+fn without_result() -> Error {
+    invalid("the response has neither a result nor an error")
 }
 
 pub(super) fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {

@@ -6,7 +6,7 @@ mod response;
 
 use a2a_core::{ErrorKind, Operation, Request, Result};
 use a2a_kit_http::{
-    client::{ClientSettings, HttpClient, place_call, read_events},
+    client::{ClientSettings, HttpClient, place_call, read_answer, read_events},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Call, CallContext, EventStream, Reply};
@@ -58,7 +58,7 @@ impl Client {
             return Err(error_body::read(head.status, &head.headers, &body));
         }
         let activated = service_parameters::read_activated(&head.headers);
-        Ok(Reply { response: read(&body)?, activated })
+        Ok(Reply { response: read_answer(&head.headers, &body, read)?, activated })
     }
 
     async fn stream(

@@ -6,7 +6,7 @@ use a2a_core::{
     Error, ErrorKind, Result, json,
     v1::{SendMessageResponse, StreamResponse},
 };
-use a2a_kit_http::error_body;
+use a2a_kit_http::{client::without_content, error_body};
 use http::{HeaderMap, StatusCode};
 use serde::{
     Deserialize,
@@ -19,9 +19,7 @@ use serde::{
 ///
 /// [`ErrorKind::InvalidAgentResponse`] if it is malformed.
 pub(super) fn read<R: DeserializeOwned>(body: &[u8]) -> Result<R> {
-    json::from_slice(body).map_err(|error| {
-        invalid(format!("failed to read the response: {}", error.message())).with_source(error)
-    })
+    json::response_from_slice(body)
 }
 
 /// Reads the response of a send.
@@ -37,17 +35,19 @@ pub(super) fn read_send(body: &[u8]) -> Result<SendMessageResponse> {
     Ok(response)
 }
 
-/// Reads an event of a stream.
+/// Reads an event of a stream; `None` for one of an unknown type.
 ///
 /// # Errors
 ///
 /// As [`read`], if the event has no content, and the error that it contains instead.
-pub(super) fn read_event(data: &[u8]) -> Result<StreamResponse> {
-    let event: StreamResponse = read(data)?;
-    if event.payload.is_none() {
-        return Err(no_content(data));
+pub(super) fn read_event(data: &[u8]) -> Result<Option<StreamResponse>> {
+    let text = json::response_text(data);
+    let event: StreamResponse = json::response_from_str(&text)?;
+    match event.payload {
+        Some(_) => Ok(Some(event)),
+        None if has_error(data) => Err(no_content(data)),
+        None => without_content(&text),
     }
-    Ok(event)
 }
 
 /// Reads an empty response in any format.
@@ -58,15 +58,20 @@ pub(super) fn read_empty(_body: &[u8]) -> Result<()> {
 // Some servers send an error with status 200, or as an event without a type.
 #[cold]
 fn no_content(body: &[u8]) -> Error {
+    if has_error(body) {
+        error_body::read(StatusCode::OK, &HeaderMap::new(), body)
+    } else {
+        invalid("the response has no content")
+    }
+}
+
+fn has_error(body: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Failed {
         #[serde(rename = "error")]
         _error: IgnoredAny,
     }
-    match serde_json::from_slice::<Failed>(body) {
-        Ok(_) => error_body::read(StatusCode::OK, &HeaderMap::new(), body),
-        Err(_) => invalid("the response has no content"),
-    }
+    serde_json::from_str::<Failed>(&json::response_text(body)).is_ok()
 }
 
 fn invalid(message: impl Into<Cow<'static, str>>) -> Error {

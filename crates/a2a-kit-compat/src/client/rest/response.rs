@@ -11,6 +11,7 @@ use crate::{
     AnyResponse, Dialect as _, card,
     common::{
         error_data,
+        event::is_unknown_event,
         json::{invalid_response, unreadable},
     },
     detect::RestShape,
@@ -54,12 +55,12 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
     Ok(response)
 }
 
-/// Reads an event or an error of a stream.
+/// Reads an event or an error of a stream; `None` for an event of an unknown type.
 ///
 /// # Errors
 ///
 /// That error; [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
-pub(super) fn read_event(shape: RestShape, data: &[u8]) -> Result<StreamResponse> {
+pub(super) fn read_event(shape: RestShape, data: &[u8]) -> Result<Option<StreamResponse>> {
     let event = match shape {
         RestShape::Draft => value(data).and_then(|event| V1Draft.read_event(event)),
         RestShape::V03Proto | RestShape::V03Json => {
@@ -69,13 +70,19 @@ pub(super) fn read_event(shape: RestShape, data: &[u8]) -> Result<StreamResponse
             })
         }
     };
-    event.map_err(|error| match serde_json::from_slice::<Value>(data) {
-        Ok(document) if document.get("error").is_some() || document["code"].is_number() => {
-            named_error(&document)
-                .unwrap_or_else(|| error_body::read(StatusCode::OK, &HeaderMap::new(), data))
+    event.map(Some).or_else(|error| match document(data) {
+        document if document.get("error").is_some() || document["code"].is_number() => {
+            Err(named_error(&document)
+                .unwrap_or_else(|| error_body::read(StatusCode::OK, &HeaderMap::new(), data)))
         }
-        _ => error,
+        document if is_unknown_event(&document) => Ok(None),
+        _ => Err(error),
     })
+}
+
+/// The JSON of a body; null if it is malformed.
+fn document(body: &[u8]) -> Value {
+    serde_json::from_str(&json::response_text(body)).unwrap_or_default()
 }
 
 /// Reads an error that has a name in place of a code, as the Java SDK writes it:
@@ -94,7 +101,7 @@ pub(super) fn read_error(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Error {
-    let document: Value = serde_json::from_slice(body).unwrap_or_default();
+    let document = document(body);
     let has_code = document.get("error").is_some() || document["code"].is_number();
     let error = if has_code {
         named_error(&document)
@@ -141,7 +148,7 @@ fn is_webhook_operation(operation: Operation) -> bool {
 }
 
 fn value(text: &[u8]) -> Result<Value> {
-    json::from_slice(text).map_err(unreadable)
+    json::response_from_slice(text)
 }
 
 #[cfg(test)]

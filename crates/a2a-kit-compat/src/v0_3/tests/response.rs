@@ -51,7 +51,6 @@ fn states_and_timestamps_are_read_leniently() {
         (json!({"state": "input_required"}), TaskState::InputRequired, None),
         (json!({"state": "TASK_STATE_WORKING"}), TaskState::Working, None),
         (json!({"state": "unknown"}), TaskState::Unspecified, None),
-        (json!({"state": "paused"}), TaskState::Unspecified, None),
         (json!(null), TaskState::Unspecified, None),
         (
             json!({"state": "working", "timestamp": "2025-04-02T16:59:25.331844"}),
@@ -73,6 +72,14 @@ fn states_and_timestamps_are_read_leniently() {
         let read = task.status.as_ref().unwrap().timestamp.map(|time| time.to_string());
         assert_eq!(read.as_deref(), time, "{status}");
     }
+}
+
+#[test]
+fn unknown_state_is_an_error_that_quotes_it() {
+    let task = json!({"kind": "task", "id": "t", "status": {"state": "paused"}});
+    let error = V0_3.read_response(Operation::GetTask, task).unwrap_err();
+    assert_eq!(error.kind(), a2a_core::ErrorKind::InvalidAgentResponse);
+    assert!(error.message().contains(r#"unknown task state "paused""#), "{error}");
 }
 
 #[test]

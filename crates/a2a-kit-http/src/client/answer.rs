@@ -1,0 +1,132 @@
+//! Reads the answers of agents as they are sent in the field.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use a2a_core::{Error, ErrorKind, Result, json, v1::StreamResponse};
+use http::HeaderMap;
+use serde_json::value::RawValue;
+
+use crate::{content_type, error_body, sse};
+
+/// Reads the body of a successful unary response with `read`. If it is an event stream, reads its
+/// last event.
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for a coding that was not requested;
+/// those of `read`, with the content type if it is an unexpected one.
+pub fn read_answer<T>(
+    headers: &HeaderMap,
+    body: &[u8],
+    read: impl FnOnce(&[u8]) -> Result<T>,
+) -> Result<T> {
+    content_type::require_identity(headers)?;
+    let json = if content_type::is_event_stream(headers) || is_event_text(body) {
+        Cow::Owned(last_event(body)?)
+    } else {
+        Cow::Borrowed(body)
+    };
+    read(&json).map_err(|error| with_head(error, headers))
+}
+
+/// Returns whether a body is the text of an event stream, whatever its type says. No JSON begins
+/// like one.
+pub(super) fn is_event_text(body: &[u8]) -> bool {
+    const FIELDS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    FIELDS.iter().any(|field| body.starts_with(field))
+}
+
+/// Returns the data of the last event that is not a keep-alive; empty if there is none.
+fn last_event(body: &[u8]) -> Result<Vec<u8>> {
+    let invalid =
+        |error: sse::DecodeError| Error::new(ErrorKind::InvalidAgentResponse, error.to_string());
+    let mut decoder = sse::Decoder::with_limit(body.len());
+    decoder.push(body).map_err(invalid)?;
+    decoder.finish();
+    let mut last = Vec::new();
+    while let Some(event) = decoder.pop() {
+        if !is_keep_alive(&event.data) && !is_named(&event) {
+            last = event.data.into();
+        }
+    }
+    Ok(last)
+}
+
+/// Returns whether the data of an event says nothing: it is empty, `null`, or the end mark of a
+/// widespread model API.
+pub(super) fn is_keep_alive(data: &[u8]) -> bool {
+    matches!(data.trim_ascii(), b"" | b"null" | b"[DONE]")
+}
+
+/// Returns whether an event is for other listeners than those of messages (WHATWG HTML §9.2.6).
+pub(super) fn is_named(event: &sse::ServerSentEvent) -> bool {
+    !matches!(event.event.as_deref(), None | Some("" | "message"))
+}
+
+/// Adds what the head of a response says about an error: challenge, retry delay, and an unexpected
+/// content type.
+pub(super) fn with_head(error: Error, headers: &HeaderMap) -> Error {
+    let error = match content_type::unexpected_type(headers) {
+        Some(content_type) if error.kind() == ErrorKind::InvalidAgentResponse => {
+            let message = format!("{} (content type {content_type})", error.message());
+            error.with_message(message)
+        }
+        _ => error,
+    };
+    error_body::read_headers(error, headers)
+}
+
+/// Decides about an event in which no known member of the union is set: `None` if it has others, of
+/// a later version, and is to be skipped.
+///
+/// # Errors
+///
+/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) if it has none, or those of an older
+/// version.
+pub fn without_content(event: &str) -> Result<Option<StreamResponse>> {
+    let invalid = |message| Err(Error::new(ErrorKind::InvalidAgentResponse, message));
+    let members: BTreeMap<Cow<'_, str>, Option<&RawValue>> =
+        serde_json::from_str(event).unwrap_or_default();
+    let has = |name| members.get(name).is_some_and(Option::is_some);
+    if members.values().all(Option::is_none) {
+        return invalid("the event has no content".to_owned());
+    }
+    if has("kind") || has("status") && (has("id") || has("taskId")) {
+        let shown = json::quote(event);
+        return invalid(format!("the event has the format of an older version: {shown}"));
+    }
+    tracing::debug!(event = json::quote(event), "event of an unknown type skipped");
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn event_streams_are_recognized_by_their_text() {
+        for text in ["data: {}", "data:{}", ":\n", "\u{feff}\n id: 1", "event:x", "retry: 1"] {
+            assert!(is_event_text(text.as_bytes()), "{text:?}");
+        }
+        for text in ["", "{\"data:\": 1}", "\"data:\"", "<html>", "data", "database: x"] {
+            assert!(!is_event_text(text.as_bytes()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn unary_answer_in_an_event_stream_is_its_last_event() {
+        let body = b": hi\n\ndata: 1\n\nevent: ping\ndata: 9\n\ndata: 2\n\ndata: [DONE]\n\n";
+        let read = |json: &[u8]| Ok(json.to_vec());
+        assert_eq!(read_answer(&HeaderMap::new(), body, read).unwrap(), b"2");
+    }
+
+    #[test]
+    fn only_events_with_members_of_later_versions_are_skipped() {
+        assert!(matches!(without_content(r#"{"reasoning":{}}"#), Ok(None)));
+        for event in ["{}", r#"{"task":null}"#, r#"{"kind":"task"}"#, r#"{"id":"t","status":{}}"#] {
+            let error = without_content(event).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse, "{event}");
+        }
+    }
+}
