@@ -22,6 +22,13 @@ pub(crate) fn is_last(revision: ProtocolVersion, event: &Event) -> bool {
     }
 }
 
+/// Returns whether a stream of the revision ends at an event. Some agents stream several messages;
+/// in 0.1, a message is the status of a completed task.
+fn ends_at(revision: ProtocolVersion, event: &Event) -> bool {
+    let is_message = matches!(event.payload(), Some(Payload::Message(_)));
+    is_last(revision, event) && (!is_message || revision == ProtocolVersion::V0_1)
+}
+
 /// Ends a stream where the revision ends it. If its last event is a `Task`, a status event is
 /// added: clients of these revisions wait for a `final` one.
 pub(crate) fn end_stream(revision: ProtocolVersion, events: EventStream) -> EventStream {
@@ -30,7 +37,7 @@ pub(crate) fn end_stream(revision: ProtocolVersion, events: EventStream) -> Even
         let item = events.next().await?;
         let (batch, continues) = match item {
             Err(error) => (vec![Err(error)], false),
-            Ok(event) if is_last(revision, &event) => (with_final_status(revision, event), false),
+            Ok(event) if ends_at(revision, &event) => (with_final_status(revision, event), false),
             Ok(event) => (vec![Ok(event)], true),
         };
         Some((stream::iter(batch), continues.then_some(events)))
