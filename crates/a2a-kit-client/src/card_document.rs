@@ -1,8 +1,10 @@
 //! An agent card document.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use a2a_core::{AgentCard, ProtocolVersion, Validate as _, Violation, v1::AgentInterface};
+use a2a_core::{
+    AgentCard, ProtocolVersion, Validate as _, Violation, json::response_text, v1::AgentInterface,
+};
 use a2a_kit_operations::CardSignature;
 use bytes::Bytes;
 use serde::Deserialize;
@@ -35,6 +37,11 @@ impl Document {
     ///
     /// [`DiscoveryError::NotACard`] for malformed JSON or members of the wrong type.
     pub fn read(json: Bytes) -> Result<Self, DiscoveryError> {
+        // Without a byte order mark, which other readers of the document do not expect.
+        let json = match response_text(&json) {
+            Cow::Borrowed(text) => json.slice_ref(text.as_bytes()),
+            Cow::Owned(text) => Bytes::from(text),
+        };
         let (mut card, version) = read_card(&json).map_err(DiscoveryError::NotACard)?;
         complete_versions(&mut card, version, &json);
         Ok(Self { card: Arc::new(card), json, version, is_at_legacy_path: false, signature: None })

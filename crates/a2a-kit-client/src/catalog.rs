@@ -35,8 +35,9 @@ impl CatalogLocation {
     pub(crate) fn find(&self, json: &[u8], name: &str) -> Result<CatalogEntry, DiscoveryError> {
         let invalid =
             |reason: String| DiscoveryError::InvalidCatalog { catalog: self.to_string(), reason };
+        let json = a2a_core::json::response_text(json);
         let rows: Vec<Row<'_>> =
-            serde_json::from_slice(json).map_err(|error| invalid(error.to_string()))?;
+            serde_json::from_str(&json).map_err(|error| invalid(error.to_string()))?;
         let Some(row) = rows.iter().find(|row| row.name == name) else {
             return Err(DiscoveryError::NotInCatalog {
                 catalog: self.to_string(),
