@@ -90,10 +90,16 @@ impl Client {
                     let watch = Watch::of_send(self.clone(), reply.response, options, started);
                     return Ok(watch.with_reply(is_reply));
                 }
-                // The message was rejected before it had an effect.
+                // The message was rejected before it had an effect: the agent does not stream, or
+                // does not have the method that its card declares.
                 Err(error)
                     if options.delivery == UpdateDelivery::Any
-                        && error.kind() == ErrorKind::UnsupportedOperation =>
+                        && matches!(
+                            error.kind(),
+                            ErrorKind::UnsupportedOperation
+                                | ErrorKind::MethodNotFound
+                                | ErrorKind::MethodNotAllowed
+                        ) =>
                 {
                     let task_id = None;
                     self.observer.emit(|| ClientEvent::FellBackToPolling { task_id, error });
