@@ -1,0 +1,10 @@
+//! What agents of the field send, read by the clients of all bindings and through a gateway.
+//!
+//! Each behaviour is a row of a table and runs over every wire that can express it, once directly
+//! and once through a gateway to a client of 1.0.
+
+mod answer;
+mod document;
+mod grpc;
+mod seat;
+mod stream;
