@@ -24,6 +24,12 @@
 //! gateway and map each to a separate tenant with [`Forward::with_tenants`], or forward their
 //! credentials to the upstream agent with [`Forward::with_callers_credentials`].
 //!
+//! # Memory
+//!
+//! The answers of the upstream agent are in memory while they are read, for all callers at a time.
+//! Set [`ClientSettings::read_budget`](a2a_kit_http::client::ClientSettings::read_budget) of the
+//! upstream client to bound them; the budget of the server counts them only once they are answered.
+//!
 //! # Webhooks
 //!
 //! The upstream agent calls webhooks directly, not through the gateway, and in the protocol version

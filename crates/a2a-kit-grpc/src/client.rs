@@ -4,6 +4,7 @@ mod address;
 mod agent;
 mod channel;
 pub(crate) mod failure;
+mod held_body;
 mod observed;
 mod response;
 
@@ -11,4 +12,5 @@ pub use address::AddressError;
 pub(crate) use address::parse;
 pub use agent::Client;
 pub use channel::Channel;
+pub use held_body::HeldMessage;
 pub use response::read_event;

@@ -32,7 +32,7 @@ use crate::{
 };
 
 #[cfg(feature = "client")]
-pub use crate::client::{Channel, read_event};
+pub use crate::client::{Channel, HeldMessage, read_event};
 #[cfg(feature = "server")]
 pub use crate::server::{
     FrameGuard,

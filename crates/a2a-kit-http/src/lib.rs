@@ -58,6 +58,7 @@ mod peer;
 pub mod pieces;
 #[cfg(feature = "server")]
 pub mod rate;
+mod read_budget;
 #[cfg(feature = "server")]
 mod serve;
 pub mod service_parameters;

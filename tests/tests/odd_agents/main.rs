@@ -4,6 +4,7 @@
 //! and once through a gateway to a client of 1.0.
 
 mod answer;
+mod budget;
 mod document;
 mod grpc;
 mod seat;

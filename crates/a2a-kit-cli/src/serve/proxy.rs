@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use a2a_core::AgentCard;
 use a2a_kit_gateway::{Forward, Recorder};
-use a2a_kit_http::service_parameters;
+use a2a_kit_http::{client::ReadBudget, service_parameters};
 use a2a_kit_operations::Agent;
 use axum::{extract::Request, middleware::Next, response::Response};
 
@@ -57,7 +57,10 @@ impl Upstream {
         if serve.proxy.forward_auth && options.bearer.is_some() {
             return Err(Failure::usage("--forward-auth can't be used with tokens of this server"));
         }
-        let settings = upstream_settings(reference, &serve.proxy, settings);
+        let mut settings = upstream_settings(reference, &serve.proxy, settings);
+        // Answers for all callers are in memory at a time, before they count as responses.
+        settings.read_budget =
+            Some(ReadBudget::new(serve.limits.http().max_pending_response_bytes));
         // Disabled capabilities are neither declared nor used upstream.
         let limited = |card| options.within_capabilities(card);
         let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;

@@ -19,7 +19,10 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_kit_client::{ClientSettings, Transport, credentials::Origin};
-use a2a_kit_http::{client::WireObserver, tls::ClientTls};
+use a2a_kit_http::{
+    client::{ReadBudget, WireObserver},
+    tls::ClientTls,
+};
 
 pub(crate) use directories::Directories;
 pub(crate) use effective::{Effective, EffectiveSettings};
@@ -63,6 +66,9 @@ pub(crate) struct Settings {
     pub(crate) client_secret: Option<String>,
     /// Whether tokens of `a2a auth login` are sent.
     pub(crate) uses_stored_tokens: bool,
+    /// The budget for the bytes of responses that are being read; `None` for a command that reads
+    /// for one user.
+    pub(crate) read_budget: Option<ReadBudget>,
     /// Tokens that diagnostics must not show.
     pub(crate) token_redaction: TokenRedaction,
     /// Origins besides the card's to which credentials are sent.
@@ -196,6 +202,7 @@ impl Settings {
             client_id,
             client_secret,
             uses_stored_tokens: true,
+            read_budget: None,
             token_redaction: TokenRedaction::default(),
             credential_origins,
             passes_credentials: false,
@@ -234,7 +241,10 @@ impl Settings {
 
     /// The settings of the HTTP client.
     pub(crate) fn http(&self) -> ClientSettings {
-        ClientSettings::default().with_tls(self.tls.clone()).with_observer(self.observer.clone())
+        ClientSettings::default()
+            .with_tls(self.tls.clone())
+            .with_observer(self.observer.clone())
+            .with_read_budget(self.read_budget.clone())
     }
 }
 

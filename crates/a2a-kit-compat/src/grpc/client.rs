@@ -112,7 +112,9 @@ impl GrpcClient {
         // Servers of this implementation send the event id of the first event.
         let mut position = wire::read_position(headers);
         let target = Arc::clone(&self.target);
+        let held = wire::HeldMessage::of(response.extensions());
         let events = response.into_inner().filter_map(move |item| {
+            held.iter().for_each(wire::HeldMessage::release);
             let read = item.map_err(|status| code::decode(status, operation, &target));
             let read = read.and_then(|event| {
                 let id = position;

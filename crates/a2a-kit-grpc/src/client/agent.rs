@@ -32,6 +32,7 @@ use super::{
     address::{self, AddressError},
     channel::{BoxError, Channel},
     failure,
+    held_body::HeldMessage,
     observed::Observed,
     response,
 };
@@ -168,7 +169,9 @@ impl Client {
         let activated = service_parameters::read_activated(headers);
         let mut position = read_position(headers);
         let target = Arc::clone(&self.target);
+        let held = HeldMessage::of(response.extensions());
         let events = response.into_inner().filter_map(move |item| {
+            held.iter().for_each(HeldMessage::release);
             let event = match item {
                 Ok(message) => {
                     seen.message(&message);

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_kit_http::client::{ClientSettings, Connector};
+use a2a_kit_http::client::{ClientSettings, Connector, ReadBudget};
 use http::{
     HeaderMap, HeaderName, Request, Response, Uri,
     header::{RETRY_AFTER, WWW_AUTHENTICATE},
@@ -21,7 +21,7 @@ use http_body_util::BodyExt as _;
 use tonic::{Status, body::Body, metadata::MetadataMap, transport::Endpoint};
 use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 
-use super::{address::AddressError, failure::NotGrpc};
+use super::{address::AddressError, failure::NotGrpc, held_body};
 use crate::metadata::is_grpc;
 
 pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
@@ -41,6 +41,7 @@ const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 pub struct Channel {
     service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
     headers: Arc<HeaderMap>,
+    budget: Option<ReadBudget>,
 }
 
 impl Channel {
@@ -80,6 +81,7 @@ impl Channel {
         Self {
             service: BoxCloneSyncService::new(service),
             headers: Arc::new(settings.headers.clone()),
+            budget: settings.read_budget.clone(),
         }
     }
 }
@@ -102,7 +104,14 @@ impl Service<Request<Body>> for Channel {
             }
         }
         let service = self.service.clone();
-        Box::pin(async move { checked(service.oneshot(request).await?) })
+        let budget = self.budget.clone();
+        Box::pin(async move {
+            let response = checked(service.oneshot(request).await?)?;
+            Ok(match budget {
+                Some(budget) => held_body::counted(response, budget),
+                None => response,
+            })
+        })
     }
 }
 

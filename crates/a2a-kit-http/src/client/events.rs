@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderMap, Response, StatusCode};
 
 use super::{
-    ByteStream, ClientSettings,
+    ByteStream, ClientSettings, HeldBytes,
     answer::{is_event_text, is_keep_alive, is_named, with_head},
 };
 use crate::{content_type, error_body, sse};
@@ -78,7 +78,8 @@ pub async fn read_events_with(
         }
     }
     let bytes = stream::iter([Ok(first)]).chain(body);
-    let events = sse::decode(bytes, settings.max_event_bytes).filter_map(move |item| {
+    let held = HeldBytes::new(settings.read_budget.clone());
+    let events = sse::decode_held(bytes, settings.max_event_bytes, held).filter_map(move |item| {
         let event = item.and_then(|event| {
             // An event of type `error` is never a task event, whatever its data.
             if event.event.as_deref() == Some("error") {

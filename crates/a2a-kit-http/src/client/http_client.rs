@@ -174,7 +174,10 @@ impl HttpClient {
             match redirect(&head.method, &url, &response) {
                 Some(next) if redirects < self.settings.max_redirects => url = next,
                 _ => {
-                    return Ok(response.map(|body| ByteStream::new(body, target, idle, exchange)));
+                    let budget = self.settings.read_budget.clone();
+                    return Ok(
+                        response.map(|body| ByteStream::new(body, target, idle, exchange, budget))
+                    );
                 }
             }
             redirects += 1;

@@ -22,3 +22,5 @@ pub use observer::{HttpExchange, WireObserver, WirePart};
 pub use settings::ClientSettings;
 pub use stream::ByteStream;
 pub use transport::TransportError;
+
+pub use crate::read_budget::{HeldBytes, ReadBudget};

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use derive_setters::Setters;
 use http::HeaderMap;
 
-use super::WireObserver;
+use super::{ReadBudget, WireObserver};
 use crate::{WebhookPolicy, tls::ClientTls};
 
 /// Settings of an HTTP client: timeouts, limits and headers.
@@ -27,6 +27,10 @@ pub struct ClientSettings {
     pub max_response_bytes: usize,
     /// Maximum size of an event, in bytes. Default: 64 MiB.
     pub max_event_bytes: usize,
+    /// Budget for the bytes of all responses and events that are being read, shared with other
+    /// clients. Default: none.
+    #[setters(into)]
+    pub read_budget: Option<ReadBudget>,
     /// Headers of every request, for example credentials; headers of the request take precedence.
     /// They are not sent to other origins. Default: none.
     pub headers: HeaderMap,
@@ -60,6 +64,7 @@ impl Default for ClientSettings {
             idle_timeout: Some(Duration::from_secs(300)),
             max_response_bytes: 64 << 20,
             max_event_bytes: 64 << 20,
+            read_budget: None,
             headers: HeaderMap::new(),
             max_redirects: 3,
             user_agent: concat!("a2a-rust/", env!("CARGO_PKG_VERSION")).into(),

@@ -17,7 +17,7 @@ use http_body_util::BodyDataStream;
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use super::{HttpExchange, TransportError, WirePart};
+use super::{HeldBytes, HttpExchange, ReadBudget, TransportError, WirePart};
 
 /// A streaming response body. It ends after an error.
 ///
@@ -29,6 +29,7 @@ pub struct ByteStream {
     target: Arc<str>,
     idle: Option<Idle>,
     exchange: Option<HttpExchange>,
+    budget: Option<ReadBudget>,
 }
 
 struct Idle {
@@ -42,10 +43,11 @@ impl ByteStream {
         target: Arc<str>,
         idle: Option<Duration>,
         exchange: Option<HttpExchange>,
+        budget: Option<ReadBudget>,
     ) -> Self {
         let idle =
             idle.map(|timeout| Idle { timeout, timer: Box::pin(tokio::time::sleep(timeout)) });
-        Self { bytes: Some(BodyDataStream::new(body)), target, idle, exchange }
+        Self { bytes: Some(BodyDataStream::new(body)), target, idle, exchange, budget }
     }
 
     fn show(&self, part: WirePart<'_>) {
@@ -59,7 +61,8 @@ impl ByteStream {
     /// # Errors
     ///
     /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for more than `limit` bytes;
-    /// [`Unavailable`](ErrorKind::Unavailable) if the body is incomplete.
+    /// [`Unavailable`](ErrorKind::Unavailable) if the body is incomplete, or beyond
+    /// [`ClientSettings::read_budget`](super::ClientSettings::read_budget).
     pub async fn read_all(self, limit: usize) -> Result<Bytes> {
         self.read_all_after(Bytes::new(), limit).await
     }
@@ -82,6 +85,7 @@ impl ByteStream {
     /// Reads the rest of the body, whose beginning is `first`.
     pub(super) async fn read_all_after(mut self, mut first: Bytes, limit: usize) -> Result<Bytes> {
         let mut whole = BytesMut::new();
+        let mut held = HeldBytes::new(self.budget.clone());
         while let Some(chunk) = self.next().await {
             let chunk = chunk?;
             if whole.len() + first.len() + chunk.len() > limit {
@@ -90,6 +94,7 @@ impl ByteStream {
                     format!("response of {} exceeds {limit} bytes", self.target),
                 ));
             }
+            held.set(whole.len() + first.len() + chunk.len())?;
             // A body in a single chunk is not copied.
             if whole.is_empty() && first.is_empty() {
                 first = chunk;
@@ -98,7 +103,7 @@ impl ByteStream {
             whole.extend_from_slice(&std::mem::take(&mut first));
             whole.extend_from_slice(&chunk);
         }
-        Ok(if whole.is_empty() { first } else { whole.freeze() })
+        Ok(held.keep(if whole.is_empty() { first } else { whole.freeze() }))
     }
 }
 

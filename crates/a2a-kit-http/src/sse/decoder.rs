@@ -12,6 +12,8 @@ use a2a_core::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use futures_core::Stream;
 
+use crate::read_budget::HeldBytes;
+
 /// One event, as received.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -135,6 +137,12 @@ impl Decoder {
         self.pending = Pending::default();
     }
 
+    /// The size of the incomplete event and of those that have not been returned, in bytes.
+    fn buffered(&self) -> usize {
+        let ready: usize = self.ready.iter().map(|event| event.data.len()).sum();
+        self.line.len() + self.pending.data.len() + ready
+    }
+
     /// Returns the reconnection time that the server requested, if any.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
@@ -208,7 +216,12 @@ pub fn decode<S>(bytes: S, limit: usize) -> Decoded<S>
 where
     S: Stream<Item = Result<Bytes>> + Unpin,
 {
-    Decoded { bytes: Some(bytes), decoder: Decoder::with_limit(limit) }
+    decode_held(bytes, limit, HeldBytes::new(None))
+}
+
+/// Decodes a byte stream as [`decode`] does, and counts the bytes of incomplete and unread events.
+pub(crate) fn decode_held<S>(bytes: S, limit: usize, held: HeldBytes) -> Decoded<S> {
+    Decoded { bytes: Some(bytes), decoder: Decoder::with_limit(limit), held }
 }
 
 /// The events of a byte stream; see [`decode`].
@@ -217,6 +230,7 @@ pub struct Decoded<S> {
     /// `None` after the end.
     bytes: Option<S>,
     decoder: Decoder,
+    held: HeldBytes,
 }
 
 impl<S> Stream for Decoded<S>
@@ -234,10 +248,13 @@ where
             let Some(bytes) = &mut this.bytes else { return Poll::Ready(None) };
             match ready!(Pin::new(bytes).poll_next(cx)) {
                 Some(Ok(chunk)) => {
-                    if let Err(error) = this.decoder.push(&chunk) {
+                    let pushed = this.decoder.push(&chunk).map_err(|error| {
+                        Error::new(ErrorKind::InvalidAgentResponse, error.to_string())
+                    });
+                    let held = pushed.and_then(|()| this.held.set(this.decoder.buffered()));
+                    if let Err(error) = held {
                         this.bytes = None;
                         this.decoder = Decoder::with_limit(0);
-                        let error = Error::new(ErrorKind::InvalidAgentResponse, error.to_string());
                         return Poll::Ready(Some(Err(error)));
                     }
                 }

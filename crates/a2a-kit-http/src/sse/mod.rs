@@ -7,6 +7,8 @@ mod decoder;
 mod writer;
 
 pub use buffer::Buffer;
+#[cfg(feature = "client")]
+pub(crate) use decoder::decode_held;
 pub use decoder::{DecodeError, Decoded, Decoder, ServerSentEvent, decode};
 #[cfg(feature = "server")]
 pub use writer::{response, untyped_response};
