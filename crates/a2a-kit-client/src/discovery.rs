@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use a2a_core::{AgentCard, ErrorKind};
 use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
-    service_parameters, uri,
+    content_type, service_parameters, uri,
 };
 use a2a_kit_operations::CallContext;
 use bytes::Bytes;
@@ -259,7 +259,9 @@ impl Discovery {
         };
         let status = response.status();
         match status {
-            _ if status.is_success() => Ok(()),
+            _ if status.is_success() => {
+                content_type::require_identity(response.headers()).map_err(DiscoveryError::NotACard)
+            }
             StatusCode::NOT_FOUND | StatusCode::GONE => Err(DiscoveryError::NotFound(url.clone())),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(DiscoveryError::Denied {
                 url: url.clone(),

@@ -109,8 +109,11 @@ pub fn read(document: &[u8]) -> Result<AgentCard> {
 /// As for [`read`].
 pub fn read_with_revision(document: &[u8]) -> Result<(AgentCard, ProtocolVersion)> {
     let document = json::response_text(document);
+    let value: Value = json::from_slice(document.as_bytes()).map_err(|error| {
+        let message = format!("{}: {}", error.message(), json::quote(&document));
+        error.with_message(message)
+    })?;
     let document = document.as_bytes();
-    let value: Value = json::from_slice(document)?;
     if !value.is_object() {
         return Err(Error::new(ErrorKind::ParseError, "the card is not a JSON object"));
     }

@@ -67,3 +67,21 @@ async fn delivery_with_an_unknown_state_is_refused_by_its_name() {
     }
     assert!(text.contains("TASK_STATE_PAUSED"), "{text}");
 }
+
+#[tokio::test]
+async fn card_in_a_coding_that_was_not_requested_is_refused_by_its_name() {
+    let agent = OddAgent::start(|_| {
+        let body = &b"\x1f\x8b\x08\0"[..];
+        Answer::new("application/json", body).with_header("content-encoding", "gzip")
+    })
+    .await;
+    let error = Client::connect(&agent.url).await.expect_err("no card");
+    assert!(error.to_string().contains("\"gzip\""), "{error}");
+}
+
+#[tokio::test]
+async fn malformed_card_is_quoted() {
+    let agent = OddAgent::start(|_| Answer::new("application/json", "{\"name\": Odd}")).await;
+    let error = Client::connect(&agent.url).await.expect_err("no card");
+    assert!(error.to_string().contains("{\\\"name\\\": Odd}"), "{error}");
+}

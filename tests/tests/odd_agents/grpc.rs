@@ -1,6 +1,9 @@
 //! Agents over gRPC, in 1.0 and 0.3.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use a2a_core::{
     AgentCard, Error, ErrorKind, Message, Operation, ProtocolVersion, Task,
@@ -12,12 +15,12 @@ use a2a_core::{
 use a2a_kit::testing::TestAgent;
 use a2a_kit_client::{Client, WaitOptions};
 use a2a_kit_compat::{ServerOptions, grpc::GrpcClient};
-use a2a_kit_http::{HttpServer, client::ClientSettings};
+use a2a_kit_http::client::ClientSettings;
 use a2a_kit_operations::{Agent, Event, EventStream};
 use futures_util::stream;
 
 use crate::{
-    seat::{Seat, failed, seats_of, send},
+    seat::{Seat, failed, gateway, seats_of, send},
     stream::matches,
 };
 
@@ -56,19 +59,18 @@ async fn served(agent: TestAgent, revision: ProtocolVersion) -> Vec<Seat> {
             a2a_kit_compat::grpc::router(agent, card, ServerOptions::default())
         }
     };
-    let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(HttpServer::new(router).serve(listener, std::future::pending()));
-    seats_of(&format!("gRPC {revision}"), || -> Arc<dyn Agent> {
-        match revision {
-            ProtocolVersion::V1_0 => Arc::new(a2a_kit_grpc::Client::connect(&url).expect("one")),
-            _ => {
-                let settings = ClientSettings::default();
-                Arc::new(GrpcClient::connect(&url, revision, settings).expect("one"))
-            }
+    let url = gateway(router).await;
+    seats_of(&format!("gRPC {revision}"), || client(&url, revision)).await
+}
+
+fn client(url: &str, revision: ProtocolVersion) -> Arc<dyn Agent> {
+    match revision {
+        ProtocolVersion::V1_0 => Arc::new(a2a_kit_grpc::Client::connect(url).expect("a client")),
+        _ => {
+            let settings = ClientSettings::default();
+            Arc::new(GrpcClient::connect(url, revision, settings).expect("a client"))
         }
-    })
-    .await
+    }
 }
 
 const WORKING: i32 = a2a_core::TaskState::Working as i32;
@@ -176,6 +178,37 @@ async fn missing_methods_of_a_grpc_agent_are_replaced() {
             assert!(watch.outcome().await.expect("an outcome").task().is_some(), "{}", seat.name);
             let expected = [Operation::SendStreamingMessage, Operation::SendMessage];
             assert_eq!(agent.operations(), expected, "{}", seat.name);
+        }
+    }
+}
+
+/// An agent whose messages are in a coding that no client requests.
+async fn compressing(requests: Arc<AtomicUsize>) -> String {
+    let answer = move || {
+        requests.fetch_add(1, Ordering::Relaxed);
+        let head = [("content-type", "application/grpc"), ("grpc-encoding", "gzip")];
+        async move { (head, &b"\x01\0\0\0\x04\x1f\x8b\x08\0"[..]) }
+    };
+    gateway(axum::Router::new().fallback(answer)).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn coding_that_was_not_requested_is_named_over_grpc_and_the_message_sent_once() {
+    for revision in REVISIONS {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let url = compressing(Arc::clone(&requests)).await;
+        for seat in seats_of(&format!("gRPC {revision}"), || client(&url, revision)).await {
+            let name = seat.name.clone();
+            let error = seat.get().await.expect_err(&name);
+            let expected = "InvalidAgentResponse: *\"gzip\"";
+            assert!(matches(&failed(&error), expected), "{name}: {}", failed(&error));
+            requests.store(0, Ordering::Relaxed);
+            let card = AgentCard::new("Odd", "declares a stream").with_streaming(true);
+            let client = Client::from_agent(seat.agent, card);
+            let error = client.send_and_watch("hi", WaitOptions::default()).await;
+            let error = error.map(|_| ()).expect_err(&name);
+            assert!(matches(&failed(&error), expected), "{name}: {}", failed(&error));
+            assert_eq!(requests.load(Ordering::Relaxed), 1, "{name}");
         }
     }
 }

@@ -21,7 +21,11 @@ use http_body_util::BodyExt as _;
 use tonic::{Status, body::Body, metadata::MetadataMap, transport::Endpoint};
 use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 
-use super::{address::AddressError, failure::NotGrpc, held_body};
+use super::{
+    address::AddressError,
+    failure::{NotGrpc, UnexpectedCoding},
+    held_body,
+};
 use crate::metadata::is_grpc;
 
 pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
@@ -34,6 +38,7 @@ const CONNECTION_WINDOW: u32 = 64 << 20;
 /// Timeout of a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 
 /// A channel with the metadata of every call.
@@ -122,7 +127,7 @@ impl fmt::Debug for Channel {
     }
 }
 
-/// Rejects responses that are not gRPC, and removes details that would make tonic panic.
+/// Rejects responses that are not gRPC or in a coding that was not requested, and removes details that would make tonic panic.
 fn checked(mut response: Response<Body>) -> Result<Response<Body>, BoxError> {
     let headers = response.headers_mut();
     if !is_grpc(headers) && !headers.contains_key(Status::GRPC_STATUS) {
@@ -130,6 +135,11 @@ fn checked(mut response: Response<Body>) -> Result<Response<Body>, BoxError> {
         let challenge = text(WWW_AUTHENTICATE);
         let retry_after = text(RETRY_AFTER);
         return Err(NotGrpc { status: response.status(), challenge, retry_after }.into());
+    }
+    // tonic takes it for a method that is not implemented.
+    if let Some(coding) = headers.get(ENCODING).filter(|coding| *coding != "identity") {
+        let coding = coding.to_str().unwrap_or("?").chars().take(80).collect();
+        return Err(UnexpectedCoding(coding).into());
     }
     drop_broken_details(headers);
     Ok(response.map(|body| {

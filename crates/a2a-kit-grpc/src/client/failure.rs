@@ -18,6 +18,9 @@ pub(crate) fn decode(status: Status, target: &str) -> Error {
     if let Some(response) = cause::<NotGrpc>(&status) {
         return response.error(target).with_source(status);
     }
+    if let Some(coding) = cause::<UnexpectedCoding>(&status) {
+        return Error::new(ErrorKind::InvalidAgentResponse, coding.to_string()).with_source(status);
+    }
     let sent = cause::<ConnectError>(&status).is_none();
     let timed_out = cause::<TimeoutExpired>(&status).is_some();
     TransportError::new(sent, timed_out, status).into_error(target)
@@ -68,3 +71,15 @@ impl fmt::Display for NotGrpc {
 }
 
 impl StdError for NotGrpc {}
+
+/// A response in a coding that was not requested.
+#[derive(Debug)]
+pub(super) struct UnexpectedCoding(pub(super) String);
+
+impl fmt::Display for UnexpectedCoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the response has the content coding {:?}, which was not requested", self.0)
+    }
+}
+
+impl StdError for UnexpectedCoding {}
