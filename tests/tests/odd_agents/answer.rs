@@ -1,6 +1,6 @@
 //! Unary answers, errors, and methods that are missing.
 
-use a2a_core::{AgentCard, ErrorKind};
+use a2a_core::{AgentCard, ErrorKind, ProtocolVersion};
 use a2a_kit_client::{Client, WaitOptions};
 use a2a_tests::odd_agent::{Answer, OddAgent, Wire};
 use serde_json::{Value, json};
@@ -49,6 +49,9 @@ const ROWS: &[Row] = &[
         answer: |_, _| Some(Answer::new("text/html", "<html>\n<title>Sign in</title></html>")) },
     Row { name: "broken JSON", expected: "InvalidAgentResponse: *{\\\"id\\\": 7,",
         answer: |_, _| Some(Answer::new(JSON, "{\"id\": 7,")) },
+    Row { name: "neither result nor error", expected: "InvalidAgentResponse: *\\\"jsonrpc\\\"",
+        answer: |wire, id| (wire == Wire::JsonRpc(ProtocolVersion::V1_0)).then(|| Answer::new(JSON,
+            json!({"jsonrpc": "2.0", "id": id}).to_string())) },
     Row { name: "empty body", expected: "InvalidAgentResponse: *empty",
         answer: |_, _| Some(Answer::new(JSON, "")) },
     Row { name: "coding that was not asked for", expected: "InvalidAgentResponse: *\"gzip\"",
@@ -103,6 +106,12 @@ async fn got(seat: &Seat) -> String {
     }
 }
 
+/// Whether a method streams, in any revision.
+fn is_stream(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("stream") || name.contains("subscribe")
+}
+
 /// What an agent answers to a streaming method that it does not have.
 fn missing(wire: Wire, id: &Value, status: u16) -> Answer {
     match (wire, status) {
@@ -117,19 +126,16 @@ fn missing(wire: Wire, id: &Value, status: u16) -> Answer {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn send_without_a_stream_follows_where_the_declared_stream_is_missing() {
-    for wire in [
-        Wire::JsonRpc(a2a_core::ProtocolVersion::V1_0),
-        Wire::Rest(a2a_core::ProtocolVersion::V1_0),
-    ] {
+    for wire in Wire::ALL {
         for status in [200, 404, 405, 501] {
             if status == 200 && matches!(wire, Wire::Rest(_)) {
                 continue;
             }
             let agent = OddAgent::start(move |seen| {
-                if seen.name.to_ascii_lowercase().contains("stream") {
+                if is_stream(&seen.name) {
                     return missing(wire, &seen.id, status);
                 }
-                let result = json!({"task": wire.bare_task(&json!("TASK_STATE_COMPLETED"))});
+                let result = wire.task(wire.state("COMPLETED"));
                 Answer::new(JSON, wire.answer(&seen.id, &result).to_string())
             })
             .await;
@@ -143,9 +149,7 @@ async fn send_without_a_stream_follows_where_the_declared_stream_is_missing() {
                 let task = outcome.outcome().await.expect("an outcome");
                 assert_eq!(task.task().map(|task| task.id.as_str()), Some("t"), "{}", seat.name);
             }
-            let is_send =
-                |name: &&String| matches!(name.as_str(), "SendMessage" | "POST /message:send");
-            let sends = agent.seen().iter().filter(is_send).count();
+            let sends = agent.seen().iter().filter(|name| !is_stream(name)).count();
             assert_eq!(sends, 3, "{wire:?} {status}: one message each: {:?}", agent.seen());
         }
     }
@@ -159,8 +163,7 @@ async fn task_is_polled_where_the_declared_subscription_is_missing() {
                 continue;
             }
             let agent = OddAgent::start(move |seen| {
-                let name = seen.name.to_ascii_lowercase();
-                if name.contains("subscribe") {
+                if is_stream(&seen.name) {
                     return missing(wire, &seen.id, status);
                 }
                 Answer::new(JSON, task(wire, &seen.id, &wire.state("COMPLETED")))

@@ -173,7 +173,9 @@ impl Response {
     fn result(self, id: u64) -> Result<Value> {
         // Some older agents omit the id in events; the Java SDK responds with it as a string.
         if !self.id.is_null() && self.id != json!(id) && self.id != json!(id.to_string()) {
-            return Err(invalid_response("the response has the id of another request"));
+            let shown = quote(&self.id.to_string());
+            let message = format!("the response has the id of another request: {shown}");
+            return Err(invalid_response(message));
         }
         Ok(self.result.unwrap_or_default())
     }

@@ -146,9 +146,10 @@ impl Format {
                     _ if has(members, "taskId") => "statusUpdate",
                     _ if has(members, "id") || has(members, "status") => "task",
                     _ => {
-                        return Err(invalid_response(
-                            "the response is neither a task, a message nor an update",
-                        ));
+                        let shown = json::quote(&event.to_string());
+                        return Err(invalid_response(format!(
+                            "the response is neither a task, a message nor an update: {shown}"
+                        )));
                     }
                 }
             }

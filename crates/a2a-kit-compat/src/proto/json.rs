@@ -42,7 +42,7 @@ pub(crate) fn write_send_request(request: v1::SendMessageRequest) -> Result<Vec<
 pub(crate) fn read_send_response(body: &[u8]) -> Result<v1::SendMessageResponse> {
     let response = read_result::<SendMessageResponse>(body)?;
     if response.payload.is_none() {
-        return Err(invalid_response("the response is neither a task nor a message"));
+        return Err(without_content(body));
     }
     Ok(response.into())
 }
@@ -60,9 +60,15 @@ pub(crate) fn write_send_response(response: v1::SendMessageResponse) -> Result<V
 pub(crate) fn read_event(data: &[u8]) -> Result<v1::StreamResponse> {
     let event = read_result::<StreamResponse>(data)?;
     if event.payload.is_none() {
-        return Err(invalid_response("the response is not an event"));
+        return Err(without_content(data));
     }
     Ok(event.into())
+}
+
+#[cold]
+fn without_content(body: &[u8]) -> Error {
+    let shown = json::quote(&json::response_text(body));
+    invalid_response(format!("the response is neither a task, a message nor an update: {shown}"))
 }
 
 /// Writes an event; `is_last`: whether the stream ends with it.

@@ -90,7 +90,7 @@ pub fn without_content(event: &str) -> Result<Option<StreamResponse>> {
         serde_json::from_str(event).unwrap_or_default();
     let has = |name| members.get(name).is_some_and(Option::is_some);
     if members.values().all(Option::is_none) {
-        return invalid("the event has no content".to_owned());
+        return invalid(format!("the event has no content: {}", json::quote(event)));
     }
     if has("kind") || has("status") && (has("id") || has("taskId")) {
         let shown = json::quote(event);

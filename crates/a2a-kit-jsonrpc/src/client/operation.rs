@@ -23,11 +23,7 @@ impl Agent for Client {
         &self,
         call: Call<SendMessageRequest>,
     ) -> Result<Reply<SendMessageResponse>> {
-        let reply: Reply<SendMessageResponse> = self.unary(Operation::SendMessage, call).await?;
-        if reply.response.payload.is_none() {
-            return Err(response::invalid("the response has neither a task nor a message"));
-        }
-        Ok(reply)
+        self.call(Operation::SendMessage, call, response::read_send).await
     }
 
     async fn send_streaming_message(

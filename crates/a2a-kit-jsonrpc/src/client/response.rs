@@ -1,6 +1,9 @@
 //! Reads responses and stream events (JSON-RPC 2.0 §5, spec §9.4).
 
-use a2a_core::{Error, ErrorKind, Result, json, v1::StreamResponse};
+use a2a_core::{
+    Error, ErrorKind, Result, json,
+    v1::{SendMessageResponse, StreamResponse},
+};
 use a2a_kit_http::{client::without_content, error_body};
 use http::StatusCode;
 use serde::{
@@ -47,7 +50,9 @@ impl<'a> Response<'a> {
     fn result(&self, id: u64) -> Result<Option<&'a str>> {
         // Errors may lack the id, if the agent could not read the request. Results must have it.
         if self.id.map(RawValue::get) != Some(&*id.to_string()) {
-            return Err(invalid("the response has the id of another request"));
+            let id = self.id.map_or("none", RawValue::get);
+            let shown = json::quote(id);
+            return Err(invalid(format!("the response has the id of another request: {shown}")));
         }
         Ok(self.result.map(RawValue::get).filter(|result| *result != "null"))
     }
@@ -60,7 +65,27 @@ impl<'a> Response<'a> {
 /// The error of the response, in any format; [`ErrorKind::InvalidAgentResponse`] for a malformed
 /// response, or one to another request.
 pub(super) fn read<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result<R> {
-    read_optional(id, body)?.ok_or_else(without_result)
+    let text = json::response_text(body);
+    let result = Response::read(&text)?.result(id)?.ok_or_else(|| without_result(&text))?;
+    json::response_from_str(result)
+}
+
+/// Reads the result of a send.
+///
+/// # Errors
+///
+/// As [`read`], and if the result is neither a task nor a message.
+pub(super) fn read_send(id: u64, body: &[u8]) -> Result<SendMessageResponse> {
+    let text = json::response_text(body);
+    let result = Response::read(&text)?.result(id)?.ok_or_else(|| without_result(&text))?;
+    let response: SendMessageResponse = json::response_from_str(result)?;
+    match response.payload {
+        Some(_) => Ok(response),
+        None => {
+            let shown = json::quote(result);
+            Err(invalid(format!("the response has neither a task nor a message: {shown}")))
+        }
+    }
 }
 
 /// Reads an event of the response stream of request `id`. `None` for one that says nothing: a
@@ -77,7 +102,7 @@ pub(super) fn read_event(id: u64, data: &[u8]) -> Result<Option<StreamResponse>>
         None if response.method.is_some() => return Ok(None),
         _ => {}
     }
-    let result = response.result(id)?.ok_or_else(without_result)?;
+    let result = response.result(id)?.ok_or_else(|| without_result(&text))?;
     let event: StreamResponse = json::response_from_str(result)?;
     match event.payload {
         Some(_) => Ok(Some(event)),
@@ -95,11 +120,13 @@ pub(super) fn read_optional<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result
     Response::read(&text)?.result(id)?.map(json::response_from_str).transpose()
 }
 
-fn without_result() -> Error {
-    invalid("the response has neither a result nor an error")
+#[cold]
+fn without_result(text: &str) -> Error {
+    let shown = json::quote(text);
+    invalid(format!("the response has neither a result nor an error: {shown}"))
 }
 
-pub(super) fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidAgentResponse, message)
 }
 

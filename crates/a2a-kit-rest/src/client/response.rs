@@ -61,7 +61,8 @@ fn no_content(body: &[u8]) -> Error {
     if has_error(body) {
         error_body::read(StatusCode::OK, &HeaderMap::new(), body)
     } else {
-        invalid("the response has no content")
+        let shown = json::quote(&json::response_text(body));
+        invalid(format!("the response has no content: {shown}"))
     }
 }
 
