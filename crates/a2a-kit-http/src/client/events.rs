@@ -11,6 +11,7 @@ use http::{HeaderMap, Response, StatusCode};
 use super::{
     ByteStream, ClientSettings, HeldBytes,
     answer::{is_event_text, is_keep_alive, is_named, with_head},
+    with_reconnection_time,
 };
 use crate::{content_type, error_body, sse};
 
@@ -79,7 +80,9 @@ pub async fn read_events_with(
     }
     let bytes = stream::iter([Ok(first)]).chain(body);
     let held = HeldBytes::new(settings.read_budget.clone());
-    let events = sse::decode_held(bytes, settings.max_event_bytes, held).filter_map(move |item| {
+    let decoded = sse::decode_held(bytes, settings.max_event_bytes, held);
+    let reconnection_time = decoded.reconnection_time();
+    let events = decoded.filter_map(move |item| {
         let event = item.and_then(|event| {
             // An event of type `error` is never a task event, whatever its data.
             if event.event.as_deref() == Some("error") {
@@ -89,6 +92,7 @@ pub async fn read_events_with(
         });
         ready(event.transpose())
     });
+    let events = with_reconnection_time(events, reconnection_time);
     if await_first { open_stream(events).await } else { Ok(EventStream::new(events)) }
 }
 

@@ -12,6 +12,7 @@ use a2a_core::{Error, ErrorKind, Result};
 use bytes::Bytes;
 use futures_core::Stream;
 
+use super::ReconnectionTime;
 use crate::read_budget::HeldBytes;
 
 /// One event, as received.
@@ -221,7 +222,8 @@ where
 
 /// Decodes a byte stream as [`decode`] does, and counts the bytes of incomplete and unread events.
 pub(crate) fn decode_held<S>(bytes: S, limit: usize, held: HeldBytes) -> Decoded<S> {
-    Decoded { bytes: Some(bytes), decoder: Decoder::with_limit(limit), held }
+    let retry = ReconnectionTime::new();
+    Decoded { bytes: Some(bytes), decoder: Decoder::with_limit(limit), held, retry }
 }
 
 /// The events of a byte stream; see [`decode`].
@@ -231,6 +233,14 @@ pub struct Decoded<S> {
     bytes: Option<S>,
     decoder: Decoder,
     held: HeldBytes,
+    retry: ReconnectionTime,
+}
+
+impl<S> Decoded<S> {
+    /// The reconnection time that the server requests, updated as the stream is read.
+    pub fn reconnection_time(&self) -> ReconnectionTime {
+        self.retry.clone()
+    }
 }
 
 impl<S> Stream for Decoded<S>
@@ -257,6 +267,7 @@ where
                         this.decoder = Decoder::with_limit(0);
                         return Poll::Ready(Some(Err(error)));
                     }
+                    this.retry.set(this.decoder.retry());
                 }
                 Some(Err(error)) => {
                     this.bytes = None;

@@ -3,6 +3,7 @@
 
 mod buffer;
 mod decoder;
+mod reconnection_time;
 #[cfg(feature = "server")]
 mod writer;
 
@@ -10,5 +11,6 @@ pub use buffer::Buffer;
 #[cfg(feature = "client")]
 pub(crate) use decoder::decode_held;
 pub use decoder::{DecodeError, Decoded, Decoder, ServerSentEvent, decode};
+pub use reconnection_time::ReconnectionTime;
 #[cfg(feature = "server")]
 pub use writer::{response, untyped_response};
