@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
     CardCache, Client, ClientEvent, DiscoveryError, Preference, RetryPolicy, SignaturePolicy,
-    Timeouts, Transport,
+    Snapshot, Timeouts, Transport,
     authenticated::Authenticated,
     binding::connect,
     candidate::{Candidate, Candidates},
@@ -61,6 +61,7 @@ pub struct ClientBuilder {
     /// Whether only interfaces are used to which credentials may be sent.
     pub(crate) trusted_only: bool,
     pub(crate) observer: Observer,
+    max_task_bytes: usize,
     /// The HTTP client that fetched the card.
     pub(crate) http: Option<HttpClient>,
 }
@@ -84,6 +85,7 @@ impl Default for ClientBuilder {
             settings: ClientSettings::default(),
             trusted_only: false,
             observer: Observer::default(),
+            max_task_bytes: Snapshot::DEFAULT_MAX_BYTES,
             http: None,
         }
     }
@@ -260,6 +262,14 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets the maximum size of a task that the client assembles from events, in bytes: see
+    /// [`Snapshot::with_max_bytes`]. Waiting for a larger task fails with `InvalidAgentResponse`.
+    /// Default: 256 MiB.
+    pub fn max_task_bytes(mut self, bytes: usize) -> Self {
+        self.max_task_bytes = bytes;
+        self
+    }
+
     /// Shares a card cache with other clients.
     pub fn card_cache(mut self, cache: CardCache) -> Self {
         self.cache = Some(cache);
@@ -349,9 +359,18 @@ impl ClientBuilder {
     // idempotency key, and an operation that the card does not support is never attempted.
     fn assemble(self, agent: Arc<dyn Agent>, card: SharedCard, candidates: Candidates) -> Client {
         let (timeouts, observer) = (self.timeouts, self.observer);
-        let agent = Resume::new(agent, self.streams, timeouts.request, observer.clone());
-        let agent = Retry::new(Arc::new(agent), self.requests, timeouts, observer.clone());
-        let agent = Arc::new(Preflight::new(Arc::new(agent), card.clone()));
-        Client::assemble(agent, card, candidates, self.context, observer)
+        let calls = |streams, polls| {
+            let agent = Resume::new(agent.clone(), streams, timeouts.request, observer.clone());
+            let agent = Retry::new(Arc::new(agent), self.requests, timeouts, observer.clone());
+            let agent = agent.with_polls(polls);
+            Arc::new(Preflight::new(Arc::new(agent), card.clone()))
+        };
+        // Without a poll to continue with, an agent that ends its streams early is called again,
+        // with growing delays.
+        let agent = calls(self.streams.with_short_streams(u32::MAX), self.requests);
+        // A poll that failed is followed by the next one.
+        let watched = calls(self.streams, RetryPolicy::NEVER);
+        let (context, max_task_bytes) = (self.context, self.max_task_bytes);
+        Client::assemble(agent, watched, card, candidates, context, observer, max_task_bytes)
     }
 }

@@ -41,6 +41,8 @@ struct Entry {
     etag: Option<HeaderValue>,
     last_modified: Option<HeaderValue>,
     fresh_until: Instant,
+    /// The freshness lifetime at the last response.
+    lifetime: Duration,
     last_used: Instant,
 }
 
@@ -54,6 +56,7 @@ impl Entry {
             etag: value(&stored.etag),
             last_modified: value(&stored.last_modified),
             fresh_until: now + stored.fresh_for(SystemTime::now()).min(MAX_LIFETIME),
+            lifetime: Duration::from_secs(stored.lifetime).min(MAX_LIFETIME),
             last_used: now,
         })
     }
@@ -154,22 +157,25 @@ impl CardCache {
             etag: headers.get(header::ETAG).cloned(),
             last_modified: headers.get(header::LAST_MODIFIED).cloned(),
             fresh_until: now + lifetime,
+            lifetime,
             last_used: now,
         };
         self.keep(url, &entry, lifetime).await;
         self.insert(url, entry);
     }
 
-    /// Refreshes a card after a successful revalidation (304).
+    /// Refreshes a card after a successful revalidation (304). A response that specifies no lifetime
+    /// keeps the stored one (RFC 9111 §4.3.4).
     pub(crate) async fn refresh(&self, url: &Uri, headers: &HeaderMap) {
         let freshness = Freshness::read(headers, SystemTime::now());
         if !freshness.may_store {
             return self.forget(url).await;
         }
-        let lifetime = self.lifetime(&freshness);
-        let refreshed = {
+        let (refreshed, lifetime) = {
             let mut entries = self.lock();
             let Some(entry) = entries.get_mut(url) else { return };
+            let lifetime = freshness.lifetime.unwrap_or(entry.lifetime).min(MAX_LIFETIME);
+            entry.lifetime = lifetime;
             entry.fresh_until = Instant::now() + lifetime;
             if let Some(etag) = headers.get(header::ETAG) {
                 entry.etag = Some(etag.clone());
@@ -177,7 +183,7 @@ impl CardCache {
             if let Some(date) = headers.get(header::LAST_MODIFIED) {
                 entry.last_modified = Some(date.clone());
             }
-            entry.clone()
+            (entry.clone(), lifetime)
         };
         self.keep(url, &refreshed, lifetime).await;
     }
@@ -372,6 +378,22 @@ mod tests {
         assert_eq!(conditions[0].1, "\"1\"");
         cache().store(&url("a"), &headers(&[("cache-control", "no-store")]), &card).await;
         assert!(matches!(cache().look_up(&url("a")).await, Lookup::Absent));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn revalidation_without_a_lifetime_keeps_the_stored_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = CardCache::new().with_directory(folder.path());
+        let card = Document::read(r#"{"name": "A"}"#.into()).unwrap();
+        let response = headers(&[("cache-control", "max-age=60"), ("etag", "\"1\"")]);
+        cache.store(&url("a"), &response, &card).await;
+        tokio::time::advance(Duration::from_secs(61)).await;
+        for cache in [cache, CardCache::new().with_directory(folder.path()).with_revalidation()] {
+            assert!(matches!(cache.look_up(&url("a")).await, Lookup::Stale(..)));
+            cache.refresh(&url("a"), &headers(&[("etag", "\"1\"")])).await;
+            let other = CardCache::new().with_directory(folder.path());
+            assert!(matches!(other.look_up(&url("a")).await, Lookup::Fresh(_)));
+        }
     }
 
     #[tokio::test]

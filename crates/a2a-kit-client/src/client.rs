@@ -20,7 +20,7 @@ use a2a_kit_operations::{Agent, Call, CallContext};
 
 use crate::{
     DiscoveryError, Events, Listing, MessageRequest, SelectedInterface, SendOutcome,
-    candidate::Candidates, client_event::Observer, preflight::SharedCard,
+    UpdateDelivery, candidate::Candidates, client_event::Observer, preflight::SharedCard,
 };
 
 /// A client of one agent, cheap to clone.
@@ -40,10 +40,14 @@ use crate::{
 #[derive(Clone)]
 pub struct Client {
     agent: Arc<dyn Agent>,
+    /// The agent as a [`Watch`](crate::Watch) that may poll calls it.
+    pub(crate) watched: Arc<dyn Agent>,
     card: SharedCard,
     candidates: Arc<Candidates>,
     context: CallContext,
     pub(crate) observer: Observer,
+    /// The maximum size of a task that is assembled from events, in bytes.
+    pub(crate) max_task_bytes: usize,
 }
 
 impl Client {
@@ -91,12 +95,15 @@ impl Client {
 
     pub(crate) fn assemble(
         agent: Arc<dyn Agent>,
+        watched: Arc<dyn Agent>,
         card: SharedCard,
         candidates: Candidates,
         context: CallContext,
         observer: Observer,
+        max_task_bytes: usize,
     ) -> Self {
-        Self { agent, card, candidates: Arc::new(candidates), context, observer }
+        let candidates = Arc::new(candidates);
+        Self { agent, watched, card, candidates, context, observer, max_task_bytes }
     }
 
     /// The agent card in use: the initial one, or the extended card once it has been fetched.
@@ -149,6 +156,14 @@ impl Client {
         self.agent.clone()
     }
 
+    /// The agent as a watch calls it.
+    pub(crate) fn agent_of(&self, delivery: UpdateDelivery) -> &dyn Agent {
+        match delivery {
+            UpdateDelivery::Any | UpdateDelivery::Polling => &*self.watched,
+            UpdateDelivery::Streaming => &*self.agent,
+        }
+    }
+
     /// Creates a call for [`agent`](Self::agent) with this client's context.
     pub fn call<R>(&self, request: R) -> Call<R> {
         Call::from_parts(self.context.clone(), request)
@@ -185,7 +200,8 @@ impl Client {
     /// streaming.
     pub async fn stream(&self, message: impl Into<MessageRequest>) -> Result<Events> {
         let call = self.call(message.into().into_request());
-        Ok(Events::of_send(self.agent.send_streaming_message(call).await?))
+        let reply = self.agent.send_streaming_message(call).await?;
+        Ok(Events::of_send(reply, self.max_task_bytes))
     }
 
     /// Subscribes to a task that has not ended; the first event is its current state (spec §3.1.6).
@@ -196,7 +212,8 @@ impl Client {
     /// streaming.
     pub async fn subscribe(&self, task_id: impl Into<String>) -> Result<Events> {
         let request = SubscribeToTaskRequest { id: task_id.into(), ..Default::default() };
-        Ok(Events::of_subscription(self.agent.subscribe_to_task(self.call(request)).await?))
+        let reply = self.agent.subscribe_to_task(self.call(request)).await?;
+        Ok(Events::of_subscription(reply, self.max_task_bytes))
     }
 
     /// Returns a task, with as much history as the agent provides (spec §3.1.3).
@@ -425,10 +442,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn page_token_of_its_own_page_is_an_error() {
-        let agent = TestAgent::new().then(page(&["1"], "x")).then(page(&["1"], "x"));
-        let tasks = client(&agent).list(ListTasksRequest::default()).try_collect().await;
-        assert_eq!(tasks.unwrap_err().kind(), ErrorKind::InvalidAgentResponse);
+    async fn page_tokens_that_repeat_are_an_error() {
+        for cycle in [&["x"][..], &["x", "y"], &["a", "b", "x", "y", "z"]] {
+            let tokens = cycle.iter().cycle().take(4 * cycle.len());
+            let agent =
+                tokens.fold(TestAgent::new(), |agent, token| agent.then(page(&["1"], token)));
+            let tasks = client(&agent).list(ListTasksRequest::default()).try_collect().await;
+            assert_eq!(tasks.unwrap_err().kind(), ErrorKind::InvalidAgentResponse, "{cycle:?}");
+        }
     }
 
     //

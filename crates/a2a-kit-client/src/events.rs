@@ -10,7 +10,7 @@ use a2a_kit_operations::{Event, EventStream, Reply, StreamEnd};
 use futures_core::Stream;
 use futures_util::StreamExt as _;
 
-use crate::{SendOutcome, Snapshot};
+use crate::{SendOutcome, Snapshot, unknown_state};
 
 /// A stream of events that resumes after a lost connection.
 ///
@@ -34,15 +34,20 @@ pub struct Events {
     activated: ExtensionSet,
     /// Whether an interrupted state is the outcome, as it is for a send.
     is_send: bool,
+    max_task_bytes: usize,
 }
 
 impl Events {
-    pub(crate) fn of_send(reply: Reply<EventStream>) -> Self {
-        Self { stream: reply.response, activated: reply.activated, is_send: true }
+    pub(crate) fn of_send(reply: Reply<EventStream>, max_task_bytes: usize) -> Self {
+        Self::new(reply, true, max_task_bytes)
     }
 
-    pub(crate) fn of_subscription(reply: Reply<EventStream>) -> Self {
-        Self { stream: reply.response, activated: reply.activated, is_send: false }
+    pub(crate) fn of_subscription(reply: Reply<EventStream>, max_task_bytes: usize) -> Self {
+        Self::new(reply, false, max_task_bytes)
+    }
+
+    fn new(reply: Reply<EventStream>, is_send: bool, max_task_bytes: usize) -> Self {
+        Self { stream: reply.response, activated: reply.activated, is_send, max_task_bytes }
     }
 
     /// Waits for the next event; `None` at the end.
@@ -64,13 +69,16 @@ impl Events {
     ///
     /// # Errors
     ///
-    /// The error that ended the stream; [`ErrorKind::InvalidAgentResponse`] if it was empty.
+    /// The error that ended the stream; [`ErrorKind::InvalidAgentResponse`] if it was empty, has a
+    /// state that is not of the protocol, or a task that exceeds
+    /// [`ClientBuilder::max_task_bytes`](crate::ClientBuilder::max_task_bytes).
     pub async fn outcome(mut self) -> Result<SendOutcome> {
-        let mut snapshot = Snapshot::new();
+        let mut snapshot = Snapshot::new().with_max_bytes(self.max_task_bytes);
         let mut message = None;
         while let Some(event) = self.next().await {
             let event = event?;
-            snapshot.apply(&event);
+            unknown_state::check(&event)?;
+            snapshot.apply(&event)?;
             if let Some(Payload::Message(response)) = event.payload() {
                 message = Some(response.clone());
             }

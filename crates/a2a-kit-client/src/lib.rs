@@ -70,6 +70,7 @@ pub mod testing;
 mod timeouts;
 mod traced;
 mod transport;
+mod unknown_state;
 mod wait;
 mod wait_options;
 mod watch;

@@ -34,19 +34,20 @@ impl<T: Send + 'static> Listing<T> {
     where
         F: Future<Output = Result<(Vec<T>, String)>> + Send,
     {
-        let pages = Pages { items: Vec::new().into_iter(), token: Some(token) };
+        let cycle = CycleDetection::new(token.clone());
+        let pages = Pages { items: Vec::new().into_iter(), token: Some(token), cycle };
         let items = stream::unfold((pages, fetch), |(mut pages, fetch)| async move {
             loop {
                 if let Some(item) = pages.items.next() {
                     return Some((Ok(item), (pages, fetch)));
                 }
                 let token = pages.token.take()?;
-                match fetch(token.clone()).await {
-                    // A page whose next page is itself would be fetched forever.
-                    Ok((_, next)) if !next.is_empty() && next == token => {
+                match fetch(token).await {
+                    // Pages that refer to each other would be fetched forever.
+                    Ok((_, next)) if !next.is_empty() && pages.cycle.is_closed_by(&next) => {
                         let error = Error::new(
                             ErrorKind::InvalidAgentResponse,
-                            "page token refers to its own page",
+                            "page token refers to an earlier page",
                         );
                         return Some((Err(error), (pages, fetch)));
                     }
@@ -83,6 +84,37 @@ impl<T: Send + 'static> Listing<T> {
 struct Pages<T> {
     items: std::vec::IntoIter<T>,
     token: Option<String>,
+    cycle: CycleDetection,
+}
+
+/// Detects tokens that repeat, by Brent's algorithm: each token is compared with an earlier one,
+/// which is replaced after twice as many tokens each time.
+struct CycleDetection {
+    earlier: String,
+    /// The tokens since the earlier one.
+    distance: usize,
+    /// The distance at which it is replaced.
+    limit: usize,
+}
+
+impl CycleDetection {
+    fn new(first: String) -> Self {
+        Self { earlier: first, distance: 0, limit: 1 }
+    }
+
+    /// Returns whether the next token is the earlier one.
+    fn is_closed_by(&mut self, next: &str) -> bool {
+        if self.earlier == next {
+            return true;
+        }
+        self.distance += 1;
+        if self.distance == self.limit {
+            next.clone_into(&mut self.earlier);
+            self.distance = 0;
+            self.limit *= 2;
+        }
+        false
+    }
 }
 
 impl<T> Stream for Listing<T> {

@@ -9,6 +9,7 @@ use a2a_core::{
         stream_response::Payload,
     },
 };
+use a2a_kit_http::sse::Decoder;
 use a2a_kit_operations::{Agent, Call, CallContext, Event, EventId, EventStream, StreamEnd};
 use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
@@ -116,7 +117,7 @@ impl ResumableStream {
             last_event_id,
             replayed_to: last_event_id,
             has_positions: true,
-            known: Snapshot::new(),
+            known: unknown(),
             stream_end: StreamEnd::Open,
             opened: Instant::now(),
             resumed: false,
@@ -208,7 +209,7 @@ impl ResumableStream {
         if event.id().is_none()
             && resumed
             && let Some(task) = event.task()
-            && self.known.matches(task)
+            && self.known.covers(task)
         {
             return None;
         }
@@ -218,17 +219,18 @@ impl ResumableStream {
             Some(Payload::ArtifactUpdate(update)) => self.task_id = Some(update.task_id.clone()),
             Some(Payload::Message(_)) | None => {}
         }
-        if self.last_event_id.is_none() {
-            self.known.apply(&event);
+        // A task beyond the limit is unknown: its snapshots are then passed on.
+        if self.last_event_id.is_none() && self.known.apply(&event).is_err() {
+            self.known = unknown();
         }
         self.stream_end = event.stream_end();
-        self.backoff.reset();
+        self.backoff.record_progress();
         Some(event)
     }
 
     /// Reopens the stream after `error`, or returns the error to end with.
     async fn reopen(&mut self, mut error: Error) -> Result<Continuation> {
-        self.backoff.record_uptime(self.opened.elapsed());
+        self.backoff.record_stream(self.opened.elapsed(), error.retry_after());
         // Some agents open a stream and then reject it with an error event.
         if mem::take(&mut self.resumed)
             && is_rejection(&error)
@@ -243,6 +245,9 @@ impl ResumableStream {
         // opened with a renewed credential.
         let mut has_expired =
             error.kind() == ErrorKind::Unauthenticated && !self.awaits_first_event;
+        if self.backoff.gives_up_on_streams() {
+            return Err(error);
+        }
         loop {
             let is_transient = error.is_transient() || mem::take(&mut has_expired);
             if !is_transient || !self.can_reopen() {
@@ -310,13 +315,19 @@ impl ResumableStream {
         if !task.state().is_settled() {
             return Err(rejected);
         }
-        if self.last_event_id.is_none() && self.known.matches(&task) {
+        if self.last_event_id.is_none() && self.known.covers(&task) {
             return Ok(Continuation::End(None));
         }
         let task = Arc::unwrap_or_clone(task);
         let last = StreamResponse { payload: Some(Payload::Task(task)) };
         Ok(Continuation::End(Some(Event::new(None, last))))
     }
+}
+
+/// The state of a stream of which nothing is known. Larger tasks than one event can contain need not
+/// be known.
+fn unknown() -> Snapshot {
+    Snapshot::new().with_max_bytes(Decoder::DEFAULT_LIMIT)
 }
 
 /// Returns whether an agent may reject a subscription to an ended task with this error; some report

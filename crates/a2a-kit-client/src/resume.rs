@@ -21,8 +21,8 @@ use crate::{
 /// A stream that ends with `Unavailable` is reopened with `SubscribeToTask`: after the last event
 /// received if events have positions, else with a snapshot of the task, which is passed on only if
 /// it differs from what is known. A task that has ended meanwhile is fetched once and closes the
-/// stream. So an error at the end of a stream means that the retries are exhausted, or that the
-/// stream can't be resumed.
+/// stream. So an error at the end of a stream means that the retries are exhausted, that several
+/// streams in a row were short and the task is better polled, or that the stream can't be resumed.
 pub(crate) struct Resume {
     upstream: Upstream,
     policy: RetryPolicy,
@@ -160,18 +160,18 @@ mod tests {
         let inner = TestAgent::new()
             .then_stream([snapshot(0, task(TaskState::Working)), chunk(0, "1"), chunk(0, "2")])
             .then_stream([snapshot(0, with_text(TaskState::Working, "123")), chunk(0, "4")])
-            .then_stream([snapshot(0, task(TaskState::Working))]);
+            .then_stream([snapshot(0, with_text(TaskState::Working, "5"))]);
         let (events, _) = {
             // The third snapshot differs again; its stream is then dropped five times.
             let mut inner = inner.clone();
             for _ in 0..5 {
-                inner = inner.then_stream([snapshot(0, task(TaskState::Working))]);
+                inner = inner.then_stream([snapshot(0, with_text(TaskState::Working, "5"))]);
             }
             send(&inner).await
         };
         assert_eq!(
             events,
-            ["task WORKING \"\"", "1", "2", "task WORKING \"123\"", "4", "task WORKING \"\""]
+            ["task WORKING \"\"", "1", "2", "task WORKING \"123\"", "4", "task WORKING \"5\""]
         );
 
         let same = Task {
@@ -412,10 +412,10 @@ mod tests {
         assert_eq!(
             *observed.lock().unwrap(),
             [
-                format!("reconnecting None 1 200ms: {lost}"),
+                format!("reconnecting None 1 500ms: {lost}"),
                 "resumed None".to_owned(),
-                format!("reconnecting Some(\"t\") 1 200ms: {lost}"),
-                "reconnecting Some(\"t\") 2 400ms: restarting".to_owned(),
+                format!("reconnecting Some(\"t\") 1 1s: {lost}"),
+                "reconnecting Some(\"t\") 2 2s: restarting".to_owned(),
                 "resumed Some(\"t\")".to_owned(),
             ]
         );

@@ -17,6 +17,8 @@ use crate::{
 pub(crate) struct Retry {
     agent: Arc<dyn Agent>,
     policy: RetryPolicy,
+    /// The policy of `GetTask`.
+    polls: RetryPolicy,
     timeouts: Timeouts,
     observer: Observer,
 }
@@ -28,7 +30,13 @@ impl Retry {
         timeouts: Timeouts,
         observer: Observer,
     ) -> Self {
-        Self { agent, policy, timeouts, observer }
+        Self { agent, policy, polls: policy, timeouts, observer }
+    }
+
+    /// Sets another policy for reading a task.
+    pub(crate) fn with_polls(mut self, polls: RetryPolicy) -> Self {
+        self.polls = polls;
+        self
     }
 
     async fn intercept<R: Request, T>(
@@ -39,7 +47,8 @@ impl Retry {
     ) -> Result<Reply<T>> {
         let retryable = is_retryable(operation, &call.context);
         let limit = self.limit(operation);
-        let mut backoff = Backoff::new(self.policy);
+        let policy = if operation == Operation::GetTask { self.polls } else { self.policy };
+        let mut backoff = Backoff::new(policy);
         loop {
             let attempt = next(&*self.agent, call.clone());
             let error = match tokio::time::timeout(limit, attempt).await {

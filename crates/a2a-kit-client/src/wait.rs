@@ -85,7 +85,7 @@ impl Client {
         let is_reply = request.message.as_ref().is_some_and(|message| !message.task_id.is_empty());
         if streams {
             let call = self.call(request);
-            match self.agent().send_streaming_message(call).await {
+            match self.agent_of(options.delivery).send_streaming_message(call).await {
                 Ok(reply) => {
                     let watch = Watch::of_send(self.clone(), reply.response, options, started);
                     return Ok(watch.with_reply(is_reply));

@@ -62,9 +62,9 @@ pub struct PollPolicy {
     pub interval: Duration,
     /// The maximum interval. Default: 30 s.
     pub max_interval: Duration,
-    /// How many transient errors in a row end the wait. A poll fails when the retries of the client
-    /// are exhausted; the next one follows after twice the interval, doubled for each further
-    /// failure up to 30 s, or after `Retry-After`. Default: 5.
+    /// How many transient errors in a row end the wait. A failed poll is followed by the next one
+    /// after twice the interval, doubled for each further failure up to 30 s, or after
+    /// `Retry-After`. The retries of the client do not apply. Default: 5.
     pub max_failures: u32,
 }
 

@@ -4,16 +4,22 @@ use std::{mem, sync::Arc, time::Duration};
 
 use a2a_core::{
     Error, ErrorKind, Message, Result, Task, TaskState,
-    v1::{StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
+    v1::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
 };
 use a2a_kit_operations::{Event, EventId, EventStream};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::{Client, ClientEvent, PollPolicy, SendOutcome, Snapshot, UpdateDelivery, WaitOptions};
+use crate::{
+    Client, ClientEvent, PollPolicy, SendOutcome, Snapshot, UpdateDelivery, WaitOptions,
+    backoff::SHORT_STREAM, unknown_state,
+};
 
 /// The longest delay between two polls.
 const MAX_DELAY: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The longest pause between two subscriptions, if the interval of the polls is not longer.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// How long the stream of a reply is read after it began with an interrupted task, which some agents
 /// send as it was before the reply.
@@ -24,6 +30,9 @@ const OUTDATED_GRACE: Duration = Duration::from_secs(1);
 /// They come from a stream that is resumed after a lost connection, or else from polling: then the
 /// events are `Task`s, one whenever the status has changed. A `Task` that equals what is already
 /// known is skipped. Dropping it does not cancel the task.
+///
+/// A stream whose first event is a message should end after it. Some agents send further messages:
+/// each is an event, and the last one is the outcome.
 ///
 /// Some agents first send a task that is continued as it was before the message. An interrupted
 /// state in the first event of such a send stops the watch only if no other event follows within a
@@ -59,6 +68,8 @@ pub struct Watch {
     is_reply: bool,
     /// When the stream is left if no event follows a task that may be outdated.
     leave_at: Option<Instant>,
+    /// The pause before the next subscription after one that ended.
+    pause: Duration,
 }
 
 /// Where the next event comes from.
@@ -71,6 +82,7 @@ enum Source {
     Stream {
         events: EventStream,
         is_subscription: bool,
+        opened: Instant,
     },
     Polling(Poll),
     /// The task has stopped.
@@ -107,7 +119,7 @@ impl Watch {
         options: WaitOptions,
         started: Instant,
     ) -> Self {
-        let source = Source::Stream { events, is_subscription: false };
+        let source = Source::Stream { events, is_subscription: false, opened: Instant::now() };
         Self::new(client, options, source, started)
     }
 
@@ -127,17 +139,18 @@ impl Watch {
 
     fn new(client: Client, options: WaitOptions, source: Source, started: Instant) -> Self {
         Self {
-            client,
             deadline: options.timeout.and_then(|timeout| started.checked_add(timeout)),
+            pause: options.poll.interval,
             options,
             task_id: None,
             source,
             last_event_id: None,
-            snapshot: Snapshot::new(),
+            snapshot: Snapshot::new().with_max_bytes(client.max_task_bytes),
             message: None,
             is_polled: false,
             is_reply: false,
             leave_at: None,
+            client,
         }
     }
 
@@ -152,7 +165,9 @@ impl Watch {
     /// # Errors
     ///
     /// The error that ended the stream or, where the task is polled, the error of the last poll;
-    /// [`ErrorKind::DeadlineExceeded`] when [`WaitOptions::timeout`] has expired.
+    /// [`ErrorKind::DeadlineExceeded`] when [`WaitOptions::timeout`] has expired;
+    /// [`ErrorKind::InvalidAgentResponse`] for a task state that is not of the protocol, and for a
+    /// task that exceeds [`ClientBuilder::max_task_bytes`](crate::ClientBuilder::max_task_bytes).
     ///
     /// # Cancel safety
     ///
@@ -162,10 +177,12 @@ impl Watch {
             None => self.advance().await,
             Some(deadline) => match timeout_at(deadline, self.advance()).await {
                 Ok(item) => item,
+                // The agent has answered, and only leaves its stream open.
+                Err(_elapsed) if self.message.is_some() => None,
                 Err(elapsed) => Some(Err(self.timed_out().with_source(elapsed))),
             },
         };
-        if matches!(item, Some(Err(_))) {
+        if matches!(item, None | Some(Err(_))) {
             self.source = Source::Stopped;
         }
         item
@@ -194,15 +211,16 @@ impl Watch {
         if let Some(message) = self.message {
             return Ok(SendOutcome::Message(message));
         }
-        let is_complete = self.snapshot.is_complete();
-        let Some(task) = self.snapshot.into_task() else {
-            let error = Error::new(ErrorKind::InvalidAgentResponse, "no task and no message");
-            return Err(error);
-        };
-        if !is_complete && let Ok(complete) = self.client.get(&task.id).await {
-            return Ok(SendOutcome::Task(Arc::unwrap_or_clone(complete)));
+        if !self.snapshot.is_complete()
+            && let Some(task_id) = self.snapshot.task().map(|task| task.id.clone())
+            && let Ok(complete) = self.client.get(task_id).await
+        {
+            self.snapshot.apply(&event_of(complete))?;
         }
-        Ok(SendOutcome::Task(task))
+        self.snapshot
+            .into_task()
+            .map(SendOutcome::Task)
+            .ok_or_else(|| Error::new(ErrorKind::InvalidAgentResponse, "no task and no message"))
     }
 
     async fn advance(&mut self) -> Option<Result<Event>> {
@@ -210,13 +228,13 @@ impl Watch {
             let leave_at = self.leave_at;
             let item = match &mut self.source {
                 Source::Stopped => return None,
-                Source::Response(_) => Ok(self.take_response()),
+                Source::Response(_) => self.take_response(),
                 Source::Subscription(at) => {
                     sleep_until(*at).await;
                     self.subscribe().await
                 }
                 Source::Stream { events, .. } => match next_until(events, leave_at).await {
-                    Some(Some(Ok(event))) => Ok(self.accept(event)),
+                    Some(Some(Ok(event))) => self.accept(event),
                     // The task was not outdated.
                     None | Some(None | Some(Err(_))) if leave_at.is_some() => {
                         self.source = Source::Stopped;
@@ -239,21 +257,26 @@ impl Watch {
         }
     }
 
-    fn take_response(&mut self) -> Option<Event> {
+    fn take_response(&mut self) -> Result<Option<Event>> {
         let polling = Poll::at(after(self.options.poll.interval), self.options.poll);
-        match mem::replace(&mut self.source, polling) {
-            Source::Response(event) => self.accept(*event),
-            _ => None,
+        let Source::Response(event) = mem::replace(&mut self.source, polling) else {
+            return Ok(None);
+        };
+        let event = self.accept(*event)?;
+        if self.message.is_some() {
+            self.source = Source::Stopped;
         }
+        Ok(event)
     }
 
     async fn subscribe(&mut self) -> Result<Option<Event>> {
         let id = self.task_id.clone().unwrap_or_default();
         let mut call = self.client.call(SubscribeToTaskRequest { id, ..Default::default() });
         call.context.last_event_id = self.last_event_id;
-        match self.client.agent().subscribe_to_task(call).await {
+        match self.client.agent_of(self.options.delivery).subscribe_to_task(call).await {
             Ok(reply) => {
-                self.source = Source::Stream { events: reply.response, is_subscription: true };
+                let (events, opened) = (reply.response, Instant::now());
+                self.source = Source::Stream { events, is_subscription: true, opened };
                 Ok(None)
             }
             // Agents that stream reject subscriptions to tasks that have ended.
@@ -263,7 +286,7 @@ impl Watch {
                     && error.kind() == ErrorKind::UnsupportedOperation =>
             {
                 match self.get().await {
-                    Ok(task) if self.options.stops_at(task.state()) => Ok(self.accept_polled(task)),
+                    Ok(task) if self.options.stops_at(task.state()) => self.accept_polled(task),
                     _ => Err(error),
                 }
             }
@@ -271,9 +294,13 @@ impl Watch {
         }
     }
 
-    /// Continues by polling after a stream was lost, or returns the error.
+    /// Continues by polling after a stream was lost, or returns the error: one about a state that
+    /// this client does not know would only be repeated, or hidden by an older state.
     fn lose_stream(&mut self, error: Error) -> Result<()> {
-        if self.options.delivery == UpdateDelivery::Streaming || self.task_id.is_none() {
+        if self.options.delivery == UpdateDelivery::Streaming
+            || self.task_id.is_none()
+            || unknown_state::is_cause_of(&error)
+        {
             return Err(error);
         }
         let task_id = self.task_id.clone();
@@ -285,12 +312,19 @@ impl Watch {
     /// Continues after a stream that ended without an error, at an interrupted state: that of a
     /// send always does, a subscription only to some agents.
     fn end_stream(&mut self) {
-        let is_subscription = matches!(self.source, Source::Stream { is_subscription: true, .. });
+        let Source::Stream { is_subscription, opened, .. } = self.source else { return };
         let now = Instant::now();
+        if opened.elapsed() >= SHORT_STREAM {
+            self.pause = self.options.poll.interval;
+        }
         self.source = match self.options.delivery {
             _ if self.message.is_some() || self.task_id.is_none() => Source::Stopped,
             _ if !is_subscription => Source::Subscription(now),
-            UpdateDelivery::Streaming => Source::Subscription(after(self.options.poll.interval)),
+            UpdateDelivery::Streaming => {
+                let pause = self.pause;
+                self.pause = pause.saturating_mul(2).min(MAX_PAUSE).max(pause);
+                Source::Subscription(after(pause))
+            }
             UpdateDelivery::Any | UpdateDelivery::Polling => Poll::at(now, self.options.poll),
         };
     }
@@ -304,7 +338,7 @@ impl Watch {
                 poll.failures = 0;
                 poll.at = after(poll.interval);
                 poll.interval = poll.interval.saturating_mul(2).min(policy.max_interval);
-                Ok(self.accept_polled(task))
+                self.accept_polled(task)
             }
             Err(error) if error.is_transient() && poll.failures + 1 < policy.max_failures => {
                 poll.failures += 1;
@@ -319,26 +353,26 @@ impl Watch {
 
     // A future that borrowed the stream would not be `Send`.
     fn get(&self) -> impl Future<Output = Result<Arc<Task>>> + Send + use<> {
-        let client = self.client.clone();
+        let agent = self.client.watched.clone();
         let id = self.task_id.clone().unwrap_or_default();
-        async move { client.get(id).await }
+        let call = self.client.call(GetTaskRequest { id, ..GetTaskRequest::default() });
+        async move { Ok(agent.get_task(call).await?.response) }
     }
 
     /// Records a polled task, and returns it as an event if its status has changed.
-    fn accept_polled(&mut self, task: Arc<Task>) -> Option<Event> {
+    fn accept_polled(&mut self, task: Arc<Task>) -> Result<Option<Event>> {
         let is_known = self.task().is_some_and(|known| known.status == task.status);
         if is_known && !self.options.stops_at(task.state()) {
-            return None;
+            return Ok(None);
         }
-        let task = Arc::unwrap_or_clone(task);
-        let event = Event::new(None, StreamResponse { payload: Some(Payload::Task(task)) });
-        let event = self.accept(event);
+        let event = self.accept(event_of(task))?;
         self.is_polled = true;
-        event
+        Ok(event)
     }
 
     /// Records an event, and returns it unless it is already known.
-    fn accept(&mut self, event: Event) -> Option<Event> {
+    fn accept(&mut self, event: Event) -> Result<Option<Event>> {
+        unknown_state::check(&event)?;
         if event.id().is_some() {
             self.last_event_id = event.id();
         }
@@ -347,17 +381,18 @@ impl Watch {
             if self.options.stops_at(task.state()) {
                 self.source = Source::Stopped;
             }
-            return None;
+            return Ok(None);
         }
-        self.snapshot.apply(&event);
+        self.snapshot.apply(&event)?;
         if let Some(task) = self.snapshot.task() {
             self.task_id = Some(task.id.clone());
         }
         let stops = match event.payload() {
             Some(Payload::Message(message)) => {
+                // The stream ends after it, but some agents send more: a task before, or further
+                // messages.
                 self.message = Some(message.clone());
-                // Some agents send a message after a task, and then end the stream.
-                self.snapshot.task().is_none()
+                false
             }
             _ => event.state().is_some_and(|state| self.options.stops_at(state)),
         };
@@ -370,7 +405,7 @@ impl Watch {
         } else if stops {
             self.source = Source::Stopped;
         }
-        Some(event)
+        Ok(Some(event))
     }
 
     fn timed_out(&self) -> Error {
@@ -380,6 +415,11 @@ impl Watch {
         let message = format!("task {task_id} did not stop within {timeout:?} (state: {state})");
         Error::new(ErrorKind::DeadlineExceeded, message)
     }
+}
+
+fn event_of(task: Arc<Task>) -> Event {
+    let task = Arc::unwrap_or_clone(task);
+    Event::new(None, StreamResponse { payload: Some(Payload::Task(task)) })
 }
 
 /// The next event, or `None` if there is none until a time.
@@ -398,5 +438,7 @@ fn after(delay: Duration) -> Instant {
     Instant::now() + delay.min(MAX_DELAY)
 }
 
+#[cfg(test)]
+mod pace_tests;
 #[cfg(test)]
 mod tests;

@@ -208,7 +208,7 @@ async fn reader_behind_the_event_log_resumes_from_a_snapshot() {
         let expected = observer.subscribe(&task_id).await.unwrap().outcome().await.unwrap();
         read_rest(&mut events, &mut seen).await;
         let mut snapshot = Snapshot::new();
-        seen.iter().for_each(|event| snapshot.apply(event));
+        seen.iter().for_each(|event| snapshot.apply(event).unwrap());
         let task = snapshot.into_task().unwrap();
         assert_eq!(task.state(), TaskState::Completed, "{transport}");
         assert_eq!(task.text(), expected.text(), "{transport}");

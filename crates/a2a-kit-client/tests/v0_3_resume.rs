@@ -89,7 +89,7 @@ async fn read_dropped_stream(after_drop: Vec<(&'static str, Reply)>) -> Vec<Stri
     let mut texts = Vec::new();
     while let Some(event) = events.next().await {
         let event = event.unwrap();
-        snapshot.apply(&event);
+        snapshot.apply(&event).unwrap();
         if event.task().is_some() {
             texts.push(snapshot.task().unwrap().text());
         }

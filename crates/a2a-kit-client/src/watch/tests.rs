@@ -283,3 +283,119 @@ async fn timeout_names_the_task_and_its_state() {
     let error = client(&agent).send_and_watch("go", options).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
 }
+
+/// An event with a state by its number.
+fn numbered(number: i32) -> Event {
+    let mut task = task(TaskState::Working);
+    task.status.as_mut().unwrap().state = number;
+    snapshot(0, task)
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_state_ends_the_wait_with_an_error_that_names_it() {
+    let invalid = |message: &str| Error::new(ErrorKind::InvalidAgentResponse, message.to_owned());
+    let by_name = "failed to read the result: unknown task state \"TASK_STATE_PAUSED\"";
+    for (agent, expected) in [
+        (TestAgent::new().then_stream([numbered(2), numbered(99)]), "unknown task state 99"),
+        (
+            TestAgent::new()
+                .then_fail(Error::unsupported("no"))
+                .then(Arc::new(numbered(98).task().unwrap().clone())),
+            "unknown task state 98",
+        ),
+        (
+            TestAgent::new().then(EventStream::new(futures_util::stream::iter([
+                Ok(snapshot(1, task(TaskState::Working))),
+                Err(invalid(by_name)),
+            ]))),
+            "\"TASK_STATE_PAUSED\"",
+        ),
+    ] {
+        let error = client(&agent).wait("t", WaitOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
+        assert!(error.message().contains(expected), "{error}");
+    }
+    let agent = TestAgent::new().then_stream([numbered(99)]);
+    let events = client(&agent).stream("go").await.unwrap();
+    let error = events.outcome().await.unwrap_err();
+    assert!(error.message().contains("unknown task state 99"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn unspecified_state_is_waited_for() {
+    let agent = [TaskState::Unspecified, TaskState::Unspecified, TaskState::Completed]
+        .into_iter()
+        .fold(TestAgent::new(), then_task);
+    let task = client(&agent).wait("t", polling(PollPolicy::default())).await.unwrap();
+    assert_eq!(task.state(), TaskState::Completed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_message_of_a_stream_is_an_event_and_the_last_one_is_the_outcome() {
+    let message = |text: &str| {
+        let payload = Some(Payload::Message(Message::agent(text.to_owned())));
+        Event::new(None, StreamResponse { payload })
+    };
+    let messages = || ["a", "b", "c"].map(message);
+    for agent in
+        [TestAgent::new().then_stream(messages()), TestAgent::new().then_open_stream(messages())]
+    {
+        let options = WaitOptions::default().with_timeout(Duration::from_millis(1500));
+        let mut watch = client(&agent).send_and_watch("go", options).await.unwrap();
+        let (events, error) = read(&mut watch).await;
+        assert_eq!(events, ["message \"a\"", "message \"b\"", "message \"c\""]);
+        assert!(error.is_none());
+        assert_eq!(watch.outcome().await.unwrap().text(), "c");
+        assert_eq!(agent.operations(), [Operation::SendStreamingMessage]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn streamed_artifact_is_part_of_the_outcome_if_no_task_lists_it() {
+    let working = || snapshot(0, task(TaskState::Working));
+    let end = || status(0, TaskState::Completed);
+    let streamed =
+        TestAgent::new().then_stream([chunk(0, "one "), working(), chunk(0, "two"), end()]);
+    let resumed = TestAgent::new().then_stream([working(), chunk(0, "one ")]).then_stream([
+        working(),
+        chunk(0, "two"),
+        end(),
+    ]);
+    let polled = TestAgent::new()
+        .then_stream([working(), chunk(0, "one "), chunk(0, "two")])
+        .then_fail(Error::unavailable("down"));
+    // The stream has no task, which is fetched.
+    let fetched = TestAgent::new().then_stream([chunk(0, "one "), chunk(0, "two"), end()]);
+    for agent in [
+        streamed,
+        resumed,
+        then_task(polled, TaskState::Completed),
+        then_task(fetched, TaskState::Completed),
+    ] {
+        let watch = client(&agent).send_and_watch("go", WaitOptions::default()).await.unwrap();
+        let outcome = watch.outcome().await.unwrap();
+        assert_eq!(
+            (outcome.text().as_str(), outcome.state()),
+            ("one two", Some(TaskState::Completed))
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn task_beyond_the_maximum_size_ends_the_wait() {
+    let text = "x".repeat(10_000);
+    let agent = TestAgent::new().then_stream([
+        snapshot(1, task(TaskState::Working)),
+        chunk(2, &text),
+        chunk(3, &text),
+        status(4, TaskState::Completed),
+    ]);
+    let client = Client::builder()
+        .max_task_bytes(15_000)
+        .build_from_agent(agent.clone(), AgentCard::new("a", "b"));
+    let watch = client.send_and_watch("go", WaitOptions::default()).await.unwrap();
+    let error = watch.outcome().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
+    assert!(error.message().contains("max_task_bytes"), "{error}");
+    assert_eq!(agent.received().len(), 1);
+}

@@ -47,7 +47,9 @@ pub async fn collect(mut events: Events) -> Transcript {
 
 impl Transcript {
     pub(super) fn push(&mut self, event: Event) {
-        self.snapshot.apply(&event);
+        if let Err(error) = self.snapshot.apply(&event) {
+            self.error = Some(describe_error(&error));
+        }
         self.events.push(event);
     }
 

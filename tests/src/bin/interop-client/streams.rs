@@ -74,7 +74,7 @@ pub(crate) async fn stream_cut(peer: &Peer) -> Result {
     let mut chunks = 0;
     for event in drain(client.stream("stream 40").await?).await? {
         chunks += usize::from(chunk(&event).is_some());
-        seen.apply(&event);
+        seen.apply(&event)?;
     }
     let seen = seen.into_task().ok_or("there was no task")?;
     same(seen.state(), TaskState::Completed, "last state")?;
