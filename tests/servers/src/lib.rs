@@ -4,7 +4,8 @@
 //! `DATABASE_URL` or `NATS_URL` names, one that listens on the standard local port, or one that
 //! is started here from installed programs, which root gets from `apt-get`. Where there is none
 //! they return [`Skipped`], after a line on standard error. [`Private`] is a server that one
-//! test may kill, and [`Nginx`] a reverse proxy with the configuration of one test.
+//! test may kill, [`Replication`] a PostgreSQL that fails over, and [`Nginx`] a reverse proxy with
+//! the configuration of one test.
 //!
 //! ```no_run
 //! # async fn row_outlives_its_writer() {
@@ -30,6 +31,7 @@ mod postgres;
 mod private;
 mod process;
 mod program;
+mod replication;
 mod servers;
 mod skipped;
 
@@ -37,5 +39,6 @@ pub use nats::{Nats, nats};
 pub use nginx::Nginx;
 pub use postgres::{Postgres, postgres};
 pub use private::Private;
+pub use replication::Replication;
 pub use servers::Servers;
 pub use skipped::Skipped;

@@ -149,7 +149,7 @@ fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
+pub(crate) async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     // Ends when the client is dropped.
     tokio::spawn(connection);
@@ -237,6 +237,6 @@ fn new_cluster() -> Result<PathBuf, String> {
     Err(format!("initdb: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-fn path(path: &Path) -> String {
+pub(crate) fn path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

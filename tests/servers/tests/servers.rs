@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test panics where it does not get what it expects")]
 
-use a2a_test_servers::{Nginx, Private, nats, postgres};
+use a2a_test_servers::{Nginx, Private, Replication, nats, postgres};
 use tokio_postgres::NoTls;
 
 async fn answer(url: &str) -> Result<i32, tokio_postgres::Error> {
@@ -48,6 +48,27 @@ async fn paused_database_resumes() {
     assert!(tokio::time::timeout(pause, &mut answer).await.is_err(), "it is not paused");
     postgres.resume();
     assert_eq!(answer.await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn failover_keeps_commits_and_leaves_old_sessions_open_and_read_only() {
+    let Ok(mut servers) = Replication::start().await else { return };
+    assert_eq!(answer(&servers.url_at(servers.address())).await.unwrap(), 1);
+    for written in 2..=3 {
+        let url = servers.url_at(servers.address());
+        let (session, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        session.batch_execute("SELECT 1").await.unwrap();
+        servers.fail_over().await.unwrap();
+        session.batch_execute("SELECT count(*) FROM kept").await.unwrap();
+        let error = session.batch_execute("INSERT INTO kept VALUES (1)").await.unwrap_err();
+        let code = error.code().map(tokio_postgres::error::SqlState::code);
+        assert_eq!(code, Some("25006"), "read_only_sql_transaction: {error}");
+        assert_eq!(answer(&servers.url_at(servers.address())).await.unwrap(), written);
+        servers.kill_former();
+        session.batch_execute("SELECT 1").await.unwrap_err();
+        servers.add_standby().await.unwrap();
+    }
 }
 
 #[tokio::test]
