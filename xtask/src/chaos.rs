@@ -1,4 +1,5 @@
-//! Keeps tasks in flight on a cluster, kills its nodes, and prints lost tasks and events.
+//! Keeps tasks in flight on clusters whose nodes, links and servers fail, and prints figures that
+//! should be zero.
 //!
 //! The implementation is in `tests/src/chaos` and `tests/src/bin/chaos`.
 
@@ -11,58 +12,86 @@ use crate::{Result, workspace};
 /// The arguments of `cargo xtask chaos`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Duration of starting tasks and killing nodes; tasks in flight at the end are completed
-    #[arg(long, default_value_t = 5.0)]
+    /// Duration of all topologies together; tasks in flight at the end of each are completed
+    #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// Number of nodes
-    #[arg(long, default_value_t = 3)]
-    nodes: usize,
-    /// Tasks in flight at any time
-    #[arg(long, default_value_t = 200)]
+    /// Stores and number of nodes; repeatable [default: all]
+    #[arg(long, value_enum)]
+    topology: Vec<Topology>,
+    /// Drills, of those that the topology has; repeatable [default: all]
+    #[arg(long, value_enum)]
+    drill: Vec<Drill>,
+    /// Tasks in flight at any time, apart from those whose executors write a journal
+    #[arg(long, default_value_t = 60)]
     tasks: usize,
-    /// Store, and channel for signals between nodes; SQLite supports one node
-    #[arg(long, value_enum, default_value_t)]
-    store: Store,
-    /// Seconds between two kills
-    #[arg(long, default_value_t = 10, value_name = "SECONDS")]
-    kill_every: u64,
+    /// Number that determines the drills and the choices of clients [default: random]
+    #[arg(long)]
+    seed: Option<u64>,
     /// Build with optimizations
     #[arg(long)]
     release: bool,
 }
 
-/// The store and the channel for signals.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Store {
-    /// PostgreSQL, with LISTEN and NOTIFY.
-    #[default]
-    Postgres,
-    /// PostgreSQL, with NATS `JetStream`.
+/// The stores and the number of nodes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Topology {
+    /// PostgreSQL with a standby, two nodes
+    #[value(name = "postgres-2")]
+    Postgres2,
+    /// PostgreSQL with a standby, three nodes
+    #[value(name = "postgres-3")]
+    Postgres3,
+    /// PostgreSQL with a standby, and NATS `JetStream`, two nodes
     Nats,
-    /// A file.
+    /// A file, one node
     Sqlite,
+}
+
+/// What happens to nodes, links and servers.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Drill {
+    /// A node is killed, and restarted
+    Kill,
+    /// A node is stopped for longer than its leases last
+    Stop,
+    /// The link between a node and its database has a round trip of 300 ms
+    SlowLink,
+    /// Nothing passes between a node and its database for longer than leases last
+    StalledLink,
+    /// The standby becomes the primary, and old sessions read-only
+    FailOver,
+    /// NATS is killed, and replaced later
+    LoseNats,
 }
 
 pub(crate) fn run(args: &Args) -> Result {
     let binaries = workspace::build(&["a2a", "chaos"], args.release)?;
-    let store = args.store.to_possible_value().map(|value| value.get_name().to_owned());
     let folder = workspace::root().join("target/chaos");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
     fs::create_dir_all(&folder)?;
+    let program = binaries.join("chaos");
+    let topologies =
+        if args.topology.is_empty() { Topology::value_variants() } else { &args.topology };
     let plan = serde_json::json!({
-        "store": store.unwrap_or_default(),
-        "nodes": args.nodes,
+        "topologies": names(topologies),
+        "drills": names(&args.drill),
         "tasks": args.tasks,
         "seconds": workspace::seconds(args.minutes)?,
-        "kill_every_seconds": args.kill_every.max(1),
+        "seed": args.seed.unwrap_or_else(|| std::process::id().into()),
         "binary": binaries.join("a2a"),
+        "steps": program,
         "folder": folder,
     });
-    let status = std::process::Command::new(binaries.join("chaos"))
+    let status = std::process::Command::new(&program)
         .arg(plan.to_string())
         .current_dir(workspace::root())
         .status()?;
-    if status.success() { Ok(()) } else { Err("tasks or events were lost, see above".into()) }
+    if status.success() { Ok(()) } else { Err("not all figures are zero, see above".into()) }
+}
+
+fn names<V: ValueEnum>(values: &[V]) -> Vec<String> {
+    let named = values.iter().filter_map(V::to_possible_value);
+    named.map(|value| value.get_name().to_owned()).collect()
 }

@@ -15,8 +15,8 @@ use std::{
 
 use a2a_core::Message;
 use a2a_kit_client::Client;
-use a2a_test_servers::{Private, nats, postgres};
-use a2a_tests::chaos::{Behavior, Load, Node, Scenario};
+use a2a_test_servers::{Private, Replication, nats, postgres};
+use a2a_tests::chaos::{Behavior, Link, Load, Node, Relay, Scenario};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -80,6 +80,7 @@ fn some_of_each() -> Vec<Scenario> {
         Scenario::Ask,
         Scenario::Talk { turns: 4 },
         Scenario::Talk { turns: 3 },
+        Scenario::Crowd { messages: 3 },
         Scenario::Canceled { after: Duration::from_secs(4) },
         Scenario::Canceled { after: Duration::from_secs(1) },
     ]);
@@ -130,6 +131,7 @@ async fn nothing_is_lost_with_a_file_whose_server_is_killed_twice() {
     });
     for events in [60, 250] {
         seen(&load, events).await;
+        load.disturb();
         nodes[0].kill();
         nodes[0].restart().unwrap();
     }
@@ -161,6 +163,7 @@ async fn kill_and_stop(mut nodes: Vec<Node>) {
         async move { all(&load, some_of_each()).await }
     });
     seen(&load, 100).await;
+    load.disturb();
     nodes[0].kill();
     nodes[1].pause();
     // Its leases last for 10 s: only time tells.
@@ -182,8 +185,62 @@ async fn nothing_is_lost_when_the_database_is_started_again() {
     });
     for events in [100, 400] {
         seen(&load, events).await;
+        load.disturb();
         postgres.restart().await;
     }
+    timeout(Duration::from_secs(120), work).await.expect("an end").unwrap();
+}
+
+/// Two nodes, each with a relay to the primary.
+async fn relayed(servers: &Replication, folder: &TempDir) -> (Vec<Node>, Vec<Relay>) {
+    let mut relays = Vec::new();
+    let mut all = Vec::new();
+    for _ in 0..2 {
+        let relay = Relay::start(servers.address()).await.unwrap();
+        all.extend(nodes(1, folder, &["--store", &servers.url_at(relay.address())]));
+        relays.push(relay);
+    }
+    (all, relays)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_when_a_link_to_the_database_is_slow_and_then_stalled() {
+    let Ok(servers) = Replication::start().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (nodes, relays) = relayed(&servers, &folder).await;
+    let load = load(&nodes).await;
+    let work = tokio::spawn({
+        let load = Arc::clone(&load);
+        async move { all(&load, some_of_each()).await }
+    });
+    seen(&load, 50).await;
+    load.disturb();
+    relays[0].set(Link::SLOW);
+    seen(&load, 200).await;
+    relays[0].set(Link::Stalled);
+    // Leases last for 10 s: only time tells.
+    tokio::time::sleep(Duration::from_secs(14)).await;
+    relays[0].set(Link::Open);
+    timeout(Duration::from_secs(120), work).await.expect("an end").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_when_the_database_fails_over() {
+    let Ok(mut servers) = Replication::start().await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (nodes, relays) = relayed(&servers, &folder).await;
+    let load = load(&nodes).await;
+    let work = tokio::spawn({
+        let load = Arc::clone(&load);
+        async move { all(&load, some_of_each()).await }
+    });
+    seen(&load, 100).await;
+    load.disturb();
+    servers.fail_over().await.unwrap();
+    for relay in &relays {
+        relay.set_target(servers.address());
+    }
+    servers.kill_former();
     timeout(Duration::from_secs(120), work).await.expect("an end").unwrap();
 }
 
@@ -201,6 +258,7 @@ async fn nothing_is_lost_when_nats_is_started_again() {
     });
     for events in [100, 400] {
         seen(&load, events).await;
+        load.disturb();
         nats.restart().await;
     }
     timeout(Duration::from_secs(120), work).await.expect("an end").unwrap();

@@ -3,13 +3,17 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use tokio::time::timeout;
+use url::Url;
 
 /// Timeout of a call: a stopped node never responds.
-const ANSWER: Duration = Duration::from_secs(10);
+pub(super) const ANSWER: Duration = Duration::from_secs(10);
+/// Timeout of a connection.
+pub(super) const CONNECT: Duration = Duration::from_secs(3);
 /// Read timeout of a stream: a healthy node writes at least every 15 s.
-const SILENCE: Duration = Duration::from_secs(18);
+pub(super) const SILENCE: Duration = Duration::from_secs(18);
+const STREAM: &[u8] = b"text/event-stream";
 
-/// A raw HTTP+JSON client, independent of this project's client.
+/// A raw HTTP client, independent of this project's client.
 #[derive(Clone, Debug)]
 pub struct Http {
     client: reqwest::Client,
@@ -49,48 +53,54 @@ impl Default for Http {
     fn default() -> Self {
         // The client requires a TLS provider, although TLS is not used here.
         let _there_already = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().connect_timeout(Duration::from_secs(3)).no_proxy();
+        let client = reqwest::Client::builder().connect_timeout(CONNECT).no_proxy();
         Self { client: client.build().expect("valid settings") }
     }
 }
 
 impl Http {
-    /// Posts a document, and returns the response.
-    pub async fn post(&self, url: &str, body: &Value) -> Result<Value, Problem> {
-        let request = self.client.post(url).json(body).header("a2a-version", "1.0").send();
-        let answer = timeout(ANSWER, request).await.map_err(timed_out)?.map_err(unreachable)?;
-        document(answer).await
+    /// Posts a document with more headers, and returns the response.
+    pub async fn post(
+        &self,
+        url: &str,
+        headers: &[(&'static str, &str)],
+        body: &Value,
+    ) -> Result<Value, Problem> {
+        document(Self::answer(headers, self.client.post(url).json(body)).await?).await
     }
 
     /// Gets a document.
-    pub async fn get(&self, url: &str) -> Result<Value, Problem> {
-        let request = self.client.get(url).header("a2a-version", "1.0").send();
-        let answer = timeout(ANSWER, request).await.map_err(timed_out)?.map_err(unreachable)?;
-        document(answer).await
+    pub async fn get(&self, url: &str, query: &[(&str, &str)]) -> Result<Value, Problem> {
+        let url = Url::parse_with_params(url, query).expect("a valid URL");
+        document(Self::answer(&[], self.client.get(url)).await?).await
     }
 
-    /// Sends a message with an idempotency key, and streams the response.
-    pub async fn send(&self, node: &str, key: &str, body: &Value) -> Result<Sse, Problem> {
-        let request = self.client.post(format!("{node}/message:stream")).json(body);
-        Self::open(request.header("idempotency-key", key)).await
-    }
-
-    /// Streams the events of a task after a position.
-    pub async fn subscribe(&self, node: &str, task: &str, after: u64) -> Result<Sse, Problem> {
-        let request = self.client.post(format!("{node}/tasks/{task}:subscribe"));
-        Self::open(request.header("last-event-id", after.to_string())).await
-    }
-
-    async fn open(request: reqwest::RequestBuilder) -> Result<Sse, Problem> {
-        let request = request.header("a2a-version", "1.0").send();
-        let answer = timeout(ANSWER, request).await.map_err(timed_out)?.map_err(unreachable)?;
-        if !answer.status().is_success() {
-            return Err(match document(answer).await {
-                Ok(document) => Problem::Rejected(200, document),
-                Err(problem) => problem,
-            });
+    /// Posts a document with more headers, and streams the response.
+    pub async fn stream(
+        &self,
+        url: &str,
+        headers: &[(&'static str, &str)],
+        body: &Value,
+    ) -> Result<Sse, Problem> {
+        let answer = Self::answer(headers, self.client.post(url).json(body)).await?;
+        let content_type = answer.headers().get("content-type");
+        let is_stream = content_type.is_some_and(|kind| kind.as_bytes().starts_with(STREAM));
+        if !answer.status().is_success() || !is_stream {
+            // Over JSON-RPC an error has status 200.
+            return Err(document(answer).await.map_or_else(|problem| problem, Problem::from_body));
         }
         Ok(Sse { bytes: answer.bytes_stream().boxed(), rest: Vec::new() })
+    }
+
+    async fn answer(
+        headers: &[(&'static str, &str)],
+        mut request: reqwest::RequestBuilder,
+    ) -> Result<reqwest::Response, Problem> {
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.header("a2a-version", "1.0").send();
+        timeout(ANSWER, request).await.map_err(timed_out)?.map_err(unreachable)
     }
 }
 
@@ -105,11 +115,23 @@ fn unreachable(error: reqwest::Error) -> Problem {
     Problem::Unreachable(error.to_string())
 }
 
-fn timed_out(_: tokio::time::error::Elapsed) -> Problem {
+pub(super) fn timed_out(_: tokio::time::error::Elapsed) -> Problem {
     Problem::Unreachable("timeout".into())
 }
 
 impl Problem {
+    /// The error in a body of HTTP+JSON or JSON-RPC, with the HTTP status of its code.
+    pub(super) fn from_body(body: Value) -> Self {
+        let status = match body["error"]["code"].as_i64() {
+            Some(status @ 100..=599) => u16::try_from(status).unwrap_or(500),
+            Some(-32001) => 404,
+            // Those that have a status of their own are transient, too.
+            Some(-32603) => 500,
+            _ => 400,
+        };
+        Self::Rejected(status, body)
+    }
+
     /// Whether a retry on the same or another node may succeed.
     pub fn is_transient(&self) -> bool {
         match self {
@@ -153,9 +175,33 @@ fn read(block: &str) -> Result<Option<Event>, Problem> {
     }
     match (id, data) {
         (_, Some(Value::Object(object))) if object.contains_key("error") => {
-            Err(Problem::Unreachable(Value::Object(object).to_string()))
+            Err(Problem::from_body(object.into()))
         }
         (Some(id), Some(data)) => Ok(Some(Event { id, data })),
         _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_both_json_bindings_have_the_status_of_their_code() {
+        for (code, expected) in [(503, 503), (-32001, 404), (-32603, 500), (-32002, 400)] {
+            let problem = Problem::from_body(json!({ "error": { "code": code } }));
+            assert!(matches!(problem, Problem::Rejected(status, _) if status == expected));
+        }
+    }
+
+    #[test]
+    fn keep_alives_are_no_events_and_errors_end_a_stream() {
+        assert!(matches!(read(": ping\n\n"), Ok(None)));
+        let event = read("id: 3\ndata: {\"x\":1}\n\n").unwrap().unwrap();
+        assert_eq!((event.id, event.data), (3, json!({ "x": 1 })));
+        let error = read("event: error\ndata: {\"error\":{\"code\":503}}\n\n");
+        assert!(matches!(error, Err(Problem::Rejected(503, _))));
     }
 }

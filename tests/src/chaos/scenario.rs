@@ -2,7 +2,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 
-use super::reader::{Nodes, is_terminal, state};
+use super::{
+    Nodes,
+    event::{has_ended, state},
+};
 
 /// The script of a task, and the expected output of the demo agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,11 @@ pub enum Scenario {
         /// Number of messages.
         turns: usize,
     },
+    /// A question, answered by several messages at once; another message ends the task.
+    Crowd {
+        /// Number of messages at once.
+        messages: usize,
+    },
     /// A stream that is canceled.
     Canceled {
         /// Time until the cancel.
@@ -46,7 +54,8 @@ impl Scenario {
             },
             10..13 => Self::Slow { seconds: number(3, 12) },
             13..15 => Self::Ask,
-            15..18 => Self::Talk { turns: number(3, 7) },
+            15..17 => Self::Talk { turns: number(3, 7) },
+            17 => Self::Crowd { messages: number(2, 6) },
             _ => Self::Canceled { after: Duration::from_millis(between(300, 9_000)) },
         }
     }
@@ -66,6 +75,7 @@ impl Scenario {
                     turn => format!("and number {turn}"),
                 })
                 .collect(),
+            Self::Crowd { messages } => Self::Talk { turns: messages + 2 }.messages(),
             Self::Canceled { .. } => vec![format!("stream {CANCELED_CHUNKS} 200ms")],
         }
     }
@@ -77,6 +87,7 @@ impl Scenario {
             Self::Slow { seconds } => Duration::from_secs(u64::try_from(*seconds).unwrap_or(1)),
             Self::Ask => Duration::from_secs(4),
             Self::Talk { turns } => Duration::from_secs(4 * u64::try_from(*turns).unwrap_or(1)),
+            Self::Crowd { messages } => Self::Talk { turns: messages + 2 }.time(),
             Self::Canceled { after } => *after,
         }
     }
@@ -130,6 +141,17 @@ impl Scenario {
                     }
                 }
             }
+            Self::Crowd { messages } => {
+                let mut turns = 1;
+                loop {
+                    match remaining.take() {
+                        Some("WORKING") => {}
+                        Some("INPUT_REQUIRED Say more, or `done`") => turns += 1,
+                        Some("COMPLETED Thank you, that is all") if turns == messages + 2 => break,
+                        other => return Err(format!("in turn {turns}: {other:?}")),
+                    }
+                }
+            }
             Self::Canceled { .. } => {
                 let mut number = 0;
                 loop {
@@ -152,7 +174,7 @@ impl Scenario {
     pub fn check_task(&self, task: &Value) -> Result<(), String> {
         let expected = if matches!(self, Self::Canceled { .. }) { "CANCELED" } else { "COMPLETED" };
         let data = serde_json::json!({ "task": task });
-        if state(&data) != Some(expected) || !is_terminal(&data) {
+        if state(&data) != Some(expected) || !has_ended(task) {
             return Err(format!("the task is not {expected}: {}", task["status"]));
         }
         let parts = |value: &Value| -> Vec<String> {
@@ -168,7 +190,7 @@ impl Scenario {
             }
             Self::Slow { seconds } => given == [format!("Worked for {seconds} seconds")],
             Self::Ask => given == ["You said: Ada Lovelace"],
-            Self::Talk { .. } => given.is_empty(),
+            Self::Talk { .. } | Self::Crowd { .. } => given.is_empty(),
             Self::Canceled { .. } => given
                 .iter()
                 .enumerate()
@@ -179,7 +201,11 @@ impl Scenario {
         }
         let history = task["history"].as_array().cloned().unwrap_or_default();
         let users = history.iter().filter(|message| message["role"] == "ROLE_USER");
-        let received: Vec<String> = users.flat_map(parts).collect();
+        let mut received: Vec<String> = users.flat_map(parts).collect();
+        if let (Self::Crowd { .. }, [_, crowd @ .., _]) = (self, received.as_mut_slice()) {
+            // They were sent at once.
+            crowd.sort_unstable();
+        }
         if received == self.messages() {
             Ok(())
         } else {
@@ -223,7 +249,7 @@ fn expect(data: &Value, expected: &str) -> Result<(), String> {
     }
 }
 
-/// An event in a few detail: all of it that is not by chance.
+/// An event in a few words: all of it that is not by chance.
 fn brief(data: &Value) -> String {
     if data["task"].is_object() {
         return format!("task {}", state(data).unwrap_or_default());

@@ -6,8 +6,12 @@ use std::{
     },
 };
 
-/// Number of faults with details.
-const MAX_DETAILS: usize = 40;
+use super::Fault;
+
+/// Number of faults of each kind with details.
+const MAX_DETAILS: u64 = 8;
+/// Longest detail, in bytes.
+const MAX_DETAIL: usize = 600;
 
 /// Counters of operations and faults.
 #[derive(Debug, Default)]
@@ -20,43 +24,44 @@ pub struct Tally {
     pub events: AtomicU64,
     /// Resumed streams.
     pub resumed: AtomicU64,
+    /// Answers that were compared with the events.
+    pub answers: AtomicU64,
     /// Events due to webhooks.
     pub pushed: AtomicU64,
     /// Deliveries to webhooks, including deliberately rejected ones.
     pub deliveries: AtomicU64,
-    /// Stale reads from a node that lagged behind another. Not a fault: reads of other nodes are
-    /// not synchronized.
-    pub stale: AtomicU64,
-    /// Tasks that are missing, or failed although the agent did not fail them.
-    pub lost: AtomicU64,
-    /// Tasks that did not end in time.
-    pub stuck: AtomicU64,
-    /// Events that a reader missed.
-    pub missing: AtomicU64,
-    /// Events that a reader saw twice.
-    pub repeated: AtomicU64,
-    /// Events that a reader saw after a later one.
-    pub reordered: AtomicU64,
-    /// Unexpected events and artifacts.
-    pub wrong: AtomicU64,
-    /// Events that a webhook missed.
-    pub undelivered: AtomicU64,
-    /// Events first delivered to a webhook after a later one.
-    pub disordered: AtomicU64,
+    /// Side effects in the journal of the executors.
+    pub effects: AtomicU64,
+    /// Side effects of programs whose server was stopped while another one took their task over.
+    /// Not a fault: nothing can end them while the server is stopped.
+    pub ran_on: AtomicU64,
+    faults: [AtomicU64; Fault::ALL.len()],
     detail: Mutex<Vec<String>>,
 }
 
 impl Tally {
     /// Counts faults of one kind, with details.
-    pub fn fault(&self, kind: &AtomicU64, count: usize, detail: impl Into<String>) {
+    pub fn fault(&self, kind: Fault, count: usize, detail: impl Into<String>) {
         if count == 0 {
             return;
         }
-        kind.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Relaxed);
-        let mut all = self.detail.lock().expect("no panic while locked");
-        if all.len() < MAX_DETAILS {
-            all.push(detail.into());
+        let counter = &self.faults[kind as usize];
+        let before = counter.fetch_add(u64::try_from(count).unwrap_or(u64::MAX), Relaxed);
+        if before < MAX_DETAILS {
+            let mut detail: String = detail.into();
+            if detail.len() > MAX_DETAIL {
+                let end = (0..=MAX_DETAIL).rev().find(|end| detail.is_char_boundary(*end));
+                detail.truncate(end.unwrap_or_default());
+                detail.push('…');
+            }
+            let mut all = self.detail.lock().expect("no panic while locked");
+            all.push(format!("{}: {detail}", kind.words()));
         }
+    }
+
+    /// The number of faults of one kind.
+    pub fn count(&self, kind: Fault) -> u64 {
+        self.faults[kind as usize].load(Relaxed)
     }
 
     /// The details since the last call.
@@ -66,52 +71,40 @@ impl Tally {
 
     /// Whether there are no faults.
     pub fn is_clean(&self) -> bool {
-        [
-            &self.lost,
-            &self.stuck,
-            &self.missing,
-            &self.repeated,
-            &self.reordered,
-            &self.wrong,
-            &self.undelivered,
-            &self.disordered,
-        ]
-        .into_iter()
-        .all(|kind| kind.load(Relaxed) == 0)
+        Fault::ALL.into_iter().all(|kind| self.count(kind) == 0)
     }
 
     /// One line of progress.
     pub fn progress(&self) -> String {
         format!(
-            "{} tasks started, {} ended; {} events seen, {} streams resumed, {} stale reads; \
+            "{} tasks started, {} ended; {} events, {} answers, {} streams resumed; \
              {} webhook deliveries",
             self.begun.load(Relaxed),
             self.ended.load(Relaxed),
             self.events.load(Relaxed),
+            self.answers.load(Relaxed),
             self.resumed.load(Relaxed),
-            self.stale.load(Relaxed),
             self.deliveries.load(Relaxed),
         )
     }
 }
 
+/// The figures, one a line, and what they are about.
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for kind in Fault::ALL {
+            writeln!(f, "{:>8}  {}", self.count(kind), kind.words())?;
+        }
         write!(
             f,
-            "{} tasks lost, {} stuck, {} events missing, {} repeated, {} reordered, {} wrong, \
-             {} webhook events missing, {} reordered, {} tasks, {} events, {} webhook events",
-            self.lost.load(Relaxed),
-            self.stuck.load(Relaxed),
-            self.missing.load(Relaxed),
-            self.repeated.load(Relaxed),
-            self.reordered.load(Relaxed),
-            self.wrong.load(Relaxed),
-            self.undelivered.load(Relaxed),
-            self.disordered.load(Relaxed),
+            "in {} tasks, {} events, {} answers, {} webhook events and {} side effects; \
+             apart from {} side effects of programs that ran on while their server was stopped",
             self.ended.load(Relaxed),
             self.events.load(Relaxed),
+            self.answers.load(Relaxed),
             self.pushed.load(Relaxed),
+            self.effects.load(Relaxed),
+            self.ran_on.load(Relaxed),
         )
     }
 }

@@ -1,155 +1,254 @@
-//! The nodes, and their outages.
+//! The nodes, their links and their servers.
 
-use std::{fmt, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use a2a_test_servers::{nats, postgres};
-use a2a_tests::chaos::Node;
-use tokio::time::Instant;
+use a2a_test_servers::{Private, Replication};
+use a2a_tests::chaos::{Cause, Link, Node, Outage, PROGRAM, Relay, uptime};
+use tokio::task::block_in_place;
 
-use crate::Plan;
+use crate::{Plan, drill::Drill, topology::Topology};
 
-/// Time until a killed node is restarted.
-const AWAY: Duration = Duration::from_secs(4);
-/// Duration of a stop, longer than the leases last.
-const PAUSE: Duration = Duration::from_secs(15);
-/// Every n-th disruption also stops a node.
-const PAUSES: usize = 5;
+/// Commands at a time in a node: fewer than tasks, so that some of them wait.
+const CONCURRENCY: &str = "3";
+
+/// What runs on every node, each with tasks of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// The demo agent of `a2a serve`.
+    Demo,
+    /// `a2a serve` with a program that writes a journal.
+    Programs,
+    /// An executor that writes a journal and uses `once`.
+    Steps,
+}
+
+impl Service {
+    pub(crate) const ALL: [Self; 3] = [Self::Demo, Self::Programs, Self::Steps];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Demo => "demo",
+            Self::Programs => "programs",
+            Self::Steps => "steps",
+        }
+    }
+}
 
 /// The nodes of an agent.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    description: String,
-    nodes: Vec<Member>,
-    kills: usize,
-    pauses: usize,
+    members: Vec<Member>,
+    database: Option<Replication>,
+    nats: Option<Private>,
+    folder: PathBuf,
+    outages: Vec<Outage>,
+    /// The node that is down or does not respond.
+    away: Option<usize>,
 }
 
 #[derive(Debug)]
 struct Member {
-    node: Node,
-    /// The outage and its end.
-    outage: Option<(Outage, Instant)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outage {
-    Killed,
-    Stopped,
+    name: String,
+    /// In the order of [`Service::ALL`].
+    processes: Vec<Node>,
+    /// The link to the database.
+    relay: Option<Relay>,
 }
 
 impl Cluster {
-    pub(crate) async fn start(plan: &Plan) -> Result<Self, String> {
-        let no_server = |skipped: a2a_test_servers::Skipped| skipped.to_string();
-        let mut arguments = vec!["--allow-webhook".to_owned(), "127.0.0.1".to_owned()];
-        let mut add = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
-        let mut count = plan.nodes.max(1);
-        let store = match plan.store.as_str() {
-            "sqlite" => {
-                let path = plan.folder.join("chaos.db");
-                add("--store", path.display().to_string());
-                count = 1;
-                format!("SQLite ({})", path.display())
-            }
-            name @ ("postgres" | "nats") => {
-                let postgres = postgres().await.map_err(no_server)?;
-                add("--store", postgres.database().await);
-                if name == "nats" {
-                    let nats = nats().await.map_err(no_server)?;
-                    add(
-                        "--cluster",
-                        format!("{}/{}", nats.url().trim_end_matches('/'), nats.unique()),
-                    );
-                    format!("{postgres}; {nats}")
-                } else {
-                    postgres.to_string()
-                }
-            }
-            other => {
-                return Err(format!("unknown store {other}, expected postgres, nats or sqlite"));
-            }
+    pub(crate) async fn start(topology: Topology, plan: &Plan) -> Result<Self, String> {
+        let folder = plan.folder.join(topology.name());
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let program = folder.join("program.sh");
+        fs::write(&program, PROGRAM).map_err(|error| error.to_string())?;
+        let database = match topology.has_database() {
+            true => Some(Replication::start().await.map_err(|skipped| skipped.to_string())?),
+            false => None,
         };
-        let mut nodes = Vec::new();
-        for number in 1..=count {
-            let mut all: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let name = format!("node-{number}");
-            if plan.store != "sqlite" {
-                all.extend(["--node", &name]);
+        let nats = match topology {
+            Topology::Nats => {
+                Some(Private::nats(&[]).await.map_err(|skipped| skipped.to_string())?)
             }
-            let log = plan.folder.join(format!("{name}.log"));
-            nodes.push(Member { node: Node::start(&plan.binary, &all, &log)?, outage: None });
+            Topology::Postgres2 | Topology::Postgres3 | Topology::Sqlite => None,
+        };
+        let mut cluster =
+            Self { members: Vec::new(), database, nats, folder, outages: Vec::new(), away: None };
+        for number in 1..=topology.nodes() {
+            let member = cluster.member(format!("node-{number}"), plan).await?;
+            cluster.members.push(member);
         }
-        let description = format!("{count} nodes, {} tasks in flight; {store}", plan.tasks);
-        Ok(Self { description, nodes, kills: 0, pauses: 0 })
+        Ok(cluster)
     }
 
-    pub(crate) fn urls(&self) -> Vec<String> {
-        self.nodes.iter().map(|member| member.node.url()).collect()
-    }
-
-    /// Kills the next node, and sometimes stops another one, unless it is the last healthy one. A
-    /// single node is either killed or stopped.
-    pub(crate) fn disrupt(&mut self) -> String {
-        let number = self.kills + self.pauses;
-        let pauses = number % PAUSES == PAUSES - 1;
-        let alone = self.nodes.len() == 1;
-        let mut actions = Vec::new();
-        if !(alone && pauses)
-            && let Some(index) = self.healthy(number, alone)
-        {
-            self.kills += 1;
-            self.nodes[index].node.kill();
-            self.nodes[index].outage = Some((Outage::Killed, Instant::now() + AWAY));
-            actions.push(format!("killed node {}", index + 1));
-        }
-        if pauses && let Some(index) = self.healthy(number + 1, alone) {
-            self.pauses += 1;
-            self.nodes[index].node.pause();
-            self.nodes[index].outage = Some((Outage::Stopped, Instant::now() + PAUSE));
-            actions.push(format!("stopped node {} for {} s", index + 1, PAUSE.as_secs()));
-        }
-        if actions.is_empty() {
-            actions.push("no node to kill".to_owned());
-        }
-        actions.join(", ")
-    }
-
-    /// The next healthy node, unless it is the last of several.
-    fn healthy(&self, from: usize, alone: bool) -> Option<usize> {
-        let count = self.nodes.len();
-        let is_well = |index: &usize| self.nodes[*index].outage.is_none();
-        let healthy: Vec<usize> =
-            (0..count).map(|step| (from + step) % count).filter(is_well).collect();
-        if alone || healthy.len() > 1 { healthy.first().copied() } else { None }
-    }
-
-    /// Recovers the nodes whose outage is over.
-    pub(crate) fn recover(&mut self) -> Result<(), String> {
-        for (index, member) in self.nodes.iter_mut().enumerate() {
-            match member.outage {
-                Some((outage, until)) if Instant::now() >= until => {
-                    match outage {
-                        Outage::Killed => member.node.restart()?,
-                        Outage::Stopped => member.node.resume(),
-                    }
-                    member.outage = None;
-                }
-                Some(_) => {}
-                None if member.node.has_died() => {
-                    return Err(format!("node {} exited unexpectedly", index + 1));
-                }
-                None => {}
+    async fn member(&self, name: String, plan: &Plan) -> Result<Member, String> {
+        let relay = match &self.database {
+            Some(database) => {
+                Some(Relay::start(database.address()).await.map_err(|error| error.to_string())?)
             }
+            None => None,
+        };
+        let mut member = Member { name, processes: Vec::new(), relay };
+        for service in Service::ALL {
+            let arguments = self.arguments(&member, service);
+            let binary = if service == Service::Steps { &plan.steps } else { &plan.binary };
+            let log = self.folder.join(format!("{}-{}.log", member.name, service.name()));
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let process = block_in_place(|| Node::start(binary, &arguments, &log))?;
+            member.processes.push(process);
+        }
+        Ok(member)
+    }
+
+    fn arguments(&self, member: &Member, service: Service) -> Vec<String> {
+        let mut arguments = Vec::new();
+        let mut add = |flag: &str, value: String| arguments.extend([flag.to_owned(), value]);
+        let name = service.name();
+        match (&self.database, &member.relay) {
+            (Some(database), Some(relay)) => {
+                add("--store", format!("{}?schema={name}", database.url_at(relay.address())));
+                add("--node", member.name.clone());
+            }
+            _ => add("--store", path(&self.folder.join(format!("{name}.db")))),
+        }
+        if let Some(nats) = &self.nats {
+            add("--cluster", format!("{}/{name}", nats.url().trim_end_matches('/')));
+        }
+        let journal = path(&self.journal(service));
+        match service {
+            Service::Demo => add("--allow-webhook", "127.0.0.1".into()),
+            Service::Programs => {
+                add("--concurrency", CONCURRENCY.into());
+                let script = path(&self.folder.join("program.sh"));
+                arguments.extend(["--".into(), "sh".into(), script, member.name.clone(), journal]);
+            }
+            Service::Steps => {
+                if self.database.is_none() {
+                    add("--node", member.name.clone());
+                }
+                add("--journal", journal);
+            }
+        }
+        arguments
+    }
+
+    fn journal(&self, service: Service) -> PathBuf {
+        self.folder.join(format!("{}.journal", service.name()))
+    }
+
+    /// The journals of all executors.
+    pub(crate) fn journals(&self) -> String {
+        let read = |service| fs::read_to_string(self.journal(service)).unwrap_or_default();
+        [Service::Programs, Service::Steps].map(read).concat()
+    }
+
+    /// When nodes were stopped, or cut off from the database.
+    pub(crate) fn outages(&self) -> Vec<Outage> {
+        self.outages.clone()
+    }
+
+    /// The URLs of a service.
+    pub(crate) fn urls(&self, service: Service) -> Vec<String> {
+        let index = Service::ALL.iter().position(|other| *other == service).unwrap_or_default();
+        self.members.iter().map(|member| member.processes[index].url()).collect()
+    }
+
+    /// Begins a drill, and says what it does.
+    pub(crate) async fn begin(&mut self, drill: Drill, node: usize) -> Result<String, String> {
+        let member = &mut self.members[node];
+        let name = member.name.clone();
+        Ok(match drill {
+            Drill::Kill => {
+                self.away = Some(node);
+                member.processes.iter_mut().for_each(Node::kill);
+                format!("{name} is killed")
+            }
+            Drill::Stop => {
+                self.away = Some(node);
+                self.outages.push(Outage::begin(&name, Cause::Stopped));
+                member.processes.iter().for_each(Node::pause);
+                format!("{name} is stopped")
+            }
+            Drill::SlowLink => {
+                member.link(Link::SLOW);
+                format!("the link of {name} is slow")
+            }
+            Drill::StalledLink => {
+                self.outages.push(Outage::begin(&name, Cause::Stalled));
+                member.link(Link::Stalled);
+                format!("the link of {name} is stalled")
+            }
+            Drill::FailOver => {
+                let database = self.database.as_mut().ok_or("there is no database")?;
+                database.fail_over().await?;
+                let primary = database.address();
+                let relays = self.members.iter().filter_map(|member| member.relay.as_ref());
+                relays.for_each(|relay| relay.set_target(primary));
+                "the database has failed over, and old sessions are read-only".into()
+            }
+            Drill::LoseNats => {
+                self.nats.as_mut().ok_or("there is no NATS")?.kill();
+                "NATS is killed".into()
+            }
+        })
+    }
+
+    /// Ends a drill.
+    pub(crate) async fn end(&mut self, drill: Drill, node: usize) -> Result<(), String> {
+        let member = &mut self.members[node];
+        match drill {
+            Drill::Kill => {
+                for process in &mut member.processes {
+                    block_in_place(|| process.restart())?;
+                }
+                self.away = None;
+            }
+            Drill::Stop => {
+                // Before anything can go on.
+                if let Some(outage) = self.outages.last_mut() {
+                    outage.until = uptime();
+                }
+                member.processes.iter().for_each(Node::resume);
+                self.away = None;
+            }
+            Drill::SlowLink => member.link(Link::Open),
+            Drill::StalledLink => {
+                if let Some(outage) = self.outages.last_mut() {
+                    outage.until = uptime();
+                }
+                member.link(Link::Open);
+            }
+            Drill::FailOver => {
+                let database = self.database.as_mut().ok_or("there is no database")?;
+                database.kill_former();
+                database.add_standby().await?;
+            }
+            Drill::LoseNats => self.nats.as_mut().ok_or("there is no NATS")?.start().await,
         }
         Ok(())
     }
 
-    pub(crate) fn disruptions(&self) -> String {
-        format!("{} kills, {} pauses", self.kills, self.pauses)
+    /// Fails if a process has exited by itself.
+    pub(crate) fn check(&mut self) -> Result<(), String> {
+        for (index, member) in self.members.iter_mut().enumerate() {
+            if self.away != Some(index) && member.processes.iter_mut().any(Node::has_died) {
+                return Err(format!("{} exited unexpectedly", member.name));
+            }
+        }
+        Ok(())
     }
 }
 
-impl fmt::Display for Cluster {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.description)
+impl Member {
+    fn link(&self, link: Link) {
+        if let Some(relay) = &self.relay {
+            relay.set(link);
+        }
     }
+}
+
+fn path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }

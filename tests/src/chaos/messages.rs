@@ -1,0 +1,57 @@
+use std::{collections::HashMap, time::Duration};
+
+use serde_json::Value;
+
+use super::{Fault, Record, Seen, check::Violation};
+
+/// Checks that the history of the ended task has each accepted message once and in order, and no
+/// other answer has a history that differs.
+pub(super) fn check(records: &[Record], end: &Value, found: &mut Vec<Violation>) {
+    let history = end["history"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut places = HashMap::<&str, usize>::new();
+    for (place, message) in history.iter().enumerate() {
+        let id = message["messageId"].as_str().unwrap_or_default();
+        if message["role"] != "ROLE_USER" {
+            continue;
+        }
+        if places.contains_key(id) {
+            found.push((Fault::MessageTwice, format!("message {id} is in the history twice")));
+        } else {
+            places.insert(id, place);
+        }
+    }
+    let mut accepted = Vec::<(Duration, Duration, usize, &str)>::new();
+    for record in records {
+        match &record.seen {
+            Seen::Accepted(id) => match places.get(id.as_str()) {
+                Some(place) => accepted.push((record.asked, record.answered, *place, id)),
+                None => {
+                    let detail = format!("message {id} was accepted and is not in the history");
+                    found.push((Fault::MessageLost, detail));
+                }
+            },
+            Seen::Refused(id) if places.contains_key(id.as_str()) => {
+                let detail = format!("message {id} was refused and is in the history");
+                found.push((Fault::MessageTwice, detail));
+            }
+            Seen::Task { task, has_history: true } => {
+                let seen = task["history"].as_array().map(Vec::as_slice).unwrap_or_default();
+                if !history.starts_with(seen) {
+                    let detail = format!("{} is not the start of the history", task["history"]);
+                    found.push((Fault::Snapshot, detail));
+                }
+            }
+            _ => {}
+        }
+    }
+    accepted.sort_by_key(|(_, answered, ..)| *answered);
+    for (index, (_, answered, place, id)) in accepted.iter().enumerate() {
+        let is_overtaken = |(asked, _, other, _): &&(Duration, Duration, usize, &str)| {
+            asked > answered && other < place
+        };
+        if let Some((.., other)) = accepted[index..].iter().find(is_overtaken) {
+            let detail = format!("message {other} was sent after {id} and is before it");
+            found.push((Fault::MessageOrder, detail));
+        }
+    }
+}
