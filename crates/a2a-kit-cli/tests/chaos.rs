@@ -80,7 +80,7 @@ fn some_of_each() -> Vec<Scenario> {
         Scenario::Ask,
         Scenario::Talk { turns: 4 },
         Scenario::Talk { turns: 3 },
-        Scenario::Crowd { messages: 3 },
+        Scenario::Crowd { messages: 3, same_id: false },
         Scenario::Canceled { after: Duration::from_secs(4) },
         Scenario::Canceled { after: Duration::from_secs(1) },
     ]);

@@ -6,7 +6,9 @@ use std::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{Event, History, Nodes, Problem, Seat, Seen, Tally, Wire, reader::Opened};
+use super::{
+    Event, History, Nodes, Problem, Seat, Seen, Tally, Wire, messages::text, reader::Opened,
+};
 
 /// Pause before a call is repeated.
 const RETRY: Duration = Duration::from_millis(200);
@@ -122,8 +124,7 @@ impl Caller {
     }
 
     fn accepted(&self, asked: Instant, body: &Value) {
-        let id = body["message"]["messageId"].as_str().unwrap_or_default();
-        self.history.record(asked, Seen::Accepted(id.to_owned()));
+        self.history.record(asked, Seen::Accepted(text(&body["message"]).to_owned()));
     }
 
     /// Pauses before the next attempt, unless the message was refused for good.
@@ -132,8 +133,8 @@ impl Caller {
             sleep(RETRY).await;
             return Ok(());
         }
-        let id = body["message"]["messageId"].as_str().unwrap_or_default();
-        self.history.record(Instant::now(), Seen::Refused(id.to_owned()));
+        let text = text(&body["message"]).to_owned();
+        self.history.record(Instant::now(), Seen::Refused(text));
         Err(format!("{seat:?} rejected {body}: {problem:?}"))
     }
 }

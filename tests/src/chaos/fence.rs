@@ -73,10 +73,10 @@ impl Fenced {
             }
             return;
         };
-        let mut stops = outages().filter(|outage| outage.cause == Cause::Stopped);
+        // The lease was lost in the last stop that began before.
+        let stops = outages().filter(|stop| stop.cause == Cause::Stopped && stop.from <= lost);
+        let stop = stops.max_by_key(|stop| stop.from);
         let begins = entry.did != Did::Effect;
-        // In the time that the stop explains, only what was under way goes on.
-        let stop = stops.find(|stop| stop.from <= entry.at && stop.from <= lost);
         let detail = format!("{entry:?}, which had lost its lease at {lost:?}");
         match stop {
             Some(stop) if entry.at <= stop.until => self.ran_on += 1,
@@ -181,6 +181,8 @@ mod tests {
         let stopped = vec![outage(Cause::Stopped, 2, 20)];
         let lines = ["1 n1 a begin", "5 n1 a effect", "15 n1 a effect", "20.9 n1 a effect"];
         assert_eq!(faults(&lines, Some(12), stopped.clone()), (vec![], 2));
+        let twice = vec![outage(Cause::Stopped, 0, 1), outage(Cause::Stopped, 2, 20)];
+        assert_eq!(faults(&lines, Some(12), twice), (vec![], 2), "after an earlier stop");
         let later = ["1 n1 a begin", "21.5 n1 a effect"];
         assert_eq!(faults(&later, Some(12), stopped), (vec![Fault::Effect], 0));
     }

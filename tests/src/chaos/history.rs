@@ -74,9 +74,10 @@ pub enum Seen {
     },
     /// A read or a list without the task.
     Absent,
-    /// A message with this id got a success.
+    /// The message with this text got a success. All messages of a task have different texts, while
+    /// clients may use an id again.
     Accepted(String),
-    /// A message with this id was refused for good.
+    /// The message with this text was refused for good.
     Refused(String),
     /// A cancel got a success.
     Canceled,

@@ -56,8 +56,8 @@ pub(super) fn late(records: &[Record]) -> Vec<Late> {
                 let detail = format!("event {position} on stream {stream}, after another had it");
                 add(seen.max(since), record.answered, detail);
             }
-            Seen::Accepted(id) => {
-                add(record.asked, record.answered, format!("the answer to message {id}"));
+            Seen::Accepted(text) => {
+                add(record.asked, record.answered, format!("the answer to message {text:?}"));
             }
             Seen::Canceled => add(record.asked, record.answered, "the answer to a cancel".into()),
             _ => {}

@@ -89,12 +89,14 @@ impl Load {
                     if let Some(webhook) = load.task(scenario).await {
                         webhooks.spawn(webhook.check(Arc::clone(&load)));
                     }
-                    while webhooks.try_join_next().is_some() {}
+                    while let Some(checked) = webhooks.try_join_next() {
+                        checked.expect("no panic");
+                    }
                 }
-                while webhooks.join_next().await.is_some() {}
+                all(webhooks).await;
             });
         }
-        while workers.join_next().await.is_some() {}
+        all(workers).await;
     }
 
     /// Runs a task to its end, and returns its webhook, to be checked afterwards.
@@ -179,7 +181,7 @@ impl Load {
             readers.spawn(reader.clone().poll());
         }
         self.converse(scenario, &caller, &reader, messages.collect(), &mut readers).await?;
-        while readers.join_next().await.is_some() {}
+        all(readers).await;
         // A late reader gets the same events.
         reader.after(Some(1)).follow(None).await;
         let end = self.ended(&caller, &task).await?;
@@ -236,12 +238,16 @@ impl Load {
                     }
                 }
             }
-            Scenario::Crowd { .. } => {
+            Scenario::Crowd { same_id, .. } => {
                 questions(0).await;
                 let mut senders = JoinSet::new();
                 let (last, crowd) = messages.split_last().ok_or("no messages")?;
+                let id = unique();
                 for text in crowd {
-                    let (caller, body) = (caller.clone(), request(text, Some(task)));
+                    let (caller, mut body) = (caller.clone(), request(text, Some(task)));
+                    if *same_id {
+                        body["message"]["messageId"] = id.as_str().into();
+                    }
                     senders.spawn(async move { caller.send(&body).await });
                 }
                 while let Some(sent) = senders.join_next().await {
@@ -280,5 +286,12 @@ impl Load {
             }
             sleep(Duration::from_millis(100)).await;
         }
+    }
+}
+
+/// Waits for all tasks of a set. One that panicked has not judged what it should have.
+pub(super) async fn all(mut tasks: JoinSet<()>) {
+    while let Some(done) = tasks.join_next().await {
+        done.expect("no panic");
     }
 }

@@ -10,28 +10,28 @@ pub(super) fn check(records: &[Record], end: &Value, found: &mut Vec<Violation>)
     let history = end["history"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut places = HashMap::<&str, usize>::new();
     for (place, message) in history.iter().enumerate() {
-        let id = message["messageId"].as_str().unwrap_or_default();
+        let text = text(message);
         if message["role"] != "ROLE_USER" {
             continue;
         }
-        if places.contains_key(id) {
-            found.push((Fault::MessageTwice, format!("message {id} is in the history twice")));
+        if places.contains_key(text) {
+            found.push((Fault::MessageTwice, format!("message {text:?} is in the history twice")));
         } else {
-            places.insert(id, place);
+            places.insert(text, place);
         }
     }
     let mut accepted = Vec::<(Duration, Duration, usize, &str)>::new();
     for record in records {
         match &record.seen {
-            Seen::Accepted(id) => match places.get(id.as_str()) {
-                Some(place) => accepted.push((record.asked, record.answered, *place, id)),
+            Seen::Accepted(text) => match places.get(text.as_str()) {
+                Some(place) => accepted.push((record.asked, record.answered, *place, text)),
                 None => {
-                    let detail = format!("message {id} was accepted and is not in the history");
+                    let detail = format!("message {text:?} was accepted and is not in the history");
                     found.push((Fault::MessageLost, detail));
                 }
             },
-            Seen::Refused(id) if places.contains_key(id.as_str()) => {
-                let detail = format!("message {id} was refused and is in the history");
+            Seen::Refused(text) if places.contains_key(text.as_str()) => {
+                let detail = format!("message {text:?} was refused and is in the history");
                 found.push((Fault::MessageTwice, detail));
             }
             Seen::Task { task, has_history: true } => {
@@ -45,13 +45,18 @@ pub(super) fn check(records: &[Record], end: &Value, found: &mut Vec<Violation>)
         }
     }
     accepted.sort_by_key(|(_, answered, ..)| *answered);
-    for (index, (_, answered, place, id)) in accepted.iter().enumerate() {
+    for (index, (_, answered, place, text)) in accepted.iter().enumerate() {
         let is_overtaken = |(asked, _, other, _): &&(Duration, Duration, usize, &str)| {
             asked > answered && other < place
         };
         if let Some((.., other)) = accepted[index..].iter().find(is_overtaken) {
-            let detail = format!("message {other} was sent after {id} and is before it");
+            let detail = format!("message {other:?} was sent after {text:?} and is before it");
             found.push((Fault::MessageOrder, detail));
         }
     }
+}
+
+/// The text of a message.
+pub(super) fn text(message: &Value) -> &str {
+    message["parts"][0]["text"].as_str().unwrap_or_default()
 }

@@ -33,6 +33,8 @@ pub enum Scenario {
     Crowd {
         /// Number of messages at once.
         messages: usize,
+        /// Whether they have the same id, as deployed clients send it, and differ in their keys.
+        same_id: bool,
     },
     /// A stream that is canceled.
     Canceled {
@@ -55,7 +57,7 @@ impl Scenario {
             10..13 => Self::Slow { seconds: number(3, 12) },
             13..15 => Self::Ask,
             15..17 => Self::Talk { turns: number(3, 7) },
-            17 => Self::Crowd { messages: number(2, 6) },
+            17 => Self::Crowd { messages: number(2, 6), same_id: nodes.one_in(2) },
             _ => Self::Canceled { after: Duration::from_millis(between(300, 9_000)) },
         }
     }
@@ -75,7 +77,7 @@ impl Scenario {
                     turn => format!("and number {turn}"),
                 })
                 .collect(),
-            Self::Crowd { messages } => Self::Talk { turns: messages + 2 }.messages(),
+            Self::Crowd { messages, .. } => Self::Talk { turns: messages + 2 }.messages(),
             Self::Canceled { .. } => vec![format!("stream {CANCELED_CHUNKS} 200ms")],
         }
     }
@@ -87,7 +89,7 @@ impl Scenario {
             Self::Slow { seconds } => Duration::from_secs(u64::try_from(*seconds).unwrap_or(1)),
             Self::Ask => Duration::from_secs(4),
             Self::Talk { turns } => Duration::from_secs(4 * u64::try_from(*turns).unwrap_or(1)),
-            Self::Crowd { messages } => Self::Talk { turns: messages + 2 }.time(),
+            Self::Crowd { messages, .. } => Self::Talk { turns: messages + 2 }.time(),
             Self::Canceled { after } => *after,
         }
     }
@@ -141,7 +143,7 @@ impl Scenario {
                     }
                 }
             }
-            Self::Crowd { messages } => {
+            Self::Crowd { messages, .. } => {
                 let mut turns = 1;
                 loop {
                     match remaining.take() {

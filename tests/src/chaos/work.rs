@@ -18,6 +18,7 @@ use super::{
     caller::{request, unique},
     event::has_ended,
     journal::uptime,
+    load::all,
 };
 
 /// Time for a task to end.
@@ -90,7 +91,7 @@ impl Work {
                 }
             });
         }
-        while workers.join_next().await.is_some() {}
+        all(workers).await;
     }
 
     async fn task(&self, url: &str) {

@@ -66,7 +66,9 @@ pub(crate) async fn run(topology: Topology, plan: &Plan) -> Result<Arc<Tally>, S
     let last = Instant::now() + LAST;
     while !working.is_empty() {
         run.wait(Duration::from_millis(200)).await?;
-        while working.try_join_next().is_some() {}
+        while let Some(done) = working.try_join_next() {
+            done.map_err(|error| error.to_string())?;
+        }
         if Instant::now() > last {
             tally.fault(Fault::Stuck, working.len(), "timeout waiting for the last tasks");
             break;

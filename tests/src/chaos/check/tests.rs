@@ -43,8 +43,8 @@ impl Script {
     }
 }
 
-fn message(id: &str) -> Value {
-    json!({ "messageId": id, "role": "ROLE_USER" })
+fn message(text: &str) -> Value {
+    json!({ "messageId": "same", "role": "ROLE_USER", "parts": [{ "text": text }] })
 }
 
 /// The events of a task that works, adds two chunks and completes.
@@ -351,16 +351,16 @@ fn cancel_that_succeeded_leaves_the_task_canceled() {
 
 #[test]
 fn each_accepted_message_is_in_the_history_once_and_in_order() {
-    let accepted = |ids: &[&str]| {
+    let accepted = |texts: &[&str]| {
         let mut script = good();
-        for id in ids {
-            script.add(Seen::Accepted((*id).to_owned()));
+        for text in texts {
+            script.add(Seen::Accepted((*text).to_owned()));
         }
         script
     };
-    let end = |ids: &[&str]| {
+    let end = |texts: &[&str]| {
         let mut end = at(5);
-        end["history"] = ids.iter().map(|id| message(id)).collect();
+        end["history"] = texts.iter().map(|text| message(text)).collect();
         end
     };
     let all = accepted(&["m2", "m3"]);
