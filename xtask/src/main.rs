@@ -63,7 +63,7 @@ enum Verb {
     Package(package::Args),
     /// Check `rust-version` of the published crates against their dependencies and old toolchains
     Msrv,
-    /// Kill the nodes of a cluster while it runs tasks, and report lost and repeated events
+    /// Let nodes, links and servers of clusters fail under load, and print figures that should be zero
     Chaos(chaos::Args),
     /// Load a server for a long time, and report growth of memory, descriptors, threads or tasks
     Soak(soak::Args),

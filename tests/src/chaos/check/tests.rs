@@ -368,6 +368,9 @@ fn each_accepted_message_is_in_the_history_once_and_in_order() {
     assert_eq!(all.faults(&end(&["m1", "m3"])), [Fault::MessageLost]);
     assert_eq!(all.faults(&end(&["m1", "m2", "m3", "m2"])), [Fault::MessageTwice]);
     assert_eq!(all.faults(&end(&["m1", "m3", "m2"])), [Fault::MessageOrder]);
+    let twice = accepted(&["m2", "m2"]);
+    assert_eq!(twice.faults(&end(&["m1", "m2"])), [], "on two ways");
+    assert_eq!(twice.faults(&end(&["m1"])), [Fault::MessageLost], "once");
     // Two that were sent at once may be in either order.
     let mut both = good();
     let asked = both.now;
