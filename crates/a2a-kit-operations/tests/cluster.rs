@@ -244,8 +244,8 @@ impl TaskStore for LateConfirmation {
 
     forward_store! {
         TaskStore: this => this.store;
-        insert, get, load, replay, list, usage, claim_key, take_over_key, release_key, sweep,
-        probe, close,
+        insert, get, load, replay, list, usage, open_tasks, claim_key, take_over_key,
+        release_key, sweep, probe, close,
     }
 }
 

@@ -25,8 +25,10 @@ use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Caller, CallerLimits, Engine, EngineConfig, EventId,
     MemoryStore, RequestContext, RunLimits, TaskLimit, TaskLimits, TaskUpdater, UpdateError,
     extension::IDEMPOTENCY_KEY,
-    store::{Sweep, TaskStore as _},
+    forward_store,
+    store::{LeaseStore, PushStore, StoreError, Sweep, TaskStore, Usage},
 };
+use async_trait::async_trait;
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Longer than any of these tests takes.
@@ -321,6 +323,45 @@ async fn open_tasks_per_caller_are_limited_across_tenants() {
     call.request.tenant = "t0".into();
     task(&engine, call).await.expect("a task that is there goes on, and ends");
     task(&engine, send("ann", "wait")).await.expect("room again");
+    refused(engine.send_message(send("ann", "wait")).await, "open tasks");
+}
+
+/// A shared store that does not know yet what other nodes have ended.
+#[derive(Debug)]
+struct StaleUsage(MemoryStore);
+
+#[async_trait]
+impl TaskStore for StaleUsage {
+    async fn usage(&self, _owner: &str) -> Result<Usage, StoreError> {
+        Ok(Usage::new(100, 0))
+    }
+
+    forward_store! {
+        TaskStore: this => this.0;
+        insert, commit, get, load, replay, list, open_tasks, claim_key, take_over_key,
+        release_key, sweep, probe, close,
+    }
+}
+
+impl LeaseStore for StaleUsage {
+    forward_store!(LeaseStore: this => this.0);
+}
+
+impl PushStore for StaleUsage {
+    forward_store!(PushStore: this => this.0);
+}
+
+#[tokio::test]
+async fn open_tasks_are_counted_again_before_a_caller_is_refused() {
+    let config = callers(CallerLimits::default().with_open_tasks(most(2)));
+    let store = StaleUsage(MemoryStore::new());
+    let engine = Engine::builder(card(), Actor::default()).store(store).config(config).build();
+    for _ in 0..5 {
+        task(&engine, send("ann", "done")).await.expect("nothing is open");
+    }
+    for _ in 0..2 {
+        task(&engine, send("ann", "wait")).await.expect("within the limit");
+    }
     refused(engine.send_message(send("ann", "wait")).await, "open tasks");
 }
 

@@ -134,6 +134,10 @@ impl TaskStore for Flaky {
         self.up()?.usage(owner).await
     }
 
+    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+        self.up()?.open_tasks(owner).await
+    }
+
     async fn claim_key(
         &self,
         scope: &Scope,

@@ -8,6 +8,7 @@ mod command;
 pub mod fixtures;
 mod lease;
 mod signal;
+mod usage;
 
 pub use command::{
     command_follows_its_task_to_the_next_holder, command_is_never_left_with_a_released_lease,
@@ -23,6 +24,8 @@ pub use signal::{
     abandoned_lease_is_signalled, completion_is_signalled, lease_changes_are_signalled,
     lost_lease_is_signalled, writes_are_signalled_to_other_nodes,
 };
+
+pub use usage::open_tasks_include_the_writes_of_other_nodes;
 
 /// Generates a test for each law of a shared store.
 ///
@@ -63,6 +66,7 @@ macro_rules! cluster_suite {
             lost_lease_is_signalled,
             abandoned_lease_is_signalled,
             completion_is_signalled,
+            open_tasks_include_the_writes_of_other_nodes,
         }
     };
     ($make:path: $($law:ident,)+) => {

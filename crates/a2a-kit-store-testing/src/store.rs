@@ -83,6 +83,7 @@ pub use sweep::{
     sweep_removes_parked_tasks_without_a_lease, sweep_respects_its_limit,
 };
 pub use usage::{
+    ended_tasks_stop_counting_at_once, removed_and_reacquired_tasks_stop_counting_at_once,
     usage_counts_the_open_tasks_of_an_owner, usage_counts_the_stored_bytes_of_an_owner,
 };
 pub use write::{
@@ -195,6 +196,8 @@ macro_rules! store_suite {
             sweep_removes_old_keys,
             usage_counts_the_open_tasks_of_an_owner,
             usage_counts_the_stored_bytes_of_an_owner,
+            ended_tasks_stop_counting_at_once,
+            removed_and_reacquired_tasks_stop_counting_at_once,
             dead_letter_outlives_its_task,
             store_matches_the_reference_model,
         }

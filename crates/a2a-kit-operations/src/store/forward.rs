@@ -31,8 +31,8 @@
 ///
 ///     forward_store! {
 ///         TaskStore: this => this.store;
-///         commit, get, load, replay, list, usage, claim_key, take_over_key, release_key, sweep,
-///         probe, close,
+///         commit, get, load, replay, list, usage, open_tasks, claim_key, take_over_key,
+///         release_key, sweep, probe, close,
 ///     }
 /// }
 ///
@@ -114,6 +114,9 @@ macro_rules! store_methods {
     };
     (@ TaskStore usage => $($how:tt)*) => {
         $crate::store_methods!(@@ $($how)*, TaskStore usage ['a] (owner: &'a str) -> $crate::store::Usage);
+    };
+    (@ TaskStore open_tasks => $($how:tt)*) => {
+        $crate::store_methods!(@@ $($how)*, TaskStore open_tasks ['a] (owner: &'a str) -> usize);
     };
     (@ TaskStore claim_key => $($how:tt)*) => {
         $crate::store_methods!(@@ $($how)*, TaskStore claim_key ['a 'b 'c] (scope: &'a $crate::Scope, key: &'b str, fingerprint: u64, task_id: &'c str) -> $crate::store::Claim);
@@ -262,6 +265,7 @@ macro_rules! store_methods {
         $crate::store_methods!(@ TaskStore replay => $($how)*);
         $crate::store_methods!(@ TaskStore list => $($how)*);
         $crate::store_methods!(@ TaskStore usage => $($how)*);
+        $crate::store_methods!(@ TaskStore open_tasks => $($how)*);
         $crate::store_methods!(@ TaskStore claim_key => $($how)*);
         $crate::store_methods!(@ TaskStore take_over_key => $($how)*);
         $crate::store_methods!(@ TaskStore release_key => $($how)*);

@@ -175,6 +175,10 @@ impl TaskStore for MemoryStore {
         Ok(self.data.scopes.usage(owner))
     }
 
+    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+        Ok(self.data.scopes.usage(owner).open_tasks)
+    }
+
     async fn claim_key(
         &self,
         scope: &Scope,

@@ -111,7 +111,7 @@ impl<K: KeyValue> TaskStore for SingleNode<K> {
 
     intercept_store! {
         durable, TaskStore: this => this.memory;
-        insert, commit, get, load, replay, list, usage, claim_key, take_over_key, release_key,
+        insert, commit, get, load, replay, list, usage, open_tasks, claim_key, take_over_key, release_key,
         sweep,
     }
 }

@@ -149,7 +149,7 @@ impl Default for Sweep {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Unfinished tasks.
+    /// Tasks in a non-terminal state.
     pub open_tasks: usize,
     /// Stored bytes of tasks and events, approximately.
     pub stored_bytes: u64,
@@ -208,8 +208,13 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError>;
 
     /// Returns the usage of an owner across all tenants. A shared store may return a value up to
-    /// ten seconds old plus the writes of this node since.
+    /// ten seconds old plus the writes of this node since: a new task counts as open unless it is
+    /// inserted in a terminal state, until the commit that ends it returns.
     async fn usage(&self, owner: &str) -> Result<Usage, StoreError>;
+
+    /// Counts the open tasks of an owner across all tenants, including the writes of all nodes
+    /// that returned before the call.
+    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError>;
 
     /// Binds an idempotency key to a task id, unless it is bound already. The key of a task that is
     /// not stored yet is [named](NewTask::key) when it is inserted.

@@ -190,6 +190,10 @@ impl TaskStore for Linked {
         self.link.call(self.store.usage(owner)).await
     }
 
+    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+        self.link.call(self.store.open_tasks(owner)).await
+    }
+
     async fn claim_key(
         &self,
         scope: &Scope,

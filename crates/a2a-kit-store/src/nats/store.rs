@@ -97,6 +97,10 @@ impl TaskStore for Clustered {
         self.store.usage(owner).await
     }
 
+    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+        self.store.open_tasks(owner).await
+    }
+
     async fn claim_key(
         &self,
         scope: &Scope,

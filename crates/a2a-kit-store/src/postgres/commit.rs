@@ -8,13 +8,14 @@ use a2a_kit_operations::{
     store::{LeaseUpdate, PageKey, StoreError, Transition},
 };
 use bytes::Bytes;
+use tokio_postgres::Row;
 
 use crate::codec::encode_task;
 
 use super::{
     link::{Link, LinkError},
     row::{is_possible, number, pack},
-    session::{self, Session, Written},
+    session::{Done, Session, Written},
     signal::Chunks,
 };
 
@@ -24,7 +25,7 @@ pub(super) const SQL: &str = include_str!("commit.sql");
 pub(super) struct CommitRow {
     pub(super) id: Arc<str>,
     tenant: Arc<str>,
-    owner: Arc<str>,
+    pub(super) owner: Arc<str>,
     version: i64,
     epoch: i64,
     first: Option<i64>,
@@ -188,5 +189,9 @@ pub(super) async fn write(
             ],
         )
         .await?;
-    session::read(&found)
+    let row = |row: &Row| {
+        let (has_pushes, opened) = (row.try_get("has_pushes")?, row.try_get("opened")?);
+        Ok((row.try_get("n")?, Done::Written { has_pushes, opened }))
+    };
+    found.iter().map(row).collect()
 }

@@ -97,5 +97,6 @@ WITH input AS MATERIALIZED (
     FROM lines l JOIN input i USING (n) WHERE $19 IS NOT NULL GROUP BY i.chunk
 )
 SELECT w.n, EXISTS (SELECT FROM hooked h WHERE h.n = w.n) AS has_pushes,
+    (w.was IN (3, 4, 5, 7))::int4 - (w.state IN (3, 4, 5, 7))::int4 AS opened,
     (SELECT count(notified) FROM notified) AS notified
 FROM written w

@@ -25,7 +25,7 @@ pub(super) const SQL: &str = include_str!("insert.sql");
 pub(super) struct InsertRow {
     pub(super) id: String,
     tenant: String,
-    owner: String,
+    pub(super) owner: String,
     context_id: String,
     claim: Option<String>,
     state: i16,
@@ -154,11 +154,16 @@ pub(super) async fn write(
         )
         .await?;
     let row = |row: &Row| {
+        let n: i64 = row.try_get("n")?;
         let done = match row.try_get("tied")? {
-            None => Done::Written { has_pushes: row.try_get("has_pushes")? },
+            None => {
+                let insert = usize::try_from(n - 1).ok().and_then(|index| rows.get(index));
+                let opened = i32::from(insert.is_some_and(|insert| !insert.ended));
+                Done::Written { has_pushes: row.try_get("has_pushes")?, opened }
+            }
             Some(task_id) => Done::Claimed { task_id },
         };
-        Ok((row.try_get("n")?, done))
+        Ok((n, done))
     };
     found.iter().map(row).collect()
 }

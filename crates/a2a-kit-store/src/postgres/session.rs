@@ -2,17 +2,20 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use tokio_postgres::{Row, Statement};
-
-use super::link::LinkError;
+use tokio_postgres::Statement;
 
 /// The results, by position in the statement, from 1.
 pub(super) type Written = HashMap<i64, Done>;
 
 /// The result of a write.
 pub(super) enum Done {
-    /// Written, and whether a webhook has pending events.
-    Written { has_pushes: bool },
+    /// Written.
+    Written {
+        /// Whether a webhook has pending events.
+        has_pushes: bool,
+        /// The change to the number of open tasks of the owner.
+        opened: i32,
+    },
     /// Not written: the idempotency key is bound to another task.
     Claimed { task_id: String },
 }
@@ -27,12 +30,4 @@ pub(super) struct Session {
     pub(super) channel: Option<String>,
     /// The slot of totals that only this writer updates.
     pub(super) slot: i64,
-}
-
-/// Decodes the results.
-pub(super) fn read(rows: &[Row]) -> Result<Written, LinkError> {
-    let written = |row: &Row| {
-        Ok((row.try_get("n")?, Done::Written { has_pushes: row.try_get("has_pushes")? }))
-    };
-    rows.iter().map(written).collect()
 }

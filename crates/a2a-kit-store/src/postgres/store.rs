@@ -40,7 +40,7 @@ pub struct PostgresStore {
     pub(super) pool: Pool,
     /// The connection that renews leases, so that renewals wait for nothing else.
     pub(super) renewals: Pool,
-    pub(super) usages: Usages,
+    pub(super) usages: Arc<Usages>,
     writers: Writers,
     listener: Option<Listener>,
 }
@@ -82,11 +82,13 @@ impl PostgresStore {
                 })?)
             }
         };
+        let usages = Arc::<Usages>::default();
         let setup = Setup {
             connector: Arc::clone(&connector),
             node: Arc::clone(&node),
             lease: config.lease,
             channel: channel.clone(),
+            usages: Arc::clone(&usages),
         };
         Ok(Self {
             node,
@@ -96,7 +98,7 @@ impl PostgresStore {
             channel,
             renewals: Pool::new(Arc::clone(&connector), 1, config.acquire_timeout),
             pool: Pool::new(connector, config.readers, config.acquire_timeout),
-            usages: Usages::default(),
+            usages,
             writers: Writers::spawn(&setup, config.writers),
             listener,
         })
@@ -123,18 +125,12 @@ impl fmt::Debug for PostgresStore {
 impl TaskStore for PostgresStore {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
         let row = InsertRow::new(scope, new, &self.keys)?;
-        let bytes = row.stored_bytes();
-        let written = self.writers.write(Write::Insert(row)).await?;
-        self.usages.add(&scope.owner, 1, bytes);
-        Ok(written)
+        self.writers.write(Write::Insert(row)).await
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
         let row = CommitRow::new(scope, transition)?;
-        let bytes = row.added_bytes();
-        let written = self.writers.write(Write::Commit(row)).await?;
-        self.usages.add(&scope.owner, 0, bytes);
-        Ok(written)
+        self.writers.write(Write::Commit(row)).await
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
@@ -165,6 +161,10 @@ impl TaskStore for PostgresStore {
 
     async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
         self.measured(owner).await
+    }
+
+    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+        self.count_open_tasks(owner).await
     }
 
     async fn claim_key(

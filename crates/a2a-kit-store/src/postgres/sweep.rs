@@ -118,6 +118,8 @@ impl PostgresStore {
             contexts.push(get::<&str>(row, "context_id")?);
         }
         if !rows.is_empty() {
+            // Parked tasks were open.
+            self.usages.expire();
             self.pool.write(EMPTY, &[&tenants, &owners, &contexts]).await?;
         }
         Ok(rows.len())

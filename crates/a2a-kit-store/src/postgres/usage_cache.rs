@@ -8,6 +8,7 @@ use std::{
 
 use a2a_kit_operations::store::Usage;
 use parking_lot::Mutex;
+use tokio::sync::Mutex as AsyncMutex;
 
 /// Minimum and maximum lifetime of a measurement.
 const AGE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
@@ -24,6 +25,17 @@ pub(super) struct Usages(Mutex<HashMap<Arc<str>, Measured>>);
 struct Measured {
     usage: Usage,
     until: Instant,
+    /// The latest count of open tasks on demand; locked while one runs.
+    counter: Counter,
+}
+
+type Counter = Arc<AsyncMutex<Option<Counted>>>;
+
+/// A count of open tasks.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) begun: Instant,
+    pub(super) open_tasks: usize,
 }
 
 impl Usages {
@@ -50,7 +62,30 @@ impl Usages {
             }
         }
         let until = now + (took * SHARE).clamp(AGE.0, AGE.1);
-        owners.insert(owner.into(), Measured { usage, until });
+        match owners.get_mut(owner) {
+            Some(measured) => (measured.usage, measured.until) = (usage, until),
+            None => {
+                let counter = Counter::default();
+                owners.insert(owner.into(), Measured { usage, until, counter });
+            }
+        }
+    }
+
+    /// The counter of a cached owner.
+    pub(super) fn counter(&self, owner: &str) -> Option<Counter> {
+        Some(Arc::clone(&self.0.lock().get(owner)?.counter))
+    }
+
+    pub(super) fn recount(&self, owner: &str, open_tasks: usize) {
+        if let Some(measured) = self.0.lock().get_mut(owner) {
+            measured.usage.open_tasks = open_tasks;
+        }
+    }
+
+    /// Ends the lifetime of all measurements.
+    pub(super) fn expire(&self) {
+        let now = Instant::now();
+        self.0.lock().values_mut().for_each(|measured| measured.until = now);
     }
 
     pub(super) fn forget(&self, owner: &str) {
@@ -58,10 +93,12 @@ impl Usages {
     }
 
     /// Adds the writes of this node.
-    pub(super) fn add(&self, owner: &str, tasks: usize, bytes: usize) {
+    pub(super) fn add(&self, owner: &str, opened: i32, bytes: usize) {
         if let Some(measured) = self.0.lock().get_mut(owner) {
-            measured.usage.open_tasks += tasks;
-            measured.usage.stored_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+            let opened = isize::try_from(opened).unwrap_or_default();
+            let usage = &mut measured.usage;
+            usage.open_tasks = usage.open_tasks.saturating_add_signed(opened);
+            usage.stored_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
         }
     }
 }

@@ -24,6 +24,7 @@ use super::{
     insert::{self, InsertRow},
     link::{Connector, Link, LinkError},
     session::{Done, Session, Written},
+    usage_cache::Usages,
 };
 
 /// Maximum number of writes of one kind in a statement.
@@ -57,10 +58,25 @@ impl Write {
         }
     }
 
+    fn owner(&self) -> &str {
+        match self {
+            Self::Insert(row) => &row.owner,
+            Self::Commit(row) => &row.owner,
+        }
+    }
+
     fn weight(&self) -> usize {
         match self {
             Self::Insert(row) => row.weight(),
             Self::Commit(row) => row.weight(),
+        }
+    }
+
+    /// The bytes that it adds to the store, ignoring what it replaces.
+    fn added_bytes(&self) -> usize {
+        match self {
+            Self::Insert(row) => row.stored_bytes(),
+            Self::Commit(row) => row.added_bytes(),
         }
     }
 }
@@ -91,6 +107,8 @@ pub(super) struct Setup {
     pub(super) node: Arc<str>,
     pub(super) lease: Duration,
     pub(super) channel: Option<String>,
+    /// Counts what is written.
+    pub(super) usages: Arc<Usages>,
 }
 
 /// The writers of a store.
@@ -256,7 +274,11 @@ impl Writer {
     fn finish(&mut self, jobs: Vec<Job>, written: &Written) {
         for (n, mut job) in (1_i64..).zip(jobs) {
             match written.get(&n) {
-                Some(Done::Written { has_pushes }) => job.finish(Ok(Committed::new(*has_pushes))),
+                Some(Done::Written { has_pushes, opened }) => {
+                    let write = &job.write;
+                    self.setup.usages.add(write.owner(), *opened, write.added_bytes());
+                    job.finish(Ok(Committed::new(*has_pushes)));
+                }
                 Some(Done::Claimed { task_id }) => {
                     job.finish(Err(StoreError::Claimed { task_id: task_id.clone() }));
                 }

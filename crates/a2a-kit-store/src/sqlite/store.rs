@@ -195,6 +195,10 @@ impl TaskStore for SqliteStore {
         self.readers.read(move |db| read::usage(db, &owner)).await
     }
 
+    async fn open_tasks(&self, owner: &str) -> Result<usize> {
+        Ok(self.usage(owner).await?.open_tasks)
+    }
+
     async fn claim_key(
         &self,
         scope: &Scope,

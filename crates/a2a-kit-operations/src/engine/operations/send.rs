@@ -392,6 +392,9 @@ impl Inner {
         let usage = self.store.usage(owner).await.map_err(Error::from)?;
         if let (Some(max), Some((_, drafts))) = (open, &draft)
             && usage.open_tasks.saturating_add(*drafts) > max.get()
+            // A shared store may not know yet what other nodes ended.
+            && self.store.open_tasks(owner).await.map_err(Error::from)?.saturating_add(*drafts)
+                > max.get()
         {
             return Err(exhausted("open tasks", &format!("{max} open tasks"), max));
         }
