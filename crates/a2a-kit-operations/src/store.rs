@@ -29,6 +29,17 @@ pub use task::{
     Claim, Committed, LeaseUpdate, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition, Usage,
 };
 
+/// Maximum length of an id that a store keeps, in bytes: of contexts, messages, webhooks,
+/// idempotency keys and owners. An [`Engine`](crate::Engine) rejects longer ones, and those that
+/// contain NUL.
+pub const MAX_ID_BYTES: usize = 1_024;
+
+/// Maximum length of the id of a task, in bytes, likewise without NUL.
+pub const MAX_TASK_ID_BYTES: usize = 512;
+
+/// Maximum length of a tenant, in bytes, likewise without NUL.
+pub const MAX_TENANT_BYTES: usize = 512;
+
 /// Everything that an [`Engine`](crate::Engine) persists.
 ///
 /// A store belongs to one node: leases that it acquires are held in the name of that node. To serve

@@ -90,8 +90,9 @@ pub use write::{
     chunks_without_a_snapshot_are_applied_to_the_task,
     commit_replaces_the_task_and_increments_its_version,
     commit_with_a_stale_version_changes_nothing, concurrent_commits_are_serialized,
-    duplicate_task_id_is_a_conflict, returned_task_is_immutable, scopes_are_isolated,
-    stored_task_is_returned_unchanged, unknown_task_is_none_and_rejects_commits,
+    duplicate_task_id_is_a_conflict, longest_texts_are_stored, returned_task_is_immutable,
+    scopes_are_isolated, stored_task_is_returned_unchanged,
+    unknown_task_is_none_and_rejects_commits,
 };
 
 /// Generates a test for each law of a store.
@@ -117,6 +118,7 @@ macro_rules! store_suite {
             stored_task_is_returned_unchanged,
             unknown_task_is_none_and_rejects_commits,
             duplicate_task_id_is_a_conflict,
+            longest_texts_are_stored,
             scopes_are_isolated,
             commit_replaces_the_task_and_increments_its_version,
             commit_with_a_stale_version_changes_nothing,

@@ -25,6 +25,10 @@ pub enum StoreError {
     /// reached, or the file system is read-only. Nothing was written.
     #[error("the store cannot write")]
     Unwritable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The store can never apply this write: a value is too long for it, or out of range. Nothing was
+    /// written, and a retry fails the same way.
+    #[error("the store rejected the write")]
+    Rejected(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store did not respond, or returned an error. A write may or may not have been applied; a
     /// retry finds out.
     #[error("the store failed")]
@@ -32,6 +36,11 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Wraps the reason why a write can never be applied.
+    pub fn rejected(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Rejected(cause.into())
+    }
+
     /// Wraps an error of the underlying storage.
     pub fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
@@ -54,7 +63,7 @@ impl From<StoreError> for Error {
                 Self::unavailable("another node is processing this message; retry the request")
                     .with_source(error)
             }
-            StoreError::Conflict { .. } => Self::internal(error),
+            StoreError::Conflict { .. } | StoreError::Rejected(_) => Self::internal(error),
         }
     }
 }

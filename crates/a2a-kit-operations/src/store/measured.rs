@@ -31,6 +31,7 @@ impl Measured {
             Err(StoreError::Claimed { .. }) => "claimed",
             Err(StoreError::Full) => "full",
             Err(StoreError::Unwritable(_)) => "unwritable",
+            Err(StoreError::Rejected(_)) => "rejected",
             Err(StoreError::Failed(_)) => "failed",
         };
         metrics::stored(call, outcome, begun.elapsed());

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use a2a_core::{TaskState, v1::Task};
+use bytes::Bytes;
 
 use super::fixtures::{
-    at, changed, chunk, commit, get, ids, insert, list, new_task, query, scope, shown, status,
-    task, with_events,
+    at, change, changed, chunk, commit, get, ids, insert, list, new_task, query, scope, shown,
+    status, task, webhook, with_events,
 };
 use a2a_kit_operations::{
     Caller, Scope, Store,
-    store::{StoreError, StoredTask},
+    store::{Claim, MAX_ID_BYTES, MAX_TASK_ID_BYTES, MAX_TENANT_BYTES, StoreError, StoredTask},
 };
 
 /// An inserted task is returned unchanged, at version 1.
@@ -179,4 +180,40 @@ pub async fn concurrent_commits_are_serialized(store: Arc<dyn Store>) {
     let all = WRITERS * COMMITS;
     assert_eq!((stored.version, stored.last_event), (1 + all, at(1 + all)));
     assert_eq!(u64::try_from(stored.task.text().len()), Ok(all));
+}
+
+/// The longest texts that an engine accepts are stored, and found again.
+pub async fn longest_texts_are_stored(store: Arc<dyn Store>) {
+    let scope =
+        Scope { tenant: text(1, MAX_TENANT_BYTES).into(), owner: text(2, MAX_ID_BYTES).into() };
+    let (id, context) = (text(3, MAX_TASK_ID_BYTES), text(4, MAX_ID_BYTES));
+    let (key, config) = (text(5, MAX_ID_BYTES), text(6, MAX_ID_BYTES));
+    assert_eq!(store.claim_key(&scope, &key, 1, &id).await.expect("it is short"), Claim::New);
+    let mut new = new_task(&task(&id, &context, TaskState::Working, 5));
+    new.key = Some(key);
+    new.checkpoint = Some(Bytes::from_static(b"work"));
+    new.webhooks = vec![webhook(&id, &config)];
+    store.insert(&scope, new).await.expect("every text is short enough");
+    let filter = query(1).with_context_id(context);
+    assert_eq!(ids(&list(&*store, &scope, &filter).await), [&id]);
+    let found = store.configs(&scope, &id).await.expect("the store succeeds");
+    assert_eq!(found, [webhook(&id, &config)]);
+    change(&*store, &scope, &id, TaskState::Completed, 6).await;
+    assert_eq!(get(&*store, &scope, &id).await.version, 2);
+    assert_eq!(store.usage(&scope.owner).await.expect("the store succeeds").open_tasks, 0);
+}
+
+/// A text that no store can compress.
+fn text(seed: u64, length: usize) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let letter = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+                [usize::try_from(state >> 58).unwrap_or_default()],
+        )
+    };
+    (0..length).map(letter).collect()
 }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use a2a_kit_operations::{
     Event, EventId, Scope,
-    store::{Replay, StoreError, StoredTask},
+    store::{MAX_ID_BYTES, MAX_TASK_ID_BYTES, MAX_TENANT_BYTES, Replay, StoreError, StoredTask},
 };
 use bytes::{Buf as _, Bytes};
 use prost::encoding::{decode_varint, encode_varint};
@@ -15,6 +15,9 @@ use crate::codec::{apply, decode_event, decode_task, encode_event};
 
 /// Maximum length of a text in an index.
 const MAX_KEY: usize = 300;
+
+/// Why a task that is not [possible](is_possible) cannot be stored.
+pub(super) const IMPOSSIBLE: &str = "the tenant, owner or task id is too long or contains NUL";
 
 /// Our numbers are small; one that is not cannot equal a stored one.
 pub(super) fn number(number: u64) -> i64 {
@@ -50,18 +53,23 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }
 
-/// Whether a task with this id can exist in this scope.
+/// Whether a task with this id can exist in this scope. The longest texts, with a key, fit into a
+/// row of an index (a third of a page, 2,704 bytes).
 pub(super) fn is_possible(scope: &Scope, task_id: &str) -> bool {
-    is_name(task_id) && is_possible_scope(scope)
+    is_text(task_id, MAX_TASK_ID_BYTES) && is_possible_scope(scope)
 }
 
 /// Whether tasks can exist in this scope.
 pub(super) fn is_possible_scope(scope: &Scope) -> bool {
-    is_name(&scope.tenant) && is_name(&scope.owner)
+    is_text(&scope.tenant, MAX_TENANT_BYTES) && is_possible_owner(&scope.owner)
 }
 
-pub(super) fn is_name(text: &str) -> bool {
-    text.len() <= 2 * MAX_KEY && !text.contains('\0')
+pub(super) fn is_possible_owner(owner: &str) -> bool {
+    is_text(owner, MAX_ID_BYTES)
+}
+
+fn is_text(text: &str, max: usize) -> bool {
+    text.len() <= max && !text.contains('\0')
 }
 
 /// Packs the events of one write, each after its length and whether it is pushed.

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use super::{
     PostgresStore,
-    row::{get, is_name, natural},
+    row::{get, is_possible_owner, natural},
     usage_cache::Counted,
 };
 
@@ -31,7 +31,7 @@ const USAGE: &str = concat!(
 
 impl PostgresStore {
     pub(super) async fn measured(&self, owner: &str) -> Result<Usage, StoreError> {
-        if !is_name(owner) {
+        if !is_possible_owner(owner) {
             return Ok(Usage::default());
         }
         if let Some(usage) = self.usages.known(owner) {
@@ -52,7 +52,7 @@ impl PostgresStore {
     /// Counts open tasks. One query at a time runs for a cached owner, for everybody who asked
     /// before it began: a caller at its limit costs no more than that.
     pub(super) async fn count_open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
-        if !is_name(owner) {
+        if !is_possible_owner(owner) {
             return Ok(0);
         }
         let asked = Instant::now();

@@ -7,6 +7,7 @@ use a2a_core::{
     v1::{AgentCard, Part, SendMessageRequest, TaskPushNotificationConfig, part::Content},
 };
 
+use super::bounds::{self, Bounded};
 use crate::{CallContext, engine::Inner};
 
 impl Inner {
@@ -14,10 +15,11 @@ impl Inner {
     pub(in crate::engine) fn check(
         self: &Arc<Self>,
         context: &CallContext,
-        request: &impl Validate,
+        request: &(impl Validate + Bounded),
     ) -> Result<ExtensionSet> {
         self.start();
         request.validate()?;
+        bounds::check(context, request)?;
         let missing: Vec<_> = self
             .agent
             .card

@@ -1,5 +1,6 @@
 //! The eleven operations of an engine.
 
+mod bounds;
 mod cancel;
 mod check;
 mod page;
@@ -86,6 +87,7 @@ impl Agent for Engine {
         let scope = Scope::new(&request.tenant, &call.context.caller);
         let history = history_length("historyLength", request.history_length)?.unwrap_or(0);
         let size = page::size(request.page_size)?;
+        bounds::check_time("statusTimestampAfter", request.status_timestamp_after)?;
         let view = TaskView { history, artifacts: request.include_artifacts() };
         let query = TaskQuery {
             context_id: Some(request.context_id.clone()).filter(|id| !id.is_empty()),

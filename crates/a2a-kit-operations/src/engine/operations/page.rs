@@ -3,6 +3,7 @@
 use a2a_core::{Error, Result};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
+use super::bounds::is_possible_id;
 use crate::store::PageKey;
 
 /// Default page size of a list of tasks (spec §3.1.4).
@@ -47,7 +48,7 @@ pub(in crate::engine) fn key(token: &str) -> Result<Option<PageKey>> {
         }
         let (millis, task_id) = body.split_first_chunk::<8>()?;
         let task_id = std::str::from_utf8(task_id).ok()?.to_owned();
-        Some(PageKey { millis: i64::from_be_bytes(*millis), task_id })
+        is_possible_id(&task_id).then(|| PageKey { millis: i64::from_be_bytes(*millis), task_id })
     };
     let invalid = || Error::invalid_params("pageToken", "is not a valid page token");
     read().map(Some).ok_or_else(invalid)

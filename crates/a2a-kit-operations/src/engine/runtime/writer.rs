@@ -104,6 +104,7 @@ async fn write(handle: Handle) {
                 let failure = match &error {
                     StoreError::Claimed { task_id } => Failure::Superseded(task_id.as_str().into()),
                     StoreError::Full => Failure::Full,
+                    StoreError::Rejected(_) => Failure::Rejected,
                     _ => Failure::Unavailable,
                 };
                 let is_superseded = matches!(failure, Failure::Superseded(_));

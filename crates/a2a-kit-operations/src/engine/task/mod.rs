@@ -25,7 +25,7 @@ mod work;
 use std::{sync::Arc, time::Instant};
 
 use a2a_core::{
-    Error, TaskState,
+    Error, ErrorKind, TaskState,
     v1::{Message, StreamResponse, Task, stream_response::Payload},
 };
 
@@ -246,6 +246,9 @@ impl LiveTask {
     pub(in crate::engine) fn failure(&self) -> Error {
         match self.persistence.failure() {
             Some(Failure::Full) => crate::store::StoreError::Full.into(),
+            Some(Failure::Rejected) => {
+                Error::new(ErrorKind::Internal, "the store rejected a change of the task")
+            }
             _ => Error::unavailable("the task could not be stored"),
         }
     }

@@ -34,6 +34,8 @@ pub(in crate::engine) enum Failure {
     Unavailable,
     /// The store is full.
     Full,
+    /// The store can never write a change of this task.
+    Rejected,
     /// Another task took over the idempotency key; this one was presumed lost and will never be
     /// stored.
     Superseded(Arc<str>),
