@@ -40,6 +40,8 @@ pub mod postgres;
 mod seal;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod writability;
 
 pub use seal::{SecretKey, SecretKeyError, SecretKeys};
 

@@ -10,6 +10,8 @@
 
 #[path = "support/chain.rs"]
 mod chain;
+#[path = "postgres/failover.rs"]
+mod failover;
 #[path = "postgres/fixtures.rs"]
 mod fixtures;
 #[path = "postgres/laws.rs"]

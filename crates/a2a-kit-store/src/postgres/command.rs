@@ -68,7 +68,7 @@ impl PostgresStore {
         let (id, body) = (&*command.id, &*command.body);
         let params: super::link::Params<'_> =
             &[&task_id, &tenant, &owner, &id, &body, &me, &self.channel];
-        Ok(!self.pool.write(POST, params).await?.is_empty())
+        Ok(!self.pool.write_idempotent(POST, params).await?.is_empty())
     }
 
     pub(super) async fn pending_commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
@@ -82,7 +82,7 @@ impl PostgresStore {
 
     pub(super) async fn store_answer(&self, id: &str, answer: &[u8]) -> Result<(), StoreError> {
         let me = &*self.node;
-        self.pool.write(ANSWER, &[&id, &answer, &me, &self.channel]).await?;
+        self.pool.write_idempotent(ANSWER, &[&id, &answer, &me, &self.channel]).await?;
         Ok(())
     }
 
@@ -95,7 +95,7 @@ impl PostgresStore {
 
     pub(super) async fn remove_answer(&self, id: &str) -> Result<(), StoreError> {
         let me = &*self.node;
-        self.pool.write(FORGET, &[&id, &me]).await?;
+        self.pool.write_idempotent(FORGET, &[&id, &me]).await?;
         Ok(())
     }
 }

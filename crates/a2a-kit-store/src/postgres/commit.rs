@@ -13,7 +13,8 @@ use tokio_postgres::Row;
 use crate::codec::encode_task;
 
 use super::{
-    link::{Link, LinkError},
+    link::Link,
+    link_error::LinkError,
     row::{is_possible, number, pack},
     session::{Done, Session, Written},
     signal::Chunks,

@@ -7,7 +7,7 @@ use a2a_kit_operations::{
 
 use super::{
     PostgresStore,
-    row::{get, is_possible, key},
+    row::{IMPOSSIBLE, get, is_possible, key},
 };
 
 const CLAIM: &str = "
@@ -41,7 +41,7 @@ impl PostgresStore {
         task_id: &str,
     ) -> Result<Claim, StoreError> {
         if !is_possible(scope, task_id) {
-            return Err(StoreError::failed("the tenant, owner or task id is too long"));
+            return Err(StoreError::rejected(IMPOSSIBLE));
         }
         let (tenant, owner, name) = (&*scope.tenant, &*scope.owner, &*key(name));
         let mark = fingerprint.cast_signed();
@@ -92,7 +92,7 @@ impl PostgresStore {
             return Ok(());
         }
         let (tenant, owner, name) = (&*scope.tenant, &*scope.owner, &*key(name));
-        self.pool.write(UNCLAIM, &[&tenant, &owner, &name, &task_id]).await?;
+        self.pool.write_idempotent(UNCLAIM, &[&tenant, &owner, &name, &task_id]).await?;
         Ok(())
     }
 }

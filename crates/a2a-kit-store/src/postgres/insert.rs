@@ -12,8 +12,9 @@ use tokio_postgres::Row;
 use crate::{SecretKeys, codec::encode_task};
 
 use super::{
-    link::{Link, LinkError},
-    row::{is_possible, key, number, pack},
+    link::Link,
+    link_error::LinkError,
+    row::{IMPOSSIBLE, is_possible, key, number, pack},
     session::{Done, Session, Written},
     signal::Chunks,
     webhook_row::HookRow,
@@ -45,7 +46,7 @@ impl InsertRow {
     pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
         let NewTask { task, key: claim, events, pushes, webhooks, checkpoint, journal } = new;
         if !is_possible(scope, &task.id) {
-            return Err(StoreError::failed("the tenant, owner or task id is too long"));
+            return Err(StoreError::rejected(IMPOSSIBLE));
         }
         let state = task.state();
         let last = events.last().and_then(|event| event.id()).unwrap_or(EventId::FIRST);

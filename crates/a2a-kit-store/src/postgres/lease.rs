@@ -156,7 +156,7 @@ impl PostgresStore {
         for held in held.chunks(RENEWALS) {
             let ids: Vec<&str> = held.iter().map(|(id, _)| &**id).collect();
             let epochs: Vec<i64> = held.iter().map(|(_, epoch)| number(*epoch)).collect();
-            for row in self.renewals.write(RENEW, &[&ids, &epochs, &lease]).await? {
+            for row in self.renewals.write_idempotent(RENEW, &[&ids, &epochs, &lease]).await? {
                 let id: &str = row.try_get(0).map_err(StoreError::failed)?;
                 lost.push(id.into());
             }
@@ -170,7 +170,8 @@ impl PostgresStore {
         epoch: u64,
     ) -> Result<bool, StoreError> {
         let (epoch, me) = (number(epoch), &*self.node);
-        let released = self.pool.write(RELEASE, &[&task_id, &epoch, &me, &self.channel]).await?;
+        let released =
+            self.pool.write_idempotent(RELEASE, &[&task_id, &epoch, &me, &self.channel]).await?;
         if !released.is_empty() {
             return Ok(true);
         }
@@ -179,7 +180,7 @@ impl PostgresStore {
 
     pub(super) async fn expire_lease(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
         let (epoch, me) = (number(epoch), &*self.node);
-        self.pool.write(ABANDON, &[&task_id, &epoch, &me, &self.channel]).await?;
+        self.pool.write_idempotent(ABANDON, &[&task_id, &epoch, &me, &self.channel]).await?;
         Ok(())
     }
 

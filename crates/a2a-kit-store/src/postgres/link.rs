@@ -1,25 +1,29 @@
 //! Database connections and their prepared statements.
 
-use std::{collections::HashMap, fmt, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Client, Connection, Row, Socket, Statement, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{PostgresError, address::Address, tls};
-
-/// Timeout of a statement, after which its connection is considered dead. It includes lock waits,
-/// which are short here.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+use super::{
+    PostgresError,
+    address::Address,
+    health::Health,
+    link_error::{LinkError, STATEMENT_TIMEOUT},
+    tls,
+};
 
 /// The server aborts a transaction that waits for its client, because it holds locks. Ours are
 /// single statements, so only failures leave one open.
 ///
 /// Statements are often planned while tables are empty, and the plans are kept. Index scans are
 /// therefore forced even if another plan looks cheaper.
-const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'; SET jit = off; \
-    SET enable_seqscan = off";
+///
+/// A table that somebody has locked for longer than a few seconds counts as not writable.
+const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'; \
+    SET jit = off; SET enable_seqscan = off";
 
 /// How long plans are kept: a table that was empty may be large by now.
 const REPLAN: Duration = Duration::from_secs(5);
@@ -33,6 +37,7 @@ pub(super) struct Connector {
     tls: MakeRustlsConnect,
     session: String,
     schema: String,
+    health: Arc<Health>,
 }
 
 type Tls = <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket>>::Stream;
@@ -41,11 +46,16 @@ impl Connector {
     pub(super) fn new(address: Address, schema: Option<String>) -> Result<Self, PostgresError> {
         let schema = schema.or_else(|| address.schema.clone()).unwrap_or_else(|| "public".into());
         let session = format!("{SESSION}; SET search_path = {}", quoted(&schema));
-        Ok(Self { tls: tls::connector(&address)?, address, session, schema })
+        let tls = tls::connector(&address)?;
+        Ok(Self { address, tls, session, schema, health: Arc::default() })
     }
 
     pub(super) fn schema(&self) -> &str {
         &self.schema
+    }
+
+    pub(super) fn health(&self) -> &Arc<Health> {
+        &self.health
     }
 
     /// Host and port, and the database, for messages.
@@ -66,6 +76,7 @@ impl Connector {
     }
 
     pub(super) async fn link(&self) -> Result<Link, LinkError> {
+        let generation = self.health.generation();
         let (client, connection) = with_timeout(self.open()).await?;
         let driver = AbortOnDropHandle::new(tokio::spawn(async move {
             if let Err(error) = connection.await {
@@ -73,7 +84,14 @@ impl Connector {
             }
         }));
         with_timeout(client.batch_execute(&self.session)).await?;
-        Ok(Link { client, statements: HashMap::new(), planned: Instant::now(), _driver: driver })
+        Ok(Link {
+            client,
+            statements: HashMap::new(),
+            planned: Instant::now(),
+            health: Arc::clone(&self.health),
+            generation,
+            _driver: driver,
+        })
     }
 }
 
@@ -93,6 +111,8 @@ pub(super) struct Link {
     client: Client,
     statements: HashMap<&'static str, Statement>,
     planned: Instant,
+    health: Arc<Health>,
+    generation: u64,
     _driver: AbortOnDropHandle<()>,
 }
 
@@ -101,8 +121,9 @@ impl Link {
         &mut self.client
     }
 
+    /// Whether it is closed, or to be replaced.
     pub(super) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+        self.client.is_closed() || self.generation != self.health.generation()
     }
 
     /// Discards old plans.
@@ -145,6 +166,22 @@ impl Link {
         Ok(rows)
     }
 
+    /// Runs a statement under locks, and rolls both back.
+    pub(super) async fn roll_back(
+        &mut self,
+        (lock, write): (&'static str, &'static str),
+        params: Params<'_>,
+    ) -> Result<(), LinkError> {
+        with_timeout(self.client.batch_execute("BEGIN")).await?;
+        let result = async {
+            with_timeout(self.client.batch_execute(lock)).await?;
+            with_timeout(self.client.execute(write, params)).await
+        };
+        let result = result.await;
+        with_timeout(self.client.batch_execute("ROLLBACK")).await?;
+        result.map(|_count| ())
+    }
+
     /// Prepares a statement for the caller to keep.
     pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, LinkError> {
         with_timeout(self.client.prepare(sql)).await
@@ -166,37 +203,6 @@ impl Link {
         params: &[(&(dyn ToSql + Sync), tokio_postgres::types::Type)],
     ) -> Result<Vec<Row>, LinkError> {
         with_timeout(self.client.query_typed(sql, params)).await
-    }
-}
-
-/// Why a statement failed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum LinkError {
-    #[error("the database did not respond within {} s", STATEMENT_TIMEOUT.as_secs())]
-    Timeout,
-    #[error("no pooled connection became available within {0:?}")]
-    PoolExhausted(Duration),
-    #[error(transparent)]
-    Postgres(#[from] tokio_postgres::Error),
-}
-
-impl LinkError {
-    /// Whether the server rejected the statement, so that nothing was done.
-    pub(super) fn is_refusal(&self) -> bool {
-        match self {
-            Self::Timeout | Self::PoolExhausted(_) => false,
-            Self::Postgres(error) => match error.as_db_error() {
-                // A terminated backend also reports an error, but its connection is gone.
-                Some(error) => !matches!(
-                    error.parsed_severity(),
-                    Some(
-                        tokio_postgres::error::Severity::Fatal
-                            | tokio_postgres::error::Severity::Panic
-                    )
-                ),
-                None => !error.is_closed() && error.code().is_some(),
-            },
-        }
     }
 }
 

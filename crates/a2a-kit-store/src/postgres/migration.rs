@@ -2,7 +2,8 @@
 
 use super::{
     PostgresError,
-    link::{Connector, Link, LinkError, quoted},
+    link::{Connector, Link, quoted},
+    link_error::LinkError,
 };
 
 mod embedded {
@@ -23,6 +24,9 @@ pub(super) async fn migrate(connector: &Connector) -> Result<(), PostgresError> 
         database: database.clone(),
         source: error.into(),
     })?;
+    // Another node may migrate for longer than a statement waits otherwise.
+    let wait = link.client().batch_execute("SET lock_timeout = 0").await;
+    wait.map_err(|error| failed(error.into()))?;
     let (schema, found) =
         prepare(&mut link, connector.schema()).await.map_err(|error| failed(error.into()))?;
     tracing::debug!(schema, ?found, "checking schema version");

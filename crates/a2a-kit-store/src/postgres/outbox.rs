@@ -187,20 +187,20 @@ impl PostgresStore {
                 let event = number(event.get());
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &event, &claim_time];
-                self.pool.write(DELIVERED, params).await?
+                self.pool.write_idempotent(DELIVERED, params).await?
             }
             DeliveryOutcome::DeadLetter { event, error } => {
                 let event = number(event.get());
                 let (name, error) = (&*printable(&push.config_id), &*printable(&error));
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &event, &claim_time, &name, &error];
-                self.pool.write(DEAD, params).await?
+                self.pool.write_idempotent(DEAD, params).await?
             }
             DeliveryOutcome::Retry { event, after } => {
                 let (event, after) = (number(event.get()), millis(after));
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &event, &after];
-                self.pool.write(LATER, params).await?
+                self.pool.write_idempotent(LATER, params).await?
             }
             DeliveryOutcome::Postponed { .. } | DeliveryOutcome::Released => {
                 let after = match outcome {
@@ -209,7 +209,7 @@ impl PostgresStore {
                 };
                 let params: super::link::Params<'_> =
                     &[&task_id, &config_id, &claim, &0_i64, &after];
-                self.pool.write(LATER, params).await?
+                self.pool.write_idempotent(LATER, params).await?
             }
             _ => return Err(StoreError::failed("unknown delivery outcome")),
         };

@@ -13,7 +13,16 @@ use tokio::{
 };
 use tokio_postgres::{Row, types::ToSql};
 
-use super::link::{Connector, Link, LinkError, Params};
+use super::{
+    link::{Connector, Link, Params},
+    link_error::LinkError,
+};
+
+/// Locks what a write of a task changes, and adds bytes.
+const PROBE: (&str, &str) = (
+    "LOCK TABLE tasks, bodies, events, leases, totals IN ROW EXCLUSIVE MODE",
+    "INSERT INTO bodies (task, position, snapshot) VALUES (-1, 0, $1)",
+);
 
 /// A bounded number of connections, created on demand.
 pub(super) struct Pool {
@@ -22,6 +31,15 @@ pub(super) struct Pool {
     permits: Semaphore,
     /// How long a call waits for a connection.
     acquire_timeout: Duration,
+}
+
+/// Which connection to check out.
+#[derive(Clone, Copy)]
+enum Checkout {
+    /// An idle one, if there is one.
+    Any,
+    /// A new one: idle ones may have died together.
+    New,
 }
 
 /// A connection checked out of the pool.
@@ -49,9 +67,9 @@ impl Pool {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        match self.run(sql, params).await {
+        match self.run(sql, params, Checkout::Any).await {
             Err(Failure { error, stale: true }) if !error.is_refusal() => {
-                self.run(sql, params).await.map_err(Failure::into_store)
+                self.run(sql, params, Checkout::Any).await.map_err(Failure::into_store)
             }
             result => result.map_err(Failure::into_store),
         }
@@ -64,7 +82,8 @@ impl Pool {
         params: &[(&(dyn ToSql + Sync), tokio_postgres::types::Type)],
     ) -> Result<Vec<Row>, StoreError> {
         for last in [false, true] {
-            let (mut connection, fresh) = self.checkout().await.map_err(Failure::into_store)?;
+            let (mut connection, fresh) =
+                self.checkout(Checkout::Any).await.map_err(Failure::into_store)?;
             match connection.link.query_once(sql, params).await {
                 Ok(rows) => {
                     self.check_in(connection);
@@ -72,59 +91,161 @@ impl Pool {
                 }
                 Err(error) if error.is_refusal() => {
                     self.check_in(connection);
-                    return Err(StoreError::failed(error));
+                    return Err(error.into_store());
                 }
-                Err(error) if last || fresh => return Err(StoreError::failed(error)),
+                Err(error) if last || fresh => return Err(error.into_store()),
                 Err(_) => {}
             }
         }
         Err(StoreError::failed("the database is unreachable"))
     }
 
-    /// Runs a write, without retries.
+    /// Runs a write; repeated once over a new connection if it was certainly not made.
     pub(super) async fn write(
         &self,
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.run(sql, params).await.map_err(Failure::into_store)
+        self.write_again_if(LinkError::is_undone, sql, params).await
     }
 
-    /// Runs two statements in one transaction, without retries: the second sees everything
-    /// committed by previous holders of the locks that the first takes.
+    /// Runs a write that has the same effect and result if it is made twice; repeated once over a
+    /// new connection if the first one is gone.
+    pub(super) async fn write_idempotent(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.write_again_if(LinkError::is_disconnect, sql, params).await
+    }
+
+    async fn write_again_if(
+        &self,
+        can_repeat: fn(&LinkError) -> bool,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut result = self.run(sql, params, Checkout::Any).await;
+        if result.as_ref().is_err_and(|failure| can_repeat(&failure.error)) {
+            result = self.run(sql, params, Checkout::New).await;
+        }
+        self.written(result)
+    }
+
+    /// Runs two statements in one transaction, repeated like [`write`](Self::write): the second
+    /// sees everything committed by previous holders of the locks that the first takes.
     pub(super) async fn write_locked(
         &self,
         lock: (&'static str, Params<'_>),
         write: (&'static str, Params<'_>),
     ) -> Result<Vec<Row>, StoreError> {
-        let (mut connection, _) = self.checkout().await.map_err(Failure::into_store)?;
-        // A connection that failed in between is closed, and its transaction aborted.
-        let rows = connection.link.locked(lock, write).await.map_err(StoreError::failed)?;
-        self.check_in(connection);
-        Ok(rows)
+        let mut result = self.run_locked(lock, write, Checkout::Any).await;
+        if result.as_ref().is_err_and(|failure| failure.error.is_undone()) {
+            result = self.run_locked(lock, write, Checkout::New).await;
+        }
+        self.written(result)
     }
 
-    async fn run(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>, Failure> {
-        let (mut connection, fresh) = self.checkout().await?;
-        let result = connection.link.query(sql, params).await;
+    /// The size of the write that would show that writes succeed again, if they fail.
+    pub(super) fn failing(&self) -> Option<usize> {
+        self.connector.health().failing()
+    }
+
+    /// Makes a write of at least this size, without a lasting effect, to all that a task is written
+    /// to.
+    pub(super) async fn probe_write(&self, bytes: usize) -> Result<(), StoreError> {
+        let body = incompressible(bytes);
+        let probe = async || {
+            let (mut connection, _) = self.checkout(Checkout::New).await?;
+            let result = connection.link.roll_back(PROBE, &[&body]).await;
+            self.returned(connection, false, result)
+        };
+        let mut result = probe().await;
+        if result.as_ref().is_err_and(|failure| failure.error.is_undone()) {
+            result = probe().await;
+        }
+        match result {
+            Ok(()) => {
+                self.connector.health().written(bytes);
+                Ok(())
+            }
+            Err(failure) => Err(StoreError::Unwritable(failure.error.into())),
+        }
+    }
+
+    fn written(&self, result: Result<Vec<Row>, Failure>) -> Result<Vec<Row>, StoreError> {
         match result {
             Ok(rows) => {
-                self.check_in(connection);
+                self.connector.health().written(0);
                 Ok(rows)
             }
+            Err(Failure { error, .. }) => {
+                self.connector.health().failed(&error, 0);
+                Err(error.into_write_store())
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+        which: Checkout,
+    ) -> Result<Vec<Row>, Failure> {
+        let (mut connection, fresh) = self.checkout(which).await?;
+        let result = connection.link.query(sql, params).await;
+        self.returned(connection, !fresh, result)
+    }
+
+    async fn run_locked(
+        &self,
+        lock: (&'static str, Params<'_>),
+        write: (&'static str, Params<'_>),
+        which: Checkout,
+    ) -> Result<Vec<Row>, Failure> {
+        let (mut connection, fresh) = self.checkout(which).await?;
+        match connection.link.locked(lock, write).await {
+            Ok(rows) => self.returned(connection, !fresh, Ok(rows)),
+            // A connection that failed in between is closed, and its transaction aborted.
             Err(error) => {
-                if error.is_refusal() {
-                    self.check_in(connection);
-                }
+                self.note(&error);
                 Err(Failure { error, stale: !fresh })
             }
         }
     }
 
+    /// Returns a connection to the pool, unless it is no longer usable.
+    fn returned<T>(
+        &self,
+        connection: PooledConnection<'_>,
+        stale: bool,
+        result: Result<T, LinkError>,
+    ) -> Result<T, Failure> {
+        match result {
+            Ok(done) => {
+                self.check_in(connection);
+                Ok(done)
+            }
+            Err(error) => {
+                self.note(&error);
+                if error.is_refusal() {
+                    self.check_in(connection);
+                }
+                Err(Failure { error, stale })
+            }
+        }
+    }
+
+    fn note(&self, error: &LinkError) {
+        if error.is_read_only() {
+            self.connector.health().found_read_only();
+        }
+    }
+
     /// Returns a connection, and whether it is new.
-    async fn checkout(&self) -> Result<(PooledConnection<'_>, bool), Failure> {
+    async fn checkout(&self, which: Checkout) -> Result<(PooledConnection<'_>, bool), Failure> {
         let wait = PoolWait::begin();
-        match timeout(self.acquire_timeout, self.acquire()).await {
+        match timeout(self.acquire_timeout, self.acquire(which)).await {
             Ok(connection) => {
                 wait.end();
                 connection
@@ -136,12 +257,15 @@ impl Pool {
         }
     }
 
-    async fn acquire(&self) -> Result<(PooledConnection<'_>, bool), Failure> {
+    async fn acquire(&self, which: Checkout) -> Result<(PooledConnection<'_>, bool), Failure> {
         let closed = |_| Failure { error: LinkError::Timeout, stale: false };
         let permit = self.permits.acquire().await.map_err(closed)?;
         while let Some(link) = self.pop() {
-            if !link.is_closed() {
-                return Ok((PooledConnection::new(link, permit), false));
+            match which {
+                Checkout::Any if link.is_closed() => {}
+                Checkout::Any => return Ok((PooledConnection::new(link, permit), false)),
+                // It makes room for the new one.
+                Checkout::New => break,
             }
         }
         let link = self.connector.link().await.map_err(|error| Failure { error, stale: false })?;
@@ -172,6 +296,20 @@ struct Failure {
 
 impl Failure {
     fn into_store(self) -> StoreError {
-        StoreError::failed(self.error)
+        self.error.into_store()
     }
+}
+
+/// Bytes that do not become smaller in the database.
+fn incompressible(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        // Xorshift.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes
 }

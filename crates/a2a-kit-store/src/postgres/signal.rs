@@ -24,7 +24,8 @@ use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    link::{Connector, LinkError, quoted},
+    link::{Connector, quoted},
+    link_error::LinkError,
     row,
 };
 
@@ -180,11 +181,13 @@ struct ListenTask {
 /// A connection in LISTEN mode.
 struct ListenConnection {
     client: Client,
+    generation: u64,
     driver: AbortOnDropHandle<()>,
 }
 
 impl ListenTask {
     async fn open(&self) -> Result<ListenConnection, LinkError> {
+        let generation = self.connector.health().generation();
         let (client, mut connection) = self.connector.open().await?;
         let (outbox, node) = (Arc::clone(&self.outbox), Arc::clone(&self.node));
         let driver = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -200,7 +203,7 @@ impl ListenTask {
         let listen = format!("{}; LISTEN {}", self.connector.session(), quoted(&self.channel));
         let ready = timeout(PING, client.batch_execute(&listen)).await;
         ready.map_err(|_elapsed| LinkError::Timeout)??;
-        Ok(ListenConnection { client, driver })
+        Ok(ListenConnection { client, generation, driver })
     }
 
     async fn run(self, first: ListenConnection) {
@@ -213,7 +216,12 @@ impl ListenTask {
 
     async fn listen(self, mut connection: ListenConnection) {
         loop {
-            receive(&mut connection).await;
+            let generation = connection.generation;
+            tokio::select! {
+                () = receive(&mut connection) => {}
+                // A primary that was demoted keeps the connection, but signals nothing.
+                () = self.connector.health().outdated(generation) => {}
+            }
             drop(connection);
             tracing::debug!("listen connection lost");
             let mut backoff = Duration::from_millis(20);

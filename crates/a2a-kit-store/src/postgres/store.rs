@@ -11,6 +11,7 @@ use a2a_kit_operations::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::{
@@ -37,9 +38,11 @@ pub struct PostgresStore {
     pub(super) keys: SecretKeys,
     /// The notification channel, if notifications are enabled.
     pub(super) channel: Option<String>,
-    pub(super) pool: Pool,
+    pub(super) pool: Arc<Pool>,
     /// The connection that renews leases, so that renewals wait for nothing else.
     pub(super) renewals: Pool,
+    /// Locked during a test write.
+    probing: Arc<Mutex<()>>,
     pub(super) usages: Arc<Usages>,
     writers: Writers,
     listener: Option<Listener>,
@@ -97,7 +100,8 @@ impl PostgresStore {
             keys: config.secret_keys,
             channel,
             renewals: Pool::new(Arc::clone(&connector), 1, config.acquire_timeout),
-            pool: Pool::new(connector, config.readers, config.acquire_timeout),
+            pool: Arc::new(Pool::new(connector, config.readers, config.acquire_timeout)),
+            probing: Arc::default(),
             usages,
             writers: Writers::spawn(&setup, config.writers),
             listener,
@@ -197,8 +201,20 @@ impl TaskStore for PostgresStore {
     }
 
     async fn probe(&self) -> Result<(), StoreError> {
-        self.pool.read("SELECT 1", &[]).await?;
-        Ok(())
+        let Some(bytes) = self.pool.failing() else {
+            return self.pool.read("SELECT 1", &[]).await.map(|_rows| ());
+        };
+        // It goes on if the check gives up, however long a write of this size takes.
+        let Ok(turn) = Arc::clone(&self.probing).try_lock_owned() else {
+            return Err(StoreError::Unwritable("a test write is not done yet".into()));
+        };
+        let pool = Arc::clone(&self.pool);
+        let probe = tokio::spawn(async move {
+            let written = pool.probe_write(bytes).await;
+            drop(turn);
+            written
+        });
+        probe.await.map_err(StoreError::failed)?
     }
 
     /// Does nothing: a write that returned is committed, and connections end with the store.

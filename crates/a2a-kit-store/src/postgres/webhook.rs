@@ -57,7 +57,7 @@ impl PostgresStore {
         let name = row.name.as_bytes();
         let params: super::link::Params<'_> =
             &[&task_id, &tenant, &owner, &row.config_id, &name, &row.url, &row.body];
-        let rows = self.pool.write(PUT, params).await?;
+        let rows = self.pool.write_idempotent(PUT, params).await?;
         if rows.is_empty() { Err(conflict()) } else { Ok(()) }
     }
 
@@ -87,7 +87,7 @@ impl PostgresStore {
             return Ok(());
         }
         let (tenant, owner, id) = (&*scope.tenant, &*scope.owner, &*key(id));
-        self.pool.write(DELETE, &[&task_id, &tenant, &owner, &id]).await?;
+        self.pool.write_idempotent(DELETE, &[&task_id, &tenant, &owner, &id]).await?;
         Ok(())
     }
 }

@@ -22,7 +22,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{
     commit::{self, CommitRow},
     insert::{self, InsertRow},
-    link::{Connector, Link, LinkError},
+    link::{Connector, Link},
+    link_error::LinkError,
     session::{Done, Session, Written},
     usage_cache::Usages,
 };
@@ -86,6 +87,10 @@ struct Job {
     answer: oneshot::Sender<Result<Committed, StoreError>>,
     /// Whether it was attempted once and matched no row.
     was_refused: bool,
+    /// Whether it was attempted over a connection that was lost or read-only.
+    was_repeated: bool,
+    /// Whether that attempt may have succeeded.
+    is_uncertain: bool,
 }
 
 impl Job {
@@ -95,6 +100,11 @@ impl Job {
     }
 
     fn conflict(self) {
+        if self.is_uncertain {
+            // Perhaps with the first attempt: the caller has to look.
+            let cause = "the connection was lost, and the write may have been made";
+            return self.finish(Err(StoreError::failed(cause)));
+        }
         let task_id = self.write.task_id().to_owned();
         self.finish(Err(StoreError::Conflict { task_id }));
     }
@@ -134,7 +144,8 @@ impl Writers {
         let count = u64::try_from(self.queues.len()).unwrap_or(1);
         let index = usize::try_from(hash % count).unwrap_or_default();
         let (answer, answered) = oneshot::channel();
-        let job = Job { write, answer, was_refused: false };
+        let job =
+            Job { write, answer, was_refused: false, was_repeated: false, is_uncertain: false };
         let gone = || StoreError::failed("the store is closed");
         let queue = self.queues.get(index).ok_or_else(gone)?;
         queue.send(job).await.map_err(|_closed| gone())?;
@@ -154,6 +165,8 @@ struct Writer {
     waiting: VecDeque<Job>,
     link: Option<(Link, Session)>,
     slot: Option<i64>,
+    /// Whether a statement succeeded over the link.
+    is_proven: bool,
     backoff: Duration,
     not_before: Option<Instant>,
 }
@@ -166,6 +179,7 @@ impl Writer {
             waiting: VecDeque::new(),
             link: None,
             slot: None,
+            is_proven: false,
             backoff: MIN_BACKOFF,
             not_before: None,
         }
@@ -234,7 +248,7 @@ impl Writer {
         let (link, session) = match self.link().await {
             Ok(link) => link,
             Err(error) => {
-                fail(group, error);
+                self.fail(group, error);
                 return Vec::new();
             }
         };
@@ -254,24 +268,69 @@ impl Writer {
             match result {
                 Ok(written) => self.finish(jobs, &written),
                 Err(error) if error.is_refusal() => {
-                    if is_first && jobs.len() > 1 {
+                    if is_first && jobs.len() > 1 && !error.needs_operator() {
                         tracing::debug!(%error, "write group rejected");
                         refused.extend(jobs);
                     } else {
-                        fail(jobs, error);
+                        self.fail(jobs, error);
                     }
                 }
                 Err(error) => {
-                    self.link = None;
-                    fail(jobs, error);
+                    self.drop_link(&error);
+                    let (again, failed) = jobs
+                        .into_iter()
+                        .partition(|job| !job.was_repeated && error.is_disconnect());
+                    self.repeat(again, &error);
+                    self.fail(failed, error);
                 }
             }
         }
         refused
     }
 
+    /// Drops a connection that is lost or read-only. One that was never of use is not replaced at
+    /// once.
+    fn drop_link(&mut self, error: &LinkError) {
+        if error.is_read_only() {
+            self.setup.connector.health().found_read_only();
+        }
+        if self.link.take().is_some() && !self.is_proven {
+            self.back_off();
+        }
+    }
+
+    fn back_off(&mut self) {
+        self.not_before = Some(Instant::now() + self.backoff);
+        self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
+    }
+
+    /// Queues writes again, for the next connection.
+    fn repeat(&mut self, jobs: Vec<Job>, error: &LinkError) {
+        for mut job in jobs.into_iter().rev() {
+            job.was_repeated = true;
+            job.is_uncertain = !error.is_undone();
+            self.waiting.push_front(job);
+        }
+    }
+
+    fn fail(&self, jobs: Vec<Job>, error: LinkError) {
+        let Some(bytes) = jobs.iter().map(|job| job.write.weight()).max() else { return };
+        self.setup.connector.health().failed(&error, bytes);
+        let error = Arc::new(error);
+        for job in jobs {
+            let cause = Shared(Arc::clone(&error));
+            job.finish(Err(error.store_error(cause)));
+        }
+    }
+
     /// Completes the writes of a statement.
     fn finish(&mut self, jobs: Vec<Job>, written: &Written) {
+        if jobs.is_empty() {
+            return;
+        }
+        (self.is_proven, self.backoff) = (true, MIN_BACKOFF);
+        let bytes = jobs.iter().map(|job| job.write.weight()).sum();
+        self.setup.connector.health().written(bytes);
         for (n, mut job) in (1_i64..).zip(jobs) {
             match written.get(&n) {
                 Some(Done::Written { has_pushes, opened }) => {
@@ -306,12 +365,11 @@ impl Writer {
             match self.connect().await {
                 Ok(link) => {
                     self.link = Some(link);
-                    self.backoff = MIN_BACKOFF;
+                    self.is_proven = false;
                     self.not_before = None;
                 }
                 Err(error) => {
-                    self.not_before = Some(Instant::now() + self.backoff);
-                    self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
+                    self.back_off();
                     return Err(error);
                 }
             }
@@ -348,13 +406,6 @@ impl Writer {
 /// A duration for a statement.
 pub(super) fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX / 1_000_000)
-}
-
-fn fail(jobs: Vec<Job>, error: LinkError) {
-    let error = Arc::new(error);
-    for job in jobs {
-        job.finish(Err(StoreError::failed(Shared(Arc::clone(&error)))));
-    }
 }
 
 /// An error shared by all writes of a group.

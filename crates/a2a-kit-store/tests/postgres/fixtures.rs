@@ -29,6 +29,11 @@ impl Schema {
         Ok(Self { url, name })
     }
 
+    /// The only schema of a database of its own, whose settings may change.
+    pub(crate) async fn alone() -> Result<Self, Skipped> {
+        Ok(Self { url: postgres().await?.database().await, name: "alone".to_owned() })
+    }
+
     /// The only schema of a server.
     pub(crate) fn of(server: &Private) -> Self {
         Self { url: server.url().to_owned(), name: "alone".to_owned() }

@@ -181,7 +181,7 @@ async fn rejected_write_does_not_fail_its_group() {
     for insert in inserts.collect::<Vec<_>>() {
         let (number, stored) = insert.await.unwrap();
         let is_taboo = number % 50 == 7;
-        assert_eq!(matches!(stored, Err(StoreError::Failed(_))), is_taboo, "{number} {stored:?}");
+        assert_eq!(matches!(stored, Err(StoreError::Rejected(_))), is_taboo, "{number} {stored:?}");
         assert_eq!(stored.is_ok(), !is_taboo, "{number}");
     }
     assert_eq!(store.list(&scope, &query(1)).await.unwrap().total, 196);
