@@ -12,6 +12,7 @@ mod lease;
 mod lock;
 mod open;
 mod page;
+mod placement;
 mod push;
 mod read;
 mod reader;

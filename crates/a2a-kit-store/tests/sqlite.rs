@@ -2,6 +2,9 @@
 #![cfg(feature = "sqlite")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+#[path = "support/chain.rs"]
+mod chain;
+
 mod sqlite {
     mod crash;
     mod disk;
@@ -11,4 +14,5 @@ mod sqlite {
     mod laws;
     mod restart;
     mod secret;
+    mod unwritable;
 }

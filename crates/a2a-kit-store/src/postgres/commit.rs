@@ -69,7 +69,7 @@ impl CommitRow {
                 state: i16::try_from(i32::from(task.state())).unwrap_or_default(),
                 millis: PageKey::millis_of(&task),
                 ended: task.state().is_terminal(),
-                snapshot: encode_task(&task).map_err(StoreError::failed)?,
+                snapshot: encode_task(&task).map_err(StoreError::rejected)?,
             })
         };
         let (hold, checkpoint) = match lease {

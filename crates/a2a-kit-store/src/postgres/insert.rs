@@ -64,7 +64,7 @@ impl InsertRow {
             millis: PageKey::millis_of(&task),
             ended: state.is_terminal(),
             last: number(last.get()),
-            snapshot: encode_task(&task).map_err(StoreError::failed)?,
+            snapshot: encode_task(&task).map_err(StoreError::rejected)?,
             checkpoint,
             journal,
             body: pack(&events, &pushes)?,

@@ -79,7 +79,7 @@ pub(super) fn pack(events: &[Event], pushes: &[EventId]) -> Result<Option<Vec<u8
     }
     let mut packed = Vec::new();
     for event in events {
-        let body = encode_event(event).map_err(StoreError::failed)?;
+        let body = encode_event(event).map_err(StoreError::rejected)?;
         let is_pushed = event.id().is_some_and(|id| pushes.contains(&id));
         let length = u64::try_from(body.len()).map_err(StoreError::failed)?;
         encode_varint(length << 1 | u64::from(is_pushed), &mut packed);

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use a2a_kit_operations::store::StoreError;
 use rusqlite::{ErrorCode, ffi};
@@ -14,6 +14,10 @@ pub(super) enum Failure {
     Codec(#[from] CodecError),
     #[error("the database contains a number out of range")]
     Number(#[from] std::num::TryFromIntError),
+    #[error("the database is locked by another process")]
+    Locked(#[source] rusqlite::Error),
+    #[error("{} was moved, removed or replaced while it was open: restore it, or restart", path.display())]
+    Moved { path: PathBuf },
     #[error("the store is closed")]
     Closed,
 }
@@ -21,10 +25,14 @@ pub(super) enum Failure {
 pub(super) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// Whether the file is not writable, and a retry would not help: the disk is full, or a quota
-    /// or file size limit is reached (which SQLite reports as an I/O error).
+    /// Whether the file is not writable, and a retry would not help: it is gone or locked, the disk
+    /// is full, or a quota or file size limit is reached (which SQLite reports as an I/O error).
     pub(super) fn is_unwritable(&self) -> bool {
-        let Self::Sqlite(error) = self else { return false };
+        let error = match self {
+            Self::Locked(_) | Self::Moved { .. } => return true,
+            Self::Sqlite(error) => error,
+            Self::Codec(_) | Self::Number(_) | Self::Closed => return false,
+        };
         error.sqlite_error().is_some_and(|error| {
             matches!(error.code, ErrorCode::DiskFull | ErrorCode::ReadOnly)
                 || matches!(
@@ -32,6 +40,18 @@ impl Failure {
                     ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE
                 )
         })
+    }
+}
+
+impl Failure {
+    /// Whether a value can never be stored.
+    fn is_permanent(&self) -> bool {
+        let Self::Sqlite(error) = self else { return false };
+        matches!(error, rusqlite::Error::ToSqlConversionFailure(_))
+            || matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::TooBig | ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch)
+            )
     }
 }
 
@@ -50,6 +70,8 @@ impl IntoStoreError for Arc<Failure> {
     fn into_store_error(self) -> StoreError {
         if self.is_unwritable() {
             StoreError::Unwritable(self.into())
+        } else if self.is_permanent() {
+            StoreError::rejected(self)
         } else {
             StoreError::failed(self)
         }

@@ -109,18 +109,18 @@ fn lock_database(
 
 /// Identifies a file independently of its name.
 #[cfg(unix)]
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 #[cfg(not(unix))]
-type Identity = PathBuf;
+pub(super) type Identity = PathBuf;
 
 #[cfg(unix)]
-fn identity(_path: &Path, data: &fs::Metadata) -> Identity {
+pub(super) fn identity(_path: &Path, data: &fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt as _;
     (data.dev(), data.ino())
 }
 
 #[cfg(not(unix))]
-fn identity(path: &Path, _data: &fs::Metadata) -> Identity {
+pub(super) fn identity(path: &Path, _data: &fs::Metadata) -> Identity {
     path.to_owned()
 }
 

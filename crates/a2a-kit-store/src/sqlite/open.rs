@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode};
 use super::{
     connection::{SchemaError, migrate, open_reader, open_writer},
     lock::{DatabaseLock, LockError},
+    placement::Placement,
 };
 use crate::seal::SecretKeys;
 
@@ -110,13 +111,14 @@ pub enum OpenError {
 #[derive(Debug)]
 pub(super) struct OpenFiles {
     pub(super) lock: DatabaseLock,
+    pub(super) placement: Placement,
     pub(super) writer: Connection,
     pub(super) readers: Vec<Connection>,
 }
 
 /// Opens a file, creating it if it is missing.
-pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<OpenFiles, OpenError> {
-    let path = &resolve(path)?;
+pub(super) fn open(given: &Path, options: &SqliteOptions) -> Result<OpenFiles, OpenError> {
+    let path = &resolve(given)?;
     if path.is_dir() {
         return Err(not_a_store(path, io::Error::from(io::ErrorKind::IsADirectory)));
     }
@@ -143,15 +145,18 @@ pub(super) fn open(path: &Path, options: &SqliteOptions) -> Result<OpenFiles, Op
     writer.execute_batch(RESET).map_err(failed)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(path));
     let readers = readers.collect::<rusqlite::Result<_>>().map_err(failed)?;
-    Ok(OpenFiles { lock, writer, readers })
+    // The log exists since the reset.
+    let placement = Placement::record(given, path).map_err(|error| unusable(path, error))?;
+    Ok(OpenFiles { lock, placement, writer, readers })
 }
 
-/// Voids the leases and claims of an earlier process, and the answers to it.
+/// Voids the leases and claims of an earlier process, and the answers to it; removes a test write.
 const RESET: &str = "
     BEGIN IMMEDIATE;
     UPDATE holds SET lost = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE lost IS NULL;
     UPDATE webhooks SET claim = NULL, due = 0 WHERE due IS NOT NULL AND claim IS NOT NULL;
     DELETE FROM commands WHERE answer IS NOT NULL;
+    DELETE FROM journals WHERE task < 0;
     COMMIT;
 ";
 

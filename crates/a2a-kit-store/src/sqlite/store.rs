@@ -99,8 +99,8 @@ impl SqliteStore {
         path: PathBuf,
         options: SqliteOptions,
     ) -> std::result::Result<Self, OpenError> {
-        let OpenFiles { lock, writer, readers } = open(&path, &options)?;
-        let writer = Writer::start(writer, lock, options.group)
+        let OpenFiles { lock, placement, writer, readers } = open(&path, &options)?;
+        let writer = Writer::start(writer, lock, placement, options.group)
             .map_err(|error| OpenError::Failed { path: path.clone(), source: error.into() })?;
         Ok(Self {
             path,
@@ -144,9 +144,11 @@ impl fmt::Debug for SqliteStore {
 impl TaskStore for SqliteStore {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed> {
         let task_id = new.task.id.clone();
-        let insert = Insert::encode(new, &self.keys).map_err(Failure::from)?;
+        let insert = Insert::encode(new, &self.keys).map_err(StoreError::rejected)?;
         let (scope, node) = (scope.clone(), Arc::clone(&self.node));
-        let made = self.writer.write(move |db| insert.make(db, &scope, &node)).await?;
+        let bytes = insert.bytes();
+        let insert = move |db: &_| insert.make(db, &scope, &node);
+        let made = self.writer.write_bytes(bytes, insert).await?;
         made.map_err(|refused| match refused {
             Refused::Conflict => StoreError::Conflict { task_id },
             Refused::Claimed { task_id } => StoreError::Claimed { task_id },
@@ -155,9 +157,9 @@ impl TaskStore for SqliteStore {
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
         let task_id = Arc::clone(&transition.task_id);
-        let change = Change::encode(transition).map_err(Failure::from)?;
-        let scope = scope.clone();
-        let made = self.writer.write(move |db| change.make(db, &scope)).await?;
+        let change = Change::encode(transition).map_err(StoreError::rejected)?;
+        let (scope, bytes) = (scope.clone(), change.bytes());
+        let made = self.writer.write_bytes(bytes, move |db| change.make(db, &scope)).await?;
         made.map_err(|Conflict| StoreError::Conflict { task_id: task_id.as_ref().to_owned() })
     }
 

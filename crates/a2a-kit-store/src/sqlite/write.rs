@@ -107,6 +107,15 @@ impl Insert {
         })
     }
 
+    /// The size of its bodies.
+    pub(super) fn bytes(&self) -> usize {
+        self.head.body.len()
+            + self.events.iter().map(|event| event.body.len()).sum::<usize>()
+            + self.webhooks.iter().map(|(_, body)| body.len()).sum::<usize>()
+            + self.checkpoint.as_ref().map_or(0, Bytes::len)
+            + self.journal.len()
+    }
+
     pub(super) fn make(
         &self,
         db: &Connection,
@@ -182,6 +191,19 @@ impl Change {
             journal,
             answers,
         })
+    }
+
+    /// The size of its bodies.
+    pub(super) fn bytes(&self) -> usize {
+        let checkpoint = match &self.lease {
+            LeaseUpdate::Checkpoint(checkpoint) => checkpoint.len(),
+            LeaseUpdate::Keep | LeaseUpdate::Release => 0,
+        };
+        self.head.as_ref().map_or(0, |head| head.body.len())
+            + self.events.iter().map(|event| event.body.len()).sum::<usize>()
+            + self.answers.iter().map(|(_, answer)| answer.len()).sum::<usize>()
+            + self.journal.as_ref().map_or(0, Bytes::len)
+            + checkpoint
     }
 
     pub(super) fn make(

@@ -2,20 +2,25 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
 };
 
 use a2a_kit_operations::store::StoreError;
-use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use rusqlite::{Connection, ErrorCode};
+use tokio::{
+    sync::{Mutex, mpsc, oneshot},
+    task::spawn_blocking,
+};
 
 use super::{
-    connection::touch,
+    connection::{remove_probe, write_probe},
     failure::{Failure, IntoStoreError as _, Result},
     lock::DatabaseLock,
+    placement::Placement,
 };
+use crate::writability::Writability;
 
 /// Maximum number of queued writes, beyond which callers wait.
 const QUEUE: usize = 1024;
@@ -24,11 +29,14 @@ const QUEUE: usize = 1024;
 ///
 /// Takes the queued writes, runs them in one transaction, and responds when it is on disk. The next
 /// transaction fills up in the meantime.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Writer {
     orders: mpsc::Sender<Request>,
     transactions: Arc<AtomicU64>,
-    unwritable: Arc<AtomicBool>,
+    writability: Arc<Writability>,
+    placement: Arc<Placement>,
+    /// Locked during a test write.
+    probing: Arc<Mutex<()>>,
 }
 
 enum Request {
@@ -41,12 +49,16 @@ trait Job: Send {
     /// Runs the write. May be called again after a rollback.
     fn run(&mut self, db: &Connection) -> Result<()>;
 
+    /// The bytes that it writes, without those of indexes and small rows.
+    fn bytes(&self) -> usize;
+
     /// Responds to the caller.
     fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>);
 }
 
 struct Write<T, F> {
     change: F,
+    bytes: usize,
     done: Option<T>,
     answer: oneshot::Sender<std::result::Result<T, StoreError>>,
 }
@@ -61,6 +73,10 @@ where
         Ok(())
     }
 
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>) {
         let Self { done, answer, .. } = *self;
         let done = committed.and_then(|()| done.ok_or_else(|| Arc::new(Failure::Closed)));
@@ -71,17 +87,23 @@ where
 
 impl Writer {
     /// Starts the thread. It owns the lock and releases it after the last write.
-    pub(super) fn start(db: Connection, lock: DatabaseLock, group: usize) -> io::Result<Self> {
+    pub(super) fn start(
+        db: Connection,
+        lock: DatabaseLock,
+        placement: Placement,
+        group: usize,
+    ) -> io::Result<Self> {
         let (orders, received) = mpsc::channel(QUEUE);
         let transactions = Arc::<AtomicU64>::default();
         let counter = Arc::clone(&transactions);
-        let unwritable = Arc::<AtomicBool>::default();
+        let (writability, placement) = (Arc::<Writability>::default(), Arc::new(placement));
         let thread = Thread {
             db,
             received,
             group: group.max(1),
             transactions: counter,
-            unwritable: Arc::clone(&unwritable),
+            writability: Arc::clone(&writability),
+            placement: Arc::clone(&placement),
         };
         thread::Builder::new().name("a2a-sqlite".to_owned()).spawn(move || {
             let closed = thread.work();
@@ -90,20 +112,30 @@ impl Writer {
                 let _ = closed.send(());
             }
         })?;
-        Ok(Self { orders, transactions, unwritable })
+        Ok(Self { orders, transactions, writability, placement, probing: Arc::default() })
     }
 
-    /// Queues a write and waits until it is on disk. It may run more than once, after a rollback.
-    ///
-    /// # Cancel safety
-    ///
-    /// A queued write runs even if the future is dropped.
+    /// Queues a write of no more than a few small rows.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, StoreError> {
+        self.write_bytes(0, change).await
+    }
+
+    /// Queues a write of this size and waits until it is on disk. It may run more than once, after
+    /// a rollback.
+    ///
+    /// # Cancel safety
+    ///
+    /// A queued write runs even if the future is dropped.
+    pub(super) async fn write_bytes<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
+    ) -> std::result::Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let job = Write { change, done: None, answer };
+        let job = Write { change, bytes, done: None, answer };
         let closed = || StoreError::from(Failure::Closed);
         self.orders.send(Request::Write(Box::new(job))).await.map_err(|_closed| closed())?;
         answered.await.map_err(|_closed| closed())?
@@ -118,12 +150,27 @@ impl Writer {
         }
     }
 
-    /// Tests that writes work: if the last one failed for lack of space, another is made.
+    /// Tests that the files are in place, and that writes work: if one has failed, another one of at
+    /// least its size is made.
     pub(super) async fn probe(&self) -> std::result::Result<(), StoreError> {
-        if !self.unwritable.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.write(touch).await
+        let placement = Arc::clone(&self.placement);
+        spawn_blocking(move || placement.check()).await.map_err(StoreError::failed)??;
+        let Some(bytes) = self.writability.failing() else { return Ok(()) };
+        // It goes on if the check gives up, however long a write of this size takes.
+        let Ok(turn) = Arc::clone(&self.probing).try_lock_owned() else {
+            return Err(StoreError::Unwritable("a test write is not done yet".into()));
+        };
+        let writer = self.clone();
+        let probe = tokio::spawn(async move {
+            let written = writer.write_bytes(bytes, move |db| write_probe(db, bytes)).await;
+            if written.is_ok() {
+                // Not in the same transaction, which would write less.
+                writer.write(remove_probe).await?;
+            }
+            drop(turn);
+            written
+        });
+        probe.await.map_err(StoreError::failed)?
     }
 
     /// The number of transactions.
@@ -137,8 +184,8 @@ struct Thread {
     received: mpsc::Receiver<Request>,
     group: usize,
     transactions: Arc<AtomicU64>,
-    /// Whether the last write failed because the file is not writable.
-    unwritable: Arc<AtomicBool>,
+    writability: Arc<Writability>,
+    placement: Arc<Placement>,
 }
 
 impl Thread {
@@ -190,35 +237,50 @@ impl Thread {
 
     /// Runs writes in one transaction, or none of them.
     fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> std::result::Result<(), TransactionError> {
-        self.execute("BEGIN IMMEDIATE").map_err(TransactionError::Commit)?;
-        let made =
-            jobs.iter_mut().try_for_each(|job| job.run(&self.db)).map_err(TransactionError::Change);
-        let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
-        self.transactions.fetch_add(1, Ordering::Relaxed);
-        self.note(&made);
-        // Some errors roll back by themselves.
-        if made.is_err() && !self.db.is_autocommit() {
-            self.execute("ROLLBACK").map_err(TransactionError::Commit)?;
+        let made = self.begin().and_then(|()| {
+            let made = jobs.iter_mut().try_for_each(|job| job.run(&self.db));
+            let made = made.map_err(TransactionError::Change);
+            let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
+            self.transactions.fetch_add(1, Ordering::Relaxed);
+            // Some errors roll back by themselves.
+            if made.is_err() && !self.db.is_autocommit() {
+                self.execute("ROLLBACK").map_err(TransactionError::Commit)?;
+            }
+            // What went to a file that is gone is lost.
+            made.and_then(|()| self.placement.check().map_err(TransactionError::Commit))
+        });
+        let bytes = || jobs.iter().map(|job| job.bytes());
+        match &made {
+            Ok(()) if self.writability.succeeded(bytes().sum()) => {
+                tracing::info!("database is writable again");
+            }
+            Err(TransactionError::Commit(failure)) => self.note(failure, bytes().max()),
+            Err(TransactionError::Change(failure)) if failure.is_unwritable() => {
+                self.note(failure, bytes().max());
+            }
+            Ok(()) | Err(TransactionError::Change(_)) => {}
         }
         made
     }
 
-    /// Tracks whether the file is writable, and logs changes.
-    fn note(&self, made: &std::result::Result<(), TransactionError>) {
-        let unwritable = match made {
-            Ok(()) => false,
-            Err(TransactionError::Change(failure) | TransactionError::Commit(failure)) => {
-                if !failure.is_unwritable() {
-                    return;
+    fn begin(&self) -> std::result::Result<(), TransactionError> {
+        let begun = self.placement.check().and_then(|()| self.execute("BEGIN IMMEDIATE"));
+        begun.map_err(|failure| {
+            TransactionError::Commit(match failure {
+                Failure::Sqlite(error)
+                    if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
+                {
+                    Failure::Locked(error)
                 }
-                if !self.unwritable.load(Ordering::Relaxed) {
-                    tracing::error!(error = ?failure, "database is not writable");
-                }
-                true
-            }
-        };
-        if self.unwritable.swap(unwritable, Ordering::Relaxed) && !unwritable {
-            tracing::info!("database is writable again");
+                failure => failure,
+            })
+        })
+    }
+
+    /// Records that writes fail.
+    fn note(&self, failure: &Failure, bytes: Option<usize>) {
+        if self.writability.failed(bytes.unwrap_or_default()) {
+            tracing::error!(%failure, source = ?failure, "database is not writable");
         }
     }
 

@@ -73,7 +73,7 @@ async fn failing_write_does_not_fail_its_group() {
     for (number, written) in (0..TASKS).zip(join_all(writes).await) {
         let is_sound = number % 2 == 0;
         assert_eq!(written.is_ok(), is_sound, "{number}: {written:?}");
-        assert!(is_sound || matches!(written, Err(StoreError::Failed(_))), "{written:?}");
+        assert!(is_sound || matches!(written, Err(StoreError::Rejected(_))), "{written:?}");
         let stored = get(&*store, &ann, &format!("t{number}")).await;
         assert_eq!(stored.version, if is_sound { 2 } else { 1 }, "nothing of it is written");
     }
