@@ -52,7 +52,7 @@ pub struct EngineConfig {
     /// Maximum number of concurrent deliveries per caller. Default: 16.
     pub push_concurrency_per_caller: usize,
     /// Retry budget of a host, restored by a successful delivery and refilled by one per minute. A
-    /// retry beyond it fails without a call. Default: 20.
+    /// retry beyond it is postponed, which is not an attempt. Default: 20.
     pub push_retries_per_host: u32,
     /// Timeout of one delivery attempt, whatever the sender's own. Must be shorter than the store's
     /// delivery claims. Default: 20 s.

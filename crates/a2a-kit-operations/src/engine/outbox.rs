@@ -27,7 +27,7 @@ use self::limits::DeliveryLimits;
 use super::EngineConfig;
 use crate::{
     Delivery, PushSender, metrics,
-    store::{ClaimedDelivery, DeliveryKey, DeliveryOutcome, PushStore},
+    store::{ClaimedDelivery, DeliveryKey, DeliveryOutcome, PushStore, StoreError},
     trace,
 };
 
@@ -169,12 +169,19 @@ impl Worker {
             }
             // Stored events have a position.
             let Some(id) = event.id() else { continue };
-            let may_call = attempts == 0 || permit.take_retry();
+            if attempts > 0
+                && let Err(after) = permit.take_retry()
+            {
+                // Not an attempt: an event is given up only after calls.
+                metrics::postponed(self.config.metrics_label);
+                self.record(&key, DeliveryOutcome::Postponed { after }).await;
+                return Next::After(after);
+            }
             attempts = attempts.saturating_add(1);
             let delivery = Delivery { event, task: Arc::clone(&task) };
             let trace = webhook.trace.as_ref();
             let span = trace::delivery(&key.task_id, &key.config_id, id.get(), attempts, trace);
-            let call = may_call.then_some((&webhook, &delivery));
+            let call = (&webhook, &delivery);
             let outcome = self.attempt(&key, call, id, attempts).instrument(span).await;
             if matches!(outcome, DeliveryOutcome::Delivered(_)) {
                 permit.delivered();
@@ -207,6 +214,9 @@ impl Worker {
                 Ok(has_claim) => return has_claim,
                 Err(error) => {
                     tracing::warn!(error = ?error, "failed to record webhook delivery");
+                    if matches!(error, StoreError::Rejected(_)) {
+                        break;
+                    }
                 }
             }
             tokio::time::sleep(MIN_PAUSE + self.backoff(failures)).await;

@@ -21,24 +21,16 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 const MAX_TEXT: usize = 1_000;
 
 impl Worker {
-    /// Makes one attempt in the current span, and measures it. Without a call it fails at once,
-    /// because the retry budget of the host is exhausted.
+    /// Makes one attempt in the current span, and measures it.
     pub(super) async fn attempt(
         &self,
         key: &DeliveryKey,
-        call: Option<(&Webhook, &Delivery)>,
+        (webhook, delivery): (&Webhook, &Delivery),
         event: EventId,
         attempt: u32,
     ) -> DeliveryOutcome {
         let begun = Instant::now();
-        let tried = match call {
-            Some((webhook, delivery)) => self.deliver_once(webhook, delivery).await,
-            None => Err(PushError::Retry {
-                after: None,
-                source: "the retry budget of the host is exhausted (push_retries_per_host)".into(),
-            }),
-        };
-        let (outcome, counts_as) = match tried {
+        let (outcome, counts_as) = match self.deliver_once(webhook, delivery).await {
             Ok(()) => (DeliveryOutcome::Delivered(event), "delivered"),
             Err(failure) => match self.outcome_of(key, event, attempt, failure) {
                 dead @ DeliveryOutcome::DeadLetter { .. } => (dead, "dead"),

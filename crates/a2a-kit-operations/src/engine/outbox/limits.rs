@@ -25,6 +25,8 @@ pub(super) struct DeliveryLimits {
     per_host: usize,
     per_caller: usize,
     retries: f64,
+    /// Maximum delay of a delivery that waits for a retry.
+    max_retry_wait: Duration,
     state: Mutex<State>,
 }
 
@@ -49,6 +51,8 @@ struct Host {
     in_flight: InFlight,
     /// The remaining retries at a point in time.
     retries: (f64, Instant),
+    /// When the budget has a retry for the last delivery that waits for one.
+    next_retry: Instant,
 }
 
 /// The permit of one delivery, released when dropped.
@@ -66,6 +70,7 @@ impl DeliveryLimits {
             per_host: config.push_concurrency_per_host.max(1),
             per_caller: config.push_concurrency_per_caller.max(1),
             retries: config.push_retries_per_host.into(),
+            max_retry_wait: config.push_backoff_max,
             state: Mutex::default(),
         }
     }
@@ -109,7 +114,7 @@ impl DeliveryLimits {
     }
 
     fn new_host(&self, now: Instant) -> Host {
-        Host { in_flight: InFlight::new(now), retries: (self.retries, now) }
+        Host { in_flight: InFlight::new(now), retries: (self.retries, now), next_retry: now }
     }
 
     fn retries_left(&self, host: &Host, now: Instant) -> f64 {
@@ -143,21 +148,32 @@ impl InFlight {
 }
 
 impl DeliveryPermit<'_> {
-    /// Consumes a retry of the host; `false` if none is left.
-    pub(super) fn take_retry(&self) -> bool {
+    /// Consumes a retry of the host.
+    ///
+    /// # Errors
+    ///
+    /// The delay until one is left for this delivery, behind the others that wait.
+    pub(super) fn take_retry(&self) -> Result<(), Duration> {
         let now = Instant::now();
         let mut state = self.limits.state.lock();
-        let Some(host) = state.hosts.get_mut(&self.host) else { return true };
+        let Some(host) = state.hosts.get_mut(&self.host) else { return Ok(()) };
         let left = self.limits.retries_left(host, now);
-        let may = left >= 1.0;
-        host.retries = (if may { left - 1.0 } else { left }, now);
-        may
+        if left >= 1.0 {
+            host.retries = (left - 1.0, now);
+            return Ok(());
+        }
+        host.retries = (left, now);
+        let first = now + RETRY_REFILL.mul_f64(1.0 - left);
+        let last = now + self.limits.max_retry_wait;
+        host.next_retry = (host.next_retry + RETRY_REFILL).max(first).min(last);
+        Err(host.next_retry - now)
     }
 
     /// Restores the retry budget after a successful delivery.
     pub(super) fn delivered(&self) {
         if let Some(host) = self.limits.state.lock().hosts.get_mut(&self.host) {
             host.retries.0 = self.limits.retries;
+            host.next_retry = Instant::now();
         }
     }
 }
