@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use crate::{
     Event, EventId, UpdateError,
     engine::{
+        log_limit::LogLimit,
         runtime::Handle,
         task::{Failure, Group, Holder, LiveTask},
     },
@@ -21,6 +22,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The maximum delay between attempts.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+/// The lines of all tasks of the process: a store that fails, fails for all of them.
+static FAILURES: LogLimit = LogLimit::new();
+static RETRIES: LogLimit = LogLimit::new();
 
 impl Handle {
     /// Writes the pending changes and makes them visible.
@@ -115,7 +120,9 @@ async fn write(handle: Handle) {
                 if is_superseded {
                     tracing::warn!(task.id = %handle.task_id, error = %error, "idempotency key taken over by another node");
                 } else {
-                    tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, "failed to store task");
+                    if let Some(omitted) = FAILURES.admit() {
+                        tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, omitted, "failed to store task");
+                    }
                     handle.release_if_idle();
                 }
                 return;
@@ -139,7 +146,9 @@ async fn store_with_retries(handle: &Handle, group: &Group) -> Result<Committed,
     loop {
         match store(handle, group).await {
             Err(StoreError::Failed(cause)) if !is_over(pause) && is_current(handle, group) => {
-                tracing::warn!(task.id = %handle.task_id, cause = %cause, "store write failed, will retry");
+                if let Some(omitted) = RETRIES.admit() {
+                    tracing::warn!(task.id = %handle.task_id, cause = %cause, omitted, "store write failed, will retry");
+                }
                 tried = true;
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(MAX_PAUSE);
