@@ -164,7 +164,7 @@ impl TaskStore for Flaky {
     }
 
     /// Never returns: no lease renewal or takeover may wait for it.
-    async fn sweep(&self, _sweep: Sweep) -> Result<usize, StoreError> {
+    async fn sweep(&self, _sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
         std::future::pending().await
     }
 

@@ -128,7 +128,7 @@ macro_rules! store_methods {
         $crate::store_methods!(@@ $($how)*, TaskStore release_key ['a 'b 'c] (scope: &'a $crate::Scope, key: &'b str, task_id: &'c str) -> ());
     };
     (@ TaskStore sweep => $($how:tt)*) => {
-        $crate::store_methods!(@@ $($how)*, TaskStore sweep [] (sweep: $crate::store::Sweep) -> usize);
+        $crate::store_methods!(@@ $($how)*, TaskStore sweep [] (sweep: $crate::store::Sweep) -> Vec<::std::sync::Arc<str>>);
     };
     (@ TaskStore probe => $($how:tt)*) => {
         $crate::store_methods!(@@ $($how)*, TaskStore probe [] () -> ());

@@ -205,7 +205,7 @@ impl TaskStore for MemoryStore {
         Ok(())
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
         Ok(self.data.sweep(sweep))
     }
 

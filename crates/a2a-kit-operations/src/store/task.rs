@@ -241,9 +241,9 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Deletes an idempotency key, if it is bound to this task id.
     async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError>;
 
-    /// Removes old tasks and keys, and returns the number of tasks removed. A number below the
-    /// limit means that none are left.
-    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError>;
+    /// Removes old tasks and keys, and returns the ids of the removed tasks. Fewer than the limit
+    /// mean that none are left.
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError>;
 
     /// Checks that the store responds and accepts writes, for health checks. A read is sufficient
     /// unless a write has failed since the last successful one.

@@ -219,7 +219,7 @@ impl TaskStore for Linked {
         self.link.call(self.store.release_key(scope, key, task_id)).await
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
         self.link.call(self.store.sweep(sweep)).await
     }
 

@@ -533,7 +533,7 @@ impl Model {
         let swept = self.store.sweep(sweep).await.expect("the store succeeds");
         let before = self.tasks.len();
         self.tasks.retain(|known| !known.task.state().is_terminal());
-        assert_eq!(swept, before - self.tasks.len());
+        assert_eq!(swept.len(), before - self.tasks.len());
     }
 }
 

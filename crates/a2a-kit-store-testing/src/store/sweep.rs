@@ -14,6 +14,9 @@ use a2a_kit_operations::{
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
+/// The ids of no tasks.
+const NONE: Vec<Arc<str>> = Vec::new();
+
 /// A sweep removes an ended task completely, with its events, webhooks and pending deliveries, and
 /// frees its id.
 //
@@ -24,11 +27,13 @@ pub async fn sweep_removes_ended_tasks_completely(store: Arc<dyn Store>) {
     store.insert(&scope, new).await.expect("the task is new");
     insert(&*store, &scope, &task("failed", "d", TaskState::Failed, 6)).await;
     change(&*store, &scope, "t", TaskState::Completed, 7).await;
-    assert_eq!(sweep(&*store, Some(HOUR), 10).await, 0, "they have just ended");
+    assert_eq!(sweep(&*store, Some(HOUR), 10).await, NONE, "they have just ended");
     assert_eq!(list(&*store, &scope, &query(10)).await.total, 2);
     some_time().await;
-    assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 2);
-    assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 0);
+    let mut removed = sweep(&*store, Some(Duration::ZERO), 10).await;
+    removed.sort();
+    assert_eq!(removed, ["failed".into(), "t".into()]);
+    assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, NONE);
     for id in ["t", "failed"] {
         assert!(store.get(&scope, id).await.expect("the store succeeds").is_none());
         assert!(store.load(&scope, id, at(1)).await.expect("the store succeeds").is_none());
@@ -53,9 +58,9 @@ pub async fn sweep_keeps_unfinished_tasks(store: Arc<dyn Store>) {
     insert(&*store, &scope, &task("ended", "c", TaskState::Canceled, 9)).await;
     store.put_config(&scope, webhook("parked", "a")).await.expect("the store succeeds");
     some_time().await;
-    assert_eq!(sweep(&*store, None, 10).await, 0);
+    assert_eq!(sweep(&*store, None, 10).await, NONE);
     assert_eq!(list(&*store, &scope, &query(10)).await.total, 4);
-    assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 1);
+    assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, ["ended".into()]);
     let page = list(&*store, &scope, &query(10)).await;
     assert_eq!((ids(&page), page.total), (vec!["held", "auth", "parked"], 3));
     assert_eq!(store.configs(&scope, "parked").await.expect("the store succeeds").len(), 1);
@@ -78,18 +83,20 @@ pub async fn sweep_removes_parked_tasks_without_a_lease(store: Arc<dyn Store>) {
     some_time().await;
     let sweep = async |parked| {
         let sweep = Sweep::default().with_parked(parked).with_limit(10);
-        store.sweep(sweep).await.expect("the store succeeds")
+        let mut removed = store.sweep(sweep).await.expect("the store succeeds");
+        removed.sort();
+        removed
     };
-    assert_eq!(sweep(None).await, 0);
-    assert_eq!(sweep(Some(HOUR)).await, 0);
-    assert_eq!(sweep(Some(Duration::ZERO)).await, 2);
+    assert_eq!(sweep(None).await, NONE);
+    assert_eq!(sweep(Some(HOUR)).await, NONE);
+    assert_eq!(sweep(Some(Duration::ZERO)).await, ["auth".into(), "parked".into()]);
     let page = list(&*store, &scope, &query(10)).await;
     assert_eq!((ids(&page), page.total), (vec!["ended", "held", "went on"], 3));
     assert!(store.get(&scope, "auth").await.expect("the store succeeds").is_none());
     assert!(store.configs(&scope, "parked").await.expect("the store succeeds").is_empty());
     let epoch = get(&*store, &scope, "held").await.epoch;
     assert!(store.release("held", epoch).await.expect("the store succeeds"));
-    assert_eq!(sweep(Some(Duration::ZERO)).await, 1);
+    assert_eq!(sweep(Some(Duration::ZERO)).await, ["held".into()]);
 }
 
 /// A sweep removes no more than its limit, and reports whether more is left.
@@ -101,7 +108,7 @@ pub async fn sweep_respects_its_limit(store: Arc<dyn Store>) {
     }
     some_time().await;
     for (swept, left) in [(2, 3), (2, 1), (1, 0), (0, 0)] {
-        assert_eq!(sweep(&*store, Some(Duration::ZERO), 2).await, swept);
+        assert_eq!(sweep(&*store, Some(Duration::ZERO), 2).await.len(), swept);
         assert_eq!(list(&*store, &scope, &query(10)).await.total, left);
     }
 }
@@ -119,7 +126,7 @@ pub async fn sweep_removes_old_keys(store: Arc<dyn Store>) {
     let swept = Sweep::default().with_claims(Duration::ZERO);
     assert_eq!(
         store.sweep(swept).await.expect("the store succeeds"),
-        0,
+        NONE,
         "keys do not count as tasks"
     );
     assert_eq!(claim().await, Claim::New);
@@ -136,14 +143,14 @@ pub async fn dead_letter_outlives_its_task(store: Arc<dyn Store>) {
     store.record_delivery(&due.deliveries[0].key, outcome).await.expect("the store succeeds");
     change(&*store, &scope, "t", TaskState::Completed, 7).await;
     some_time().await;
-    assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, 1);
+    assert_eq!(sweep(&*store, Some(Duration::ZERO), 10).await, ["t".into()]);
     assert_eq!(
         store.dead_letters(&DeadLetterQuery::newest(10)).await.expect("the store succeeds").len(),
         1
     );
 }
 
-async fn sweep(store: &dyn Store, tasks: Option<Duration>, limit: usize) -> usize {
+async fn sweep(store: &dyn Store, tasks: Option<Duration>, limit: usize) -> Vec<Arc<str>> {
     let sweep = Sweep::default().with_tasks(tasks).with_limit(limit);
     store.sweep(sweep).await.expect("the store succeeds")
 }

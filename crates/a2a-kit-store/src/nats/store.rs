@@ -126,7 +126,7 @@ impl TaskStore for Clustered {
         self.store.release_key(scope, key, task_id).await
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
         self.store.sweep(sweep).await
     }
 

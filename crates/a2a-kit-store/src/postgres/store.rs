@@ -196,7 +196,7 @@ impl TaskStore for PostgresStore {
         self.delete_key(scope, key, task_id).await
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<usize, StoreError> {
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
         self.forget(sweep).await
     }
 

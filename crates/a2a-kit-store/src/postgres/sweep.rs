@@ -1,5 +1,7 @@
 //! Retention sweeps.
 
+use std::sync::Arc;
+
 use a2a_kit_operations::store::{StoreError, Sweep};
 
 use super::{
@@ -45,7 +47,7 @@ WITH gone AS MATERIALIZED (
         s6 = totals.s6 + excluded.s6, s7 = totals.s7 + excluded.s7,
         s8 = totals.s8 + excluded.s8
 )
-SELECT tenant, owner, context_id FROM gone ORDER BY 1, 2, 3") };
+SELECT id, tenant, owner, context_id FROM gone ORDER BY 2, 3, 4") };
 }
 /// Ended tasks.
 const TASKS: &str = tasks!("ended <= now() - $1::int8 * interval '1 ms' AND node IS NULL", "ended");
@@ -98,7 +100,7 @@ const LETTERS: &str =
     "DELETE FROM dead_letters WHERE number <= (SELECT max(number) FROM dead_letters) - $1";
 
 impl PostgresStore {
-    pub(super) async fn forget(&self, sweep: Sweep) -> Result<usize, StoreError> {
+    pub(super) async fn forget(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
         let limit = number(u64::try_from(sweep.limit).unwrap_or(u64::MAX));
         self.pool.write(CLAIMS, &[&millis(sweep.claims), &limit]).await?;
         self.pool.write(ANSWERS, &[&limit]).await?;
@@ -122,6 +124,6 @@ impl PostgresStore {
             self.usages.expire();
             self.pool.write(EMPTY, &[&tenants, &owners, &contexts]).await?;
         }
-        Ok(rows.len())
+        rows.iter().map(|row| Ok(get::<&str>(row, "id")?.into())).collect()
     }
 }

@@ -235,17 +235,18 @@ impl TaskStore for SqliteStore {
         self.writer.write(move |db| idempotency_key::release(db, &scope, &key, &task_id)).await
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<usize> {
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>> {
         let Sweep { tasks, parked, claims, limit, .. } = sweep;
         self.writer.write(move |db| sweep::claims(db, claims, limit)).await?;
-        let mut swept = 0;
+        let mut swept = Vec::new();
         for (age, forget) in [(tasks, sweep::tasks as sweep::SweepFn), (parked, sweep::parked)] {
             let Some(age) = age else { continue };
-            while swept < limit {
-                let wanted = limit - swept;
+            while swept.len() < limit {
+                let wanted = limit - swept.len();
                 let batch = self.writer.write(move |db| forget(db, age, wanted)).await?;
-                swept += batch;
-                if batch < wanted.min(sweep::BATCH) {
+                let is_last = batch.len() < wanted.min(sweep::BATCH);
+                swept.extend(batch);
+                if is_last {
                     break;
                 }
             }

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::well_known::Timestamp;
 use rusqlite::{Connection, params};
@@ -8,23 +8,24 @@ use super::failure::Result;
 /// Maximum number of tasks to remove in one transaction, because other writes wait for it.
 pub(super) const BATCH: usize = 32;
 
-/// Removes up to a number of tasks older than an age.
-pub(super) type SweepFn = fn(&Connection, Duration, usize) -> Result<usize>;
+/// Removes up to a number of tasks older than an age, and returns their ids.
+pub(super) type SweepFn = fn(&Connection, Duration, usize) -> Result<Vec<Arc<str>>>;
 
-/// Removes ended tasks, oldest end first, and returns how many.
-pub(super) fn tasks(db: &Connection, age: Duration, limit: usize) -> Result<usize> {
+/// Removes ended tasks, oldest end first, and returns their ids.
+pub(super) fn tasks(db: &Connection, age: Duration, limit: usize) -> Result<Vec<Arc<str>>> {
     let mut delete = db.prepare_cached(
         "DELETE FROM tasks WHERE no IN (
              SELECT no FROM tasks INDEXED BY tasks_ended
              WHERE ended IS NOT NULL AND ended <= ?1 ORDER BY ended LIMIT ?2
-         )",
+         ) RETURNING id",
     )?;
-    Ok(delete.execute(params![before(age), limit.min(BATCH)])?)
+    let ids = delete.query_map(params![before(age), limit.min(BATCH)], |row| row.get(0))?;
+    ids.map(|id| Ok(id?)).collect()
 }
 
 /// Removes unleased tasks that have waited for user input or authorization, longest waiting first,
-/// and returns how many.
-pub(super) fn parked(db: &Connection, age: Duration, limit: usize) -> Result<usize> {
+/// and returns their ids.
+pub(super) fn parked(db: &Connection, age: Duration, limit: usize) -> Result<Vec<Arc<str>>> {
     let mut delete = db.prepare_cached(
         "DELETE FROM tasks WHERE no IN (
              SELECT no FROM tasks INDEXED BY tasks_parked
@@ -32,9 +33,10 @@ pub(super) fn parked(db: &Connection, age: Duration, limit: usize) -> Result<usi
              AND NOT EXISTS (SELECT 1 FROM holds WHERE task = no)
              AND NOT EXISTS (SELECT 1 FROM commands WHERE task = no AND answer IS NULL)
              ORDER BY parked LIMIT ?2
-         )",
+         ) RETURNING id",
     )?;
-    Ok(delete.execute(params![before(age), limit.min(BATCH)])?)
+    let ids = delete.query_map(params![before(age), limit.min(BATCH)], |row| row.get(0))?;
+    ids.map(|id| Ok(id?)).collect()
 }
 
 /// Removes idempotency keys, oldest first.

@@ -148,7 +148,7 @@ async fn sweep_leaves_no_rows() {
     store.claim_key(&scope("bob"), "key", 1, "t").await.unwrap();
     let mut sweep = Sweep::default();
     (sweep.tasks, sweep.claims) = (Some(Duration::ZERO), Duration::ZERO);
-    assert_eq!(store.sweep(sweep).await.unwrap(), 100);
+    assert_eq!(store.sweep(sweep).await.unwrap().len(), 100);
     assert_eq!(store.list(&ann, &TaskQuery::default()).await.unwrap().total, 0);
     store.close().await;
     let db = Connection::open(&path).unwrap();

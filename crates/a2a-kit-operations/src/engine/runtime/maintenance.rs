@@ -127,7 +127,7 @@ impl Inner {
         let EngineConfig { retention, parked_retention, .. } = self.config;
         let sweep = Sweep { tasks: retention, parked: parked_retention, ..Sweep::default() };
         match self.store.sweep(sweep).await {
-            Ok(forgotten) => forgotten >= sweep.limit,
+            Ok(removed) => removed.len() >= sweep.limit,
             Err(error) => {
                 tracing::warn!(error = ?error, "retention sweep failed");
                 false

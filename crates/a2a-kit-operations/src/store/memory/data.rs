@@ -354,21 +354,29 @@ impl Data {
         Ok(record.replay(after).map(|replay| (stored, replay)))
     }
 
-    /// Removes old ended tasks and idempotency keys.
-    pub(super) fn sweep(&self, sweep: Sweep) -> usize {
+    /// Removes old tasks and idempotency keys, and returns the ids of the tasks.
+    pub(super) fn sweep(&self, sweep: Sweep) -> Vec<Arc<str>> {
         let Sweep { tasks, parked, claims, limit } = sweep;
         self.idempotency_keys.sweep(claims, limit);
-        let mut swept = 0;
+        let mut swept = Vec::new();
+        let mut remove = |entry: &Arc<Entry>| {
+            if self.remove(entry) {
+                swept.push(entry.task_id().into());
+            }
+            swept.len()
+        };
+        let mut count = 0;
         while let Some(age) = tasks
-            && swept < limit
+            && count < limit
             && let Some(entry) = self.retention.pop_older(age)
         {
-            swept += usize::from(self.remove(&entry));
+            count = remove(&entry);
         }
         let latest = parked.and_then(|age| Instant::now().checked_sub(age));
         if let Some(latest) = latest {
-            let due = self.parked.due(latest, limit.saturating_sub(swept));
-            swept += due.iter().filter(|entry| self.remove(entry)).count();
+            for entry in self.parked.due(latest, limit.saturating_sub(count)) {
+                remove(&entry);
+            }
         }
         swept
     }
