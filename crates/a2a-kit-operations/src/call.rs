@@ -80,6 +80,10 @@ pub struct CallContext {
     pub idempotency_key: Option<String>,
     /// The label of the served agent in metrics. Never written to a wire.
     pub metrics_label: AgentLabel,
+    /// The size of a response that clients of the binding accept by default, in bytes as protobuf;
+    /// `None` for no limit. A page of tasks has fewer tasks rather than exceed it, but at least one.
+    /// Set by the binding. Never written to a wire.
+    pub max_response_bytes: Option<usize>,
 }
 
 /// The authenticated caller.
@@ -134,7 +138,9 @@ impl Caller {
         self
     }
 
-    /// The scopes of the caller's credential; empty if it has none.
+    /// The scopes of the caller's credential; empty if it has none. They are stored with the work on
+    /// a message: a rerun, on this node or another, sees those of the call that began it, even if
+    /// they were revoked since.
     pub fn scopes(&self) -> &BTreeSet<String> {
         static NONE: BTreeSet<String> = BTreeSet::new();
         self.grant.as_ref().map_or(&NONE, |grant| &grant.scopes)
@@ -153,7 +159,7 @@ impl Caller {
     }
 
     /// When the authentication expires, which ends the caller's streams; `None` if it does not
-    /// expire.
+    /// expire. Not stored with the work on a message.
     pub fn expires(&self) -> Option<SystemTime> {
         self.grant.as_ref()?.expires
     }

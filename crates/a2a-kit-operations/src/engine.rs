@@ -292,20 +292,24 @@ impl Inner {
         scope: &Scope,
         task_id: &str,
     ) -> Result<Option<Handle>> {
-        if let Some(entry) = self.entries.find(scope, task_id) {
-            let handle = Handle::new(Arc::clone(self), entry);
-            handle.wait(|live| (!live.is_appearing()).then_some(())).await;
-            return Ok(Some(handle));
-        }
-        let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
-        let Some(stored) = stored else { return Ok(None) };
-        let entry = self.entries.insert(Entry::stored(self, scope.clone(), stored));
+        let entry = match self.entries.find(scope, task_id) {
+            Some(entry) => entry,
+            None => {
+                let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
+                let Some(stored) = stored else { return Ok(None) };
+                self.entries.insert(Entry::stored(self, scope.clone(), stored))
+            }
+        };
         let handle = Handle::new(Arc::clone(self), entry);
-        if self.cluster.is_shared {
-            // Other nodes may have written between the read and the registration.
+        let is_loaded = handle.wait(|live| (!live.is_appearing()).then_some(live.is_loaded()));
+        if !is_loaded.await {
+            // Others may have written between the read and the registration: this node, if its
+            // entry is already gone, or another one.
             handle.catch_up().await?;
+            handle.change_silently(LiveTask::loaded);
         }
-        Ok(Some(handle))
+        let is_removed = handle.lock().persistence.is_removed();
+        Ok((!is_removed).then_some(handle))
     }
 
     /// An empty log that continues after position `last`.
@@ -313,23 +317,32 @@ impl Inner {
         Log::new(last, self.config.max_log_events, self.config.max_log_bytes)
     }
 
-    /// Returns a task as visible to callers.
-    async fn task(self: &Arc<Self>, scope: &Scope, task_id: &str) -> Result<Option<Arc<Task>>> {
+    /// Returns a task as visible to callers, and the position of its newest event: never older than
+    /// what any node has shown of it.
+    async fn task(
+        self: &Arc<Self>,
+        scope: &Scope,
+        task_id: &str,
+    ) -> Result<Option<(Arc<Task>, u64)>> {
         if let Some(entry) = self.entries.find(scope, task_id) {
-            let handle = Handle::new(Arc::clone(self), entry);
-            let live = handle.lock();
-            // The store may be ahead if another node holds the task, or has taken it over because
-            // this node was paused past its lease, or if a write of this node has been stored but
-            // not yet confirmed: other nodes may have shown it to the caller.
-            let is_fresh = || self.cluster.last_renewal.elapsed() < self.config.lease_renewal * 2;
-            let is_current = !self.cluster.is_shared
-                || live.is_here() && is_fresh() && !live.persistence.is_writing();
-            if live.is_stored() && is_current {
-                return Ok(Some(Arc::clone(&live.task)));
-            }
+            return Handle::new(Arc::clone(self), entry).newest().await;
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
-        Ok(stored.map(|stored| stored.task))
+        Ok(stored.map(|stored| (stored.task, stored.last_event.get())))
+    }
+
+    /// The task of an entry and the position of its newest event, unless the store may be ahead:
+    /// another node holds the task, or has taken it over because this node was paused past its
+    /// lease; or a write of this node has been stored but not yet confirmed, so that a list has
+    /// shown it.
+    fn current(&self, live: &LiveTask) -> Option<(Arc<Task>, u64)> {
+        let is_fresh = || self.cluster.last_renewal.elapsed() < self.config.lease_renewal * 2;
+        let is_current = live.is_loaded()
+            && live.is_stored()
+            && !live.persistence.is_writing()
+            && !live.persistence.has_failed()
+            && (!self.cluster.is_shared || live.is_here() && is_fresh());
+        is_current.then(|| (Arc::clone(&live.task), live.log.last()))
     }
 }
 

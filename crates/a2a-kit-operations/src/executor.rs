@@ -60,8 +60,9 @@ mod error;
 /// has called [`RequestContext::is_cancelled`], that waits in [`TaskUpdater::ask`] or that implements
 /// [`cancel`](Self::cancel). Any other cannot notice the cancel, and is dropped at once.
 pub trait AgentExecutor: Send + Sync + 'static {
-    /// Handles one message. Returning without a terminal state leaves the task unchanged; an error
-    /// or a panic fails it. Callers see the message of an [`AgentError`], and only an error id of
+    /// Handles one message. Returning without a terminal state leaves the task unchanged, with a
+    /// warning in the log unless it waits for input or authorization; an error or a panic fails it.
+    /// Callers see the message of an [`AgentError`], and only an error id of
     /// any other error, whose text goes to the log.
     fn execute(
         &self,

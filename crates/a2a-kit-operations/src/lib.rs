@@ -67,6 +67,7 @@ mod executor;
 pub mod extension;
 #[cfg(feature = "metrics")]
 pub mod metrics;
+mod page;
 mod push;
 #[cfg(feature = "engine")]
 mod quota;
@@ -104,6 +105,7 @@ pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLi
 pub use event::{Event, EventId, StreamEnd};
 #[cfg(feature = "engine")]
 pub use executor::{AgentError, AgentExecutor, BoxError, CancelContext, Recovery, RequestContext};
+pub use page::list_tasks_within;
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
 #[cfg(feature = "engine")]
 pub use quota::{Quota, QuotaConfig};

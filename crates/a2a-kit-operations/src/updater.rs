@@ -304,9 +304,10 @@ impl TaskUpdater {
     /// - A run that returns or completes the task before it has repeated all recorded questions and
     ///   results fails the task; the update fails with [`Diverged`](UpdateError::Diverged). It may
     ///   fail or reject the task at any time.
-    /// - A question that was given up, as by `select!`, has to be given up again, unless nothing was
-    ///   recorded after it: then it is asked again. Poll it first (`biased;`): a run that skips it
-    ///   takes the next question for it.
+    /// - A question that was given up, as by `select!`, has to be given up again once the work has
+    ///   gone on: after [`start`](Self::start) or another status, a question or a named result. It
+    ///   is not shown again. If the process crashed before that, it is asked again. Poll it first
+    ///   (`biased;`): a run that skips it takes the next question for it.
     /// - If the journal or the history of the task is damaged, the task is FAILED.
     ///
     /// Ask one question at a time.
@@ -339,7 +340,10 @@ impl TaskUpdater {
     ///
     /// The conversation outlives the wait, as in [`ask`](Self::ask). With
     /// [`Recovery::Rerun`](crate::Recovery::Rerun) the executor also runs again without a message, so
-    /// that it notices an authorization out of band: it waits without asking again.
+    /// that it notices an authorization out of band: it waits without asking again. An authorization
+    /// that it noticed before, and that [`start`](Self::start) has shown, is awaited again without
+    /// the question: keep it where a later run finds it, as in a table, or record it with
+    /// [`once`](Self::once).
     ///
     /// # Errors
     ///

@@ -53,6 +53,11 @@ impl RequestContext {
         self.handle.context_id()
     }
 
+    /// The tenant of the task; empty without one.
+    pub fn tenant(&self) -> &str {
+        self.handle.tenant()
+    }
+
     /// The current task, with the history up to this message.
     pub fn task(&self) -> Arc<Task> {
         self.handle.task()
@@ -76,7 +81,8 @@ impl RequestContext {
     }
 
     /// The call context: version, extensions, parameters, caller. In a run that repeats an earlier
-    /// one, that of the message that continues the conversation.
+    /// one, that of the message that continues the conversation. After a crash and on another node
+    /// the caller has its subject and scopes, but no claims, expiry or credential.
     pub fn call(&self) -> &CallContext {
         &self.request.call
     }
@@ -102,6 +108,19 @@ impl RequestContext {
     /// [`ask`](crate::TaskUpdater::ask) fails with [`Canceled`](crate::UpdateError::Canceled).
     pub async fn cancelled(&self) {
         self.handle.cancelled().await;
+    }
+
+    /// Refuses further messages while this run works. By default they wait for their turn, up to
+    /// [`max_queued_messages`](crate::EngineConfig::max_queued_messages), and one whose turn never
+    /// comes stays in the history with the reason. An executor that ends the task whatever else the
+    /// client says calls this first, so that such a message is rejected at once, with
+    /// [`UnsupportedOperation`](a2a_core::ErrorKind::UnsupportedOperation) (spec §3.4.3), also when
+    /// it is sent to another node.
+    ///
+    /// Messages that already wait keep their turn, and so does a message to a run that waits in
+    /// [`ask`](crate::TaskUpdater::ask).
+    pub fn refuse_messages(&self) {
+        self.handle.refuse_messages();
     }
 
     /// The tasks that the message refers to (`referenceTaskIds`), as far as they belong to the

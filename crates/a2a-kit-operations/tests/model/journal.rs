@@ -31,6 +31,8 @@ pub(super) struct Record {
     pub(super) events: Vec<Event>,
     /// The task after each write.
     pub(super) versions: Vec<Task>,
+    /// The position of the newest event of each version.
+    pub(super) positions: Vec<u64>,
     /// Whether it was old enough to be swept.
     pub(super) is_swept: bool,
 }
@@ -62,10 +64,23 @@ impl Record {
         self.task().history.iter().filter(said).count()
     }
 
-    /// The last client message that was handled.
+    /// The last client message that was handled. One that was not is followed by the reason.
     pub(super) fn last_said(&self) -> &Message {
-        let mut messages = self.task().history.iter().rev();
-        messages.find(|message| message.role() == Role::User).unwrap()
+        let history = &self.task().history;
+        let next = history[1..].iter().map(Some).chain([None]);
+        let handled = history.iter().zip(next).filter(|(message, next)| {
+            let is_refused = next.is_some_and(|next| {
+                next.role() == Role::Agent
+                    && next.text().starts_with("this message was not handled")
+            });
+            message.role() == Role::User && !is_refused
+        });
+        handled.last().unwrap().0
+    }
+
+    /// The first version with the event at a position.
+    pub(super) fn version_at(&self, position: u64) -> usize {
+        self.positions.iter().position(|last| *last >= position).unwrap_or(self.positions.len())
     }
 
     fn write(&mut self, events: Vec<Event>, snapshot: Option<&Task>) {
@@ -89,6 +104,7 @@ impl Record {
             task.clone_from(snapshot);
         }
         self.versions.push(task);
+        self.positions.push(self.last());
     }
 }
 
@@ -114,8 +130,12 @@ impl Journal {
         let Some(Payload::Task(first)) = opening.payload() else {
             panic!("the first event is not a task")
         };
-        let mut record =
-            Record { events: Vec::new(), versions: vec![first.clone()], is_swept: false };
+        let mut record = Record {
+            events: Vec::new(),
+            versions: vec![first.clone()],
+            positions: vec![1],
+            is_swept: false,
+        };
         assert_eq!(opening.id(), Some(EventId::FIRST));
         record.events.push(opening);
         if !record.task().state().is_terminal() {

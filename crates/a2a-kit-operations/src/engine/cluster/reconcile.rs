@@ -153,7 +153,7 @@ impl Handle {
                 return self.abandon(epoch).await;
             }
         };
-        let unhandled = commands::acknowledged(&commands);
+        let acknowledged = commands::acknowledged(&commands);
         let rerun =
             inner.agent.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
         // Decided under one lock with the lease, so that no message or cancel can intervene.
@@ -177,7 +177,7 @@ impl Handle {
                     Next::Run(live.resumed(turn))
                 }
                 _ => {
-                    unhandled.into_iter().for_each(|turn| live.queue_unhandled(turn));
+                    live.keep_acknowledged(acknowledged);
                     live.fail_interrupted(&|state, text| self.new_status(state, text), now());
                     Next::Write
                 }

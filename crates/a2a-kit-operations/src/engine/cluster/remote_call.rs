@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest};
+use tokio::sync::oneshot;
 
 use super::{
     commands::{Body, refused},
@@ -12,7 +13,7 @@ use crate::{
     CallContext,
     engine::{
         Inner,
-        runtime::Handle,
+        runtime::{Begin, Handle},
         task::{Answer, Checkpoint, Context, LiveTask, TurnRequest, encode},
     },
     store::Command,
@@ -20,6 +21,10 @@ use crate::{
 
 /// How long a message with `returnImmediately` waits for its acceptance.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a stream waits for the beginning of its turn, or for its refusal, before it opens with
+/// the current task.
+const OPENING_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Interval at which answers are polled, in case a signal was lost.
 const ANSWER_POLL: Duration = Duration::from_secs(10);
@@ -38,6 +43,38 @@ impl Inner {
             Body::Message { turn: Box::new(Checkpoint::of(turn, message)), return_immediately };
         let patience = return_immediately.then_some(ACCEPT_TIMEOUT);
         self.send_command(handle, &body, patience).await
+    }
+
+    /// Forwards a message whose sender reads a stream, which opens before the turn begins. `None` if
+    /// the task is unleased.
+    pub(in crate::engine) async fn forward_streamed(
+        self: &Arc<Self>,
+        handle: &Handle,
+        turn: &TurnRequest,
+    ) -> Result<Option<Begin>> {
+        let (sender, mut answer) = oneshot::channel();
+        let (inner, handle, turn) = (Arc::clone(self), handle.clone(), turn.clone());
+        // The stream may be dropped before its turn; the message is handled nevertheless.
+        self.tasks.spawn(async move {
+            match inner.forward_message(&handle, &turn, false).await {
+                // Dropping the sender says that there is no lease.
+                Ok(None) => {}
+                Ok(Some(begun)) => {
+                    let _ = sender.send(Ok(begun));
+                }
+                Err(error) => {
+                    let _ = sender.send(Err(error));
+                }
+            }
+        });
+        tokio::select! {
+            biased;
+            answered = &mut answer => match answered {
+                Ok(answered) => answered.map(Begin::At).map(Some),
+                Err(_unleased) => Ok(None),
+            },
+            () = tokio::time::sleep(OPENING_TIMEOUT) => Ok(Some(Begin::Asked(answer))),
+        }
     }
 
     /// Forwards a cancel to the node that holds the task, and waits for its end; `None` if the task
@@ -128,11 +165,22 @@ impl Inner {
         let answer = self.wait_for_answer(handle, &call);
         let answer = match patience {
             None => answer.await?,
-            Some(patience) => match tokio::time::timeout(patience, answer).await {
-                Ok(answer) => answer?,
-                // The message is stored and will be handled; the caller does not wait for more.
-                Err(_elapsed) => return Ok(Some(handle.lock().log.last())),
-            },
+            Some(patience) => {
+                let mut answer = std::pin::pin!(answer);
+                match tokio::time::timeout(patience, &mut answer).await {
+                    Ok(answer) => answer?,
+                    Err(_elapsed) => {
+                        handle.catch_up().await?;
+                        if !handle.lock().has_ended() {
+                            // The message is stored and will be handled; the caller does not wait
+                            // for more.
+                            return Ok(Some(handle.lock().log.last()));
+                        }
+                        // The task ended without it.
+                        answer.await?
+                    }
+                }
+            }
         };
         match answer {
             Answer::At(position) => Ok(Some(position)),

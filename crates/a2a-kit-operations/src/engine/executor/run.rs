@@ -130,6 +130,14 @@ impl Outcome {
                 tracing::warn!(task.id = live.task.id, reason = text, "executor dropped");
                 Ended::Failed(text)
             }
+            Self::Returned if is_heard && live.is_left_open() => {
+                tracing::warn!(
+                    task.id = live.task.id,
+                    state = live.changes.head.as_str_name(),
+                    "executor returned without ending the task"
+                );
+                Ended::Returned
+            }
             Self::Returned | Self::Failed(_) | Self::Panicked(_) | Self::Expired(_) => {
                 Ended::Returned
             }

@@ -37,6 +37,15 @@ impl Handle {
         &self.context_id
     }
 
+    pub(crate) fn tenant(&self) -> &str {
+        &self.scope.tenant
+    }
+
+    /// The executor takes no message while it works.
+    pub(crate) fn refuse_messages(&self) {
+        self.change_silently(|live| live.run.refuse_messages());
+    }
+
     pub(crate) fn task(&self) -> Arc<Task> {
         let state = self.lock();
         let mut task = Arc::clone(&state.task);

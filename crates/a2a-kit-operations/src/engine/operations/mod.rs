@@ -3,6 +3,7 @@
 mod bounds;
 mod cancel;
 mod check;
+mod key;
 mod page;
 mod replies;
 mod response;
@@ -37,7 +38,9 @@ use crate::{
 
 pub use self::replies::Exchange;
 use self::{check::history_length, response::limit_history};
-pub(in crate::engine) use self::{replies::Replies, webhook::Registrations};
+pub(in crate::engine) use self::{
+    replies::Replies, response::newest_messages, webhook::Registrations,
+};
 
 #[async_trait]
 impl Agent for Engine {
@@ -64,8 +67,9 @@ impl Agent for Engine {
             // The flag is ignored for streams (spec §3.2.2).
             configuration.return_immediately = false;
         }
+        let limit = limit_of(call.request.configuration.as_ref())?;
         let accepted = self.inner.accept(call.context, call.request, true).await?;
-        Ok(Reply { response: accepted.stream().await?, activated })
+        Ok(Reply { response: accepted.stream(limit).await?, activated })
     }
 
     async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
@@ -89,21 +93,25 @@ impl Agent for Engine {
         let size = page::size(request.page_size)?;
         bounds::check_time("statusTimestampAfter", request.status_timestamp_after)?;
         let view = TaskView { history, artifacts: request.include_artifacts() };
+        let accepted_bytes =
+            call.context.max_response_bytes.map(|max| max.saturating_sub(PAGE_OVERHEAD));
+        let max_list_bytes = self.inner.config.max_list_bytes;
         let query = TaskQuery {
             context_id: Some(request.context_id.clone()).filter(|id| !id.is_empty()),
             state: Some(request.status()).filter(|state| *state != TaskState::Unspecified),
             since: request.status_timestamp_after,
             after: page::key(&request.page_token)?,
             limit: size,
-            max_bytes: Some(self.inner.config.max_list_bytes),
+            max_bytes: Some(accepted_bytes.map_or(max_list_bytes, |max| max.min(max_list_bytes))),
             view,
         };
         let found = self.inner.store.list(&scope, &query).await.map_err(Error::from)?;
-        let next_page_token = match found.tasks.last() {
-            Some(last) if found.has_more => page::token(&PageKey::of(last)),
+        let tasks = found.tasks.into_iter().map(|task| view.apply(task)).collect();
+        let (tasks, is_cut) = page::within(tasks, accepted_bytes);
+        let next_page_token = match tasks.last() {
+            Some(last) if found.has_more || is_cut => page::token(&PageKey::of(last)),
             _ => String::new(),
         };
-        let tasks = found.tasks.into_iter().map(|task| view.apply(task)).collect();
         let response = ListTasksResponse {
             tasks,
             next_page_token,
@@ -241,7 +249,8 @@ impl Agent for Engine {
 impl Inner {
     /// Returns a task, or the error for one that is absent or belongs to another caller.
     async fn visible(self: &Arc<Self>, scope: &Scope, id: &str) -> Result<Arc<Task>> {
-        self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))
+        let visible = self.task(scope, id).await?.map(|(task, _)| task);
+        visible.ok_or_else(|| Error::task_not_found(id))
     }
 
     pub(in crate::engine) async fn webhooks(
@@ -261,7 +270,7 @@ impl Inner {
         let handle =
             self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
         let is_ahead = |live: &LiveTask| after.is_some_and(|after| after.get() > live.log.last());
-        if self.cluster.is_shared && is_ahead(&handle.lock()) {
+        if is_ahead(&handle.lock()) {
             // The caller may have seen more on another node than this one has received.
             handle.catch_up().await?;
             // It may even be a write of this node that the store has published already.
@@ -272,12 +281,21 @@ impl Inner {
                 handle.catch_up().await?;
             }
         }
-        let (appeared, first, last, task) = {
+        let (appeared, first, mut last, mut task, is_current) = {
             let live = handle.lock();
-            (live.is_stored(), live.log.first(), live.log.last(), Arc::clone(&live.task))
+            let task = Arc::clone(&live.task);
+            let is_current = self.current(&live).is_some();
+            (live.is_stored(), live.log.first(), live.log.last(), task, is_current)
         };
         if !appeared {
             return Err(Error::task_not_found(id));
+        }
+        if after.is_none() && !is_current {
+            // The caller may have seen more than this entry has: its events follow.
+            let newest = self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
+            if newest.1 >= last {
+                (task, last) = newest;
+            }
         }
         let has_ended = task.state().is_terminal();
         let after = match after {
@@ -298,7 +316,7 @@ impl Inner {
                 ))
                 .with_metadata("taskId", id));
             }
-            _ => return Ok(Reader::from_now(handle, Until::Terminal).into_stream()),
+            _ => return Ok(Reader::from_task(handle, Until::Terminal, last, &task).into_stream()),
         };
         if after.get() + 1 >= first {
             return Ok(Reader::new(handle, Until::Terminal, after.get() + 1).into_stream());
@@ -321,6 +339,9 @@ impl Inner {
         }
     }
 }
+
+/// The bytes of a page besides its tasks, at most: the token has the id of a task.
+const PAGE_OVERHEAD: usize = 4 << 10;
 
 fn limit_of(configuration: Option<&SendMessageConfiguration>) -> Result<Option<usize>> {
     let length = configuration.and_then(|configuration| configuration.history_length);

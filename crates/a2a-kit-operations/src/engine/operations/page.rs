@@ -1,10 +1,10 @@
 //! Page sizes and page tokens.
 
-use a2a_core::{Error, Result};
+use a2a_core::{Error, Result, v1::Task};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::bounds::is_possible_id;
-use crate::store::PageKey;
+use crate::{page::task_bytes, store::PageKey};
 
 /// Default page size of a list of tasks (spec §3.1.4).
 const DEFAULT_SIZE: usize = 50;
@@ -24,6 +24,21 @@ pub(in crate::engine) fn size(asked: Option<i32>) -> Result<usize> {
 /// Parses the `pageSize` of a list of webhooks; 0 selects the default.
 pub(in crate::engine) fn config_size(asked: i32) -> Result<usize> {
     if asked == 0 { Ok(MAX_SIZE) } else { size(Some(asked)) }
+}
+
+/// Cuts a page to a size, in bytes as protobuf, but leaves at least one task; returns whether tasks
+/// were cut. A store may count the bytes of tasks differently.
+pub(in crate::engine) fn within(mut tasks: Vec<Task>, max: Option<usize>) -> (Vec<Task>, bool) {
+    let Some(max) = max else { return (tasks, false) };
+    let mut bytes = 0;
+    let fits = tasks.iter().take_while(|task| {
+        bytes += task_bytes(task);
+        bytes <= max
+    });
+    let fits = fits.count().max(1);
+    let is_cut = fits < tasks.len();
+    tasks.truncate(fits);
+    (tasks, is_cut)
 }
 
 /// Encodes the token for the page after a task.

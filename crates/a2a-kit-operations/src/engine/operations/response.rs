@@ -10,8 +10,8 @@ use a2a_core::{
 use crate::{
     Event, EventStream,
     engine::{
-        runtime::{Handle, Reader, Until},
-        task::{Change, LiveTask, snapshot},
+        runtime::{Begin, Handle, Reader, Until},
+        task::{Change, LiveTask},
     },
 };
 
@@ -21,7 +21,14 @@ pub(in crate::engine) struct Accepted {
     /// The ticket of the message within its task; 0 joins the task as it is.
     pub(in crate::engine) ticket: u64,
     /// The turn of the message, if another node handles it.
-    pub(in crate::engine) remote: Option<RemoteTurn>,
+    pub(in crate::engine) remote: Option<Remote>,
+}
+
+/// A message that another node handles.
+pub(in crate::engine) enum Remote {
+    Turn(RemoteTurn),
+    /// It waits for its turn; its sender reads a stream.
+    Queued(Begin),
 }
 
 /// A turn on another node.
@@ -49,7 +56,7 @@ impl RemoteTurn {
     }
 
     /// Streams the turn from its first event.
-    async fn stream(self, handle: Handle) -> Result<EventStream> {
+    async fn stream(self, handle: Handle) -> Result<Reader> {
         let opening = handle
             .wait(|live| {
                 if live.persistence.has_failed() {
@@ -58,14 +65,10 @@ impl RemoteTurn {
                 (live.log.last() >= self.begun).then(|| Ok(self.opening(live)))
             })
             .await?;
-        let reader = match opening {
-            Some(task) => {
-                let reader = Reader::new(handle, Until::Answered, self.begun + 1);
-                reader.after(vec![snapshot(self.begun, &task)])
-            }
+        Ok(match opening {
+            Some(task) => Reader::from_task(handle, Until::Answered, self.begun, &task),
             None => Reader::from_now(handle, Until::Answered),
-        };
-        Ok(reader.into_stream())
+        })
     }
 }
 
@@ -78,8 +81,14 @@ impl Accepted {
         history_length: Option<usize>,
     ) -> Result<SendMessageResponse> {
         let ticket = self.ticket;
-        let remote = self.remote.map(|remote| remote.begun);
-        let task_id = Arc::clone(&self.handle.task_id);
+        let remote = match self.remote {
+            Some(Remote::Turn(turn)) => Some(turn.begun),
+            Some(Remote::Queued(_)) | None => None,
+        };
+        if ticket == 0 && remote.is_none() {
+            // A retry: this entry may show the task before its message.
+            self.handle.catch_up_if_behind().await?;
+        }
         let outcome = self
             .handle
             .wait(|live| {
@@ -96,10 +105,15 @@ impl Accepted {
                 if let Some(begun) = remote {
                     let seen = live.log.last() >= begun;
                     let answered = is_settled || !live.run.is_running();
-                    let ready = seen && (return_immediately || answered);
-                    return ready.then(|| Ok(Outcome::Task(Arc::clone(&live.task))));
+                    return match (seen, return_immediately) {
+                        (true, true) => Some(Ok(Outcome::Newest)),
+                        (true, false) if answered => {
+                            Some(Ok(Outcome::Task(Arc::clone(&live.task))))
+                        }
+                        _ => None,
+                    };
                 }
-                if let Some(refused) = refused(live, ticket, &task_id) {
+                if let Some(refused) = live.never_begins(ticket) {
                     return Some(Err(refused));
                 }
                 // A later turn becomes visible only after all of this one.
@@ -107,8 +121,12 @@ impl Accepted {
                 let answered = turn_is_seen && live.turns.current > ticket && ticket > 0
                     || is_settled
                     || !live.run.is_running() && live.is_shown();
-                let at_once = return_immediately;
-                let ready = live.is_stored() && (at_once || turn_is_seen && answered);
+                if return_immediately {
+                    // What is acknowledged is stored: its turn, or the command that carries it.
+                    let is_kept = turn_is_seen || live.turns.is_acknowledged(ticket);
+                    return (live.is_stored() && is_kept).then_some(Ok(Outcome::Newest));
+                }
+                let ready = live.is_stored() && turn_is_seen && answered;
                 ready.then(|| Ok(Outcome::Task(Arc::clone(&live.task))))
             })
             .await?;
@@ -123,6 +141,13 @@ impl Accepted {
                 drop(self.handle);
                 send_message_response::Payload::Task(limit_history(task, history_length))
             }
+            Outcome::Newest => {
+                let newest = self.handle.newest().await?;
+                let (task, _) =
+                    newest.ok_or_else(|| Error::task_not_found(&self.handle.task_id))?;
+                drop(self.handle);
+                send_message_response::Payload::Task(limit_history(task, history_length))
+            }
             Outcome::Superseded(task_id) => {
                 let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
                 return Box::pin(joined.response(return_immediately, history_length)).await;
@@ -131,27 +156,36 @@ impl Accepted {
         Ok(SendMessageResponse { payload: Some(payload) })
     }
 
-    /// Waits for the turn of the message, and streams it.
-    pub(in crate::engine) async fn stream(self) -> Result<EventStream> {
+    /// Streams the turn of the message. The stream of a message that is queued opens with the
+    /// current task, and ends with an error if its turn never comes.
+    pub(in crate::engine) async fn stream(self, history: Option<usize>) -> Result<EventStream> {
+        Ok(self.reader().await?.with_history(history).into_stream())
+    }
+
+    async fn reader(self) -> Result<Reader> {
         let ticket = self.ticket;
-        if let Some(remote) = self.remote {
-            return remote.stream(self.handle).await;
+        match self.remote {
+            Some(Remote::Turn(turn)) => return turn.stream(self.handle).await,
+            Some(Remote::Queued(begin)) => return queued(self.handle, begin).await,
+            None if ticket > self.handle.lock().turns.current => {
+                return queued(self.handle, Begin::Queued(ticket)).await;
+            }
+            None => {}
         }
         if ticket == 1 && self.handle.lock().turns.start <= 1 {
             if let Some(task_id) = self.superseded().await {
                 let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
-                return Box::pin(joined.stream()).await;
+                return Box::pin(joined.reader()).await;
             }
             return Ok(self.first_turn());
         }
-        let task_id = Arc::clone(&self.handle.task_id);
         let opening = self
             .handle
             .wait(|live| {
                 if live.persistence.has_failed() {
                     return Some(Err(live.failure()));
                 }
-                if let Some(refused) = refused(live, ticket, &task_id) {
+                if let Some(refused) = live.never_begins(ticket) {
                     return Some(Err(refused));
                 }
                 let begun = if ticket == 0 {
@@ -170,14 +204,12 @@ impl Accepted {
         if ticket == 0 && self.handle.lock().reply.is_some() {
             return Ok(self.first_turn());
         }
-        let reader = match opening {
-            Some((task, start)) => {
-                let reader = Reader::new(self.handle, Until::Answered, start + 1);
-                reader.after(vec![snapshot(start, &task)])
-            }
-            None => Reader::from_now(self.handle, Until::Answered),
-        };
-        Ok(reader.into_stream())
+        if let Some((task, start)) = opening {
+            return Ok(Reader::from_task(self.handle, Until::Answered, start, &task));
+        }
+        let newest = self.handle.newest().await?;
+        let (task, last) = newest.ok_or_else(|| Error::task_not_found(&self.handle.task_id))?;
+        Ok(Reader::from_task(self.handle, Until::Answered, last, &task))
     }
 
     /// Waits until a new task is stored, and returns the task that took over its idempotency key,
@@ -195,31 +227,25 @@ impl Accepted {
         self.handle.wait(known).await
     }
 
-    fn first_turn(self) -> EventStream {
-        Reader::new(self.handle, Until::Answered, 1).into_stream()
+    fn first_turn(self) -> Reader {
+        Reader::new(self.handle, Until::Answered, 1)
     }
+}
+
+/// Streams the task as it is now, and then a turn that has not begun yet.
+async fn queued(handle: Handle, begin: Begin) -> Result<Reader> {
+    let newest = handle.newest().await?;
+    let (task, _) = newest.ok_or_else(|| Error::task_not_found(&handle.task_id))?;
+    Ok(Reader::queued(handle, &task, begin))
 }
 
 enum Outcome {
     Reply(Event),
     Task(Arc<Task>),
+    /// The task as it is now.
+    Newest,
     /// The task that took over the idempotency key responds instead.
     Superseded(Arc<str>),
-}
-
-/// The reason why a queued message never got its turn.
-fn refused(live: &LiveTask, ticket: u64, task_id: &str) -> Option<Error> {
-    if live.turns.is_lost(ticket) {
-        return Some(Error::unavailable("another node took over the task; retry the request"));
-    }
-    let waits = ticket > live.turns.current;
-    let never = waits && (live.has_ended() || !live.run.is_running());
-    never.then(|| if live.changes.head.is_terminal() { ended(task_id) } else { left() })
-}
-
-/// The turn of a message never came because this node is shutting down.
-fn left() -> Error {
-    Error::unavailable("the server is shutting down; retry the request")
 }
 
 /// Returns the task with the newest `limit` messages of its history; cloned if it is shared.
@@ -230,19 +256,19 @@ pub(super) fn limit_history(task: Arc<Task>, limit: Option<usize>) -> Task {
             task.history.drain(..skip);
             task
         }
-        Err(task) => Task {
-            id: task.id.clone(),
-            context_id: task.context_id.clone(),
-            status: task.status.clone(),
-            artifacts: task.artifacts.clone(),
-            history: task.history[skip..].to_vec(),
-            metadata: task.metadata.clone(),
-        },
+        Err(task) => newest_messages(&task, task.history.len() - skip),
     }
 }
 
-/// The task has ended, so it takes no further message.
-pub(super) fn ended(task_id: &str) -> Error {
-    Error::unsupported(format!("task {task_id} has ended; send a message without taskId"))
-        .with_metadata("taskId", task_id)
+/// A copy of a task with the newest `limit` messages of its history.
+pub(in crate::engine) fn newest_messages(task: &Task, limit: usize) -> Task {
+    let skip = task.history.len().saturating_sub(limit);
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: task.status.clone(),
+        artifacts: task.artifacts.clone(),
+        history: task.history[skip..].to_vec(),
+        metadata: task.metadata.clone(),
+    }
 }

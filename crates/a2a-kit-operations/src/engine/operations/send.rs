@@ -2,20 +2,9 @@
 
 use std::{
     fmt,
-    hash::Hasher as _,
     num::NonZeroUsize,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
-
-use a2a_core::{
-    Error, ErrorKind, Message, Result, TaskState, fresh_id,
-    v1::{
-        SendMessageConfiguration, SendMessageRequest, Task, TaskPushNotificationConfig, TaskStatus,
-    },
-};
-use prost::Message as _;
-use siphasher::sip::SipHasher13;
 
 use crate::{
     CallContext, Scope, Webhook,
@@ -23,25 +12,26 @@ use crate::{
         CallerLimits, Inner,
         executor::StartMode,
         now,
-        operations::response::{Accepted, RemoteTurn, ended},
-        runtime::{Entry, Handle},
+        operations::{
+            key::{KeyClaim, fingerprint, is_definite},
+            response::{Accepted, Remote, RemoteTurn},
+        },
+        runtime::{Begin, Entry, Handle},
         slots::Draft,
-        task::{AdmissionLimits, Creation, Holder, Refusal, Size, TurnRequest},
+        task::{AdmissionLimits, Creation, Holder, Refusal, Size, TurnRequest, ended},
     },
     metrics,
-    store::{Claim, StoreError},
     trace::TraceContext,
 };
-
-/// How long another node may take to store a visible task.
-const REMOTE_STORE_DELAY: Duration = Duration::from_millis(500);
+use a2a_core::{
+    Error, ErrorKind, Result, TaskState, fresh_id,
+    v1::{
+        SendMessageConfiguration, SendMessageRequest, Task, TaskPushNotificationConfig, TaskStatus,
+    },
+};
 
 /// The fraction of the running tasks reserved for callers with none.
 const RESERVED_FRACTION: usize = 16;
-
-/// How often a message may take over its idempotency key before it is rejected; each takeover means
-/// a concurrent send.
-const MAX_KEY_TAKEOVERS: usize = 8;
 
 impl Inner {
     /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt.
@@ -66,23 +56,31 @@ impl Inner {
 
         let key = self.key_of(&context, &message).filter(|_| may_join);
         let is_new = message.task_id.is_empty();
-        let joins = key.is_some();
         let task_id = if is_new { fresh_id() } else { message.task_id.clone() };
-        if let (Some(key), Some(fingerprint)) = (&key, fingerprint)
-            && let Some(joined) = self.join(&scope, key, fingerprint, &task_id).await?
+        let claimed = match (&key, fingerprint) {
+            (Some(key), Some(fingerprint)) => {
+                Some(self.claim(&scope, key, fingerprint, &task_id).await?)
+            }
+            _ => None,
+        };
+        let (is_claimed, is_known) = match claimed {
+            Some(KeyClaim::Known(joined)) if is_new => {
+                return Ok(Accepted { handle: joined, ticket: 0, remote: None });
+            }
             // A further message does not create its task; whether the task already has the message
             // is decided by its holder.
-            && is_new
-        {
-            return Ok(Accepted { handle: joined, ticket: 0, remote: None });
-        }
+            Some(KeyClaim::Known(_)) => (false, true),
+            Some(KeyClaim::New) => (true, false),
+            None => (false, false),
+        };
         let turn = TurnRequest {
             message: Arc::new(message),
             call: Arc::new(context),
             accepted_output_modes: configuration.accepted_output_modes.clone().into(),
             metadata: metadata.map(Arc::new),
             streams,
-            joins,
+            // Clients reuse message ids: a new key means a new message.
+            joins: is_known || self.config.dedupe_by_message_id,
             rerun: false,
             is_lost: false,
             commands: Vec::new(),
@@ -92,69 +90,14 @@ impl Inner {
         } else {
             self.continue_task(&scope, task_id.clone(), turn, &configuration).await
         };
-        if let (Err(_), Some(key)) = (&accepted, &key) {
+        if let (Err(error), Some(key)) = (&accepted, &key)
+            && is_claimed
+            && (is_new || is_definite(error))
+        {
             // Nothing was done under this key, so a corrected request may use it.
             self.store.release_key(&scope, key, &task_id).await.map_err(Error::from)?;
         }
         accepted
-    }
-
-    fn key_of(&self, context: &CallContext, message: &Message) -> Option<String> {
-        let by_message =
-            || self.config.dedupe_by_message_id.then(|| format!("message:{}", message.message_id));
-        context.idempotency_key.as_ref().map(|key| format!("key:{key}")).or_else(by_message)
-    }
-
-    /// Finds the task of an earlier attempt with the same key.
-    async fn join(
-        self: &Arc<Self>,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        task_id: &str,
-    ) -> Result<Option<Handle>> {
-        let mut claim = self.store.claim_key(scope, key, fingerprint, task_id).await;
-        for _ in 0..MAX_KEY_TAKEOVERS {
-            let known = match claim.map_err(Error::from)? {
-                Claim::New => return Ok(None),
-                Claim::Known { fingerprint: known, .. } if known != fingerprint => {
-                    return Err(Error::invalid_params(
-                        "",
-                        "the idempotency key was used for a different message",
-                    ));
-                }
-                Claim::Known { task_id, .. } => task_id,
-            };
-            if let Some(handle) = self.find_in_time(scope, &known).await? {
-                return Ok(Some(handle));
-            }
-            // The first attempt left no task: it was answered with a message, or its node failed.
-            // Start over; should that node resume, it cannot store its task under the key.
-            claim = self.store.take_over_key(scope, key, fingerprint, &known, task_id).await;
-        }
-        Err(Error::unavailable("too many concurrent sends with this idempotency key; retry later"))
-    }
-
-    /// Finds a task that another node may be about to store.
-    async fn find_in_time(self: &Arc<Self>, scope: &Scope, id: &str) -> Result<Option<Handle>> {
-        let found = self.find_or_load(scope, id).await?;
-        if found.is_some() || !self.cluster.is_shared {
-            return Ok(found);
-        }
-        tokio::time::sleep(self.config.submitted_after + REMOTE_STORE_DELAY).await;
-        self.find_or_load(scope, id).await
-    }
-
-    /// Joins the task that took over the idempotency key.
-    pub(in crate::engine) async fn follow_key(
-        self: &Arc<Self>,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Accepted> {
-        let found = self.find_in_time(scope, task_id).await?;
-        let handle = found
-            .ok_or_else(|| Error::from(StoreError::Claimed { task_id: task_id.to_owned() }))?;
-        Ok(Accepted { handle, ticket: 0, remote: None })
     }
 
     async fn begin(
@@ -178,7 +121,7 @@ impl Inner {
         let webhook = configuration
             .task_push_notification_config
             .clone()
-            .map(|config| webhook(&task_id, config, &turn.call));
+            .map(|config| webhook_of(&task_id, config, &turn.call));
         let limits = &self.config.task_limits;
         if let Some(limit) = Size::default().refuses([&*message].into_iter(), limits) {
             return Err(limit.refusal(limits));
@@ -234,15 +177,24 @@ impl Inner {
         message.context_id = (*handle.context_id).to_owned();
         self.check_capacity(&scope.owner)?;
         self.check_usage(&scope.owner, self.config.caller_limits.of(&scope.owner), false).await?;
-        if let Some(config) = &configuration.task_push_notification_config {
-            let webhook = webhook(&task_id, config.clone(), &turn.call);
-            self.put_webhook(scope, webhook).await?;
-        }
+        let webhook = configuration.task_push_notification_config.clone();
+        let webhook = webhook.map(|config| webhook_of(&task_id, config, &turn.call));
         let return_immediately = configuration.return_immediately;
-        let inner = Arc::clone(self);
+        let (inner, scope) = (Arc::clone(self), scope.clone());
         // Runs to completion even if the caller disconnects.
-        self.detached(async move { inner.route_message(handle, turn, return_immediately).await })
-            .await?
+        self.detached(async move {
+            let Some(webhook) = webhook else {
+                return inner.route_message(handle, turn, return_immediately).await;
+            };
+            // Stored before the message is admitted, so that it misses no event of the turn.
+            let replaced = inner.put_webhook(&scope, webhook).await?;
+            let routed = inner.route_message(handle, turn, return_immediately).await;
+            if routed.is_err() {
+                inner.restore_webhook(&scope, replaced).await;
+            }
+            routed
+        })
+        .await?
     }
 
     /// Routes a message for an existing task, to this node or to the one that holds it.
@@ -267,21 +219,23 @@ impl Inner {
             match handle.acquire_lease().await? {
                 // The task has just begun to end.
                 Holder::Here if handle.lock().is_ending() => {}
-                Holder::Here if return_immediately && handle.lock().is_at_work() => {
+                Holder::Here if return_immediately && handle.lock().queues_messages() => {
                     // No caller would retry it if this node failed before its turn.
                     if let Some(ticket) = self.queue_stored(&handle, &turn).await? {
                         return Ok(Accepted { handle, ticket, remote: None });
                     }
                 }
                 Holder::Here => {
-                    match self.take_here(&handle, turn.clone(), return_immediately) {
+                    match self.try_take_here(&handle, turn.clone(), return_immediately) {
                         Ok(ticket) => return Ok(Accepted { handle, ticket, remote: None }),
+                        // An executor has just begun to work.
+                        Err((Refusal::NotStored, _)) => {}
                         // The lease was lost; retry with the new holder. An idle task is also
                         // released after a rejection.
-                        Err(error)
+                        Err((_, error))
                             if error.kind() != ErrorKind::ResourceExhausted
                                 && handle.lock().is_away() => {}
-                        Err(error) => return Err(error),
+                        Err((_, error)) => return Err(error),
                     }
                 }
                 Holder::Elsewhere | Holder::Nobody => {
@@ -289,13 +243,21 @@ impl Inner {
                         let state = handle.lock();
                         (Arc::clone(&state.task), state.log.last())
                     };
-                    let begun = self.forward_message(&handle, &turn, return_immediately).await?;
-                    // Otherwise the lease was released in the meantime.
-                    if let Some(begun) = begun {
-                        let message = turn.message;
-                        let remote = Some(RemoteTurn { begun, before, last, message });
-                        return Ok(Accepted { handle, ticket: 0, remote });
-                    }
+                    let begun = if turn.streams {
+                        self.forward_streamed(&handle, &turn).await?
+                    } else {
+                        let begun = self.forward_message(&handle, &turn, return_immediately);
+                        begun.await?.map(Begin::At)
+                    };
+                    let remote = match begun {
+                        // The lease was released in the meantime.
+                        None => continue,
+                        Some(Begin::At(begun)) => {
+                            Remote::Turn(RemoteTurn { begun, before, last, message: turn.message })
+                        }
+                        Some(begin) => Remote::Queued(begin),
+                    };
+                    return Ok(Accepted { handle, ticket: 0, remote: Some(remote) });
                 }
             }
         }
@@ -308,11 +270,20 @@ impl Inner {
         turn: TurnRequest,
         return_immediately: bool,
     ) -> Result<u64> {
+        self.try_take_here(handle, turn, return_immediately).map_err(|(_, error)| error)
+    }
+
+    fn try_take_here(
+        &self,
+        handle: &Handle,
+        turn: TurnRequest,
+        return_immediately: bool,
+    ) -> Result<u64, (Refusal, Error)> {
         let (ticket, run) = match self.take(handle, turn, return_immediately) {
             Ok(taken) => taken,
-            Err(error) => {
+            Err(refused) => {
                 handle.release_if_idle();
-                return Err(error);
+                return Err(refused);
             }
         };
         handle.write();
@@ -327,7 +298,7 @@ impl Inner {
         handle: &Handle,
         turn: TurnRequest,
         return_immediately: bool,
-    ) -> Result<(u64, Option<TurnRequest>)> {
+    ) -> Result<(u64, Option<TurnRequest>), (Refusal, Error)> {
         let owner = &handle.scope.owner;
         let limits = self.config.caller_limits.of(owner);
         let new_status = |state, text| handle.new_status(state, text);
@@ -339,12 +310,19 @@ impl Inner {
                 slot: &mut || self.load.slots.take(owner, limits.running_tasks),
             };
             let taken = live.take(turn, return_immediately, room, &new_status, now());
-            taken.map_err(|refusal| match refusal {
+            let error_of = |refusal| match refusal {
                 Refusal::Failed => live.failure(),
                 Refusal::Ended => ended(&handle.task_id),
                 Refusal::NotHolder => {
                     Error::unavailable("another node took over the task; retry the request")
                 }
+                Refusal::NotStored => Error::unavailable("the agent is busy; retry the request"),
+                Refusal::AtWork => Error::unsupported(format!(
+                    "the agent takes no message while it works on task {0}; send it when the task \
+                     waits for input, or without taskId",
+                    handle.task_id
+                ))
+                .with_metadata("taskId", &*handle.task_id),
                 Refusal::AlreadyQueued => Error::new(
                     ErrorKind::ResourceExhausted,
                     "a message is already queued; send again without returnImmediately",
@@ -355,7 +333,8 @@ impl Inner {
                 ),
                 Refusal::Limit(limit) => limit.refusal(&self.config.task_limits),
                 Refusal::TooManyRunning => too_many_running(limits),
-            })
+            };
+            taken.map_err(|refusal| (refusal, error_of(refusal)))
         })
     }
 
@@ -421,30 +400,15 @@ fn too_many_running(limits: CallerLimits) -> Error {
 }
 
 /// A webhook as stored.
-fn webhook(task_id: &str, mut config: TaskPushNotificationConfig, call: &CallContext) -> Webhook {
+fn webhook_of(
+    task_id: &str,
+    mut config: TaskPushNotificationConfig,
+    call: &CallContext,
+) -> Webhook {
     task_id.clone_into(&mut config.task_id);
     if config.id.is_empty() {
         config.id = fresh_id();
     }
     let trace = TraceContext::of(&call.parameters);
     Webhook { config, revision: call.version, trace }
-}
-
-fn fingerprint(request: &SendMessageRequest) -> u64 {
-    // Stored, so it must not depend on the version of this crate or of the compiler.
-    let mut hasher = SipHasher13::new();
-    hasher.write(&request.encode_to_vec());
-    hasher.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn request_fingerprint_is_stable() {
-        let message = Message { message_id: "1".to_owned(), ..Message::user("hello") };
-        let request = SendMessageRequest { message: Some(message), ..Default::default() };
-        assert_eq!(fingerprint(&request), 13_274_202_233_751_590_019);
-    }
 }

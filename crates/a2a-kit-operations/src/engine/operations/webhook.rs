@@ -33,8 +33,16 @@ impl Registrations {
     }
 }
 
+/// What the registration of a webhook replaced.
+#[derive(Debug)]
+pub(in crate::engine) struct Replaced {
+    task_id: String,
+    id: String,
+    previous: Option<Webhook>,
+}
+
 impl Inner {
-    /// Stores a webhook of an existing task.
+    /// Stores a webhook of an existing task, and returns what it replaced.
     ///
     /// # Errors
     ///
@@ -43,29 +51,48 @@ impl Inner {
         &self,
         scope: &Scope,
         webhook: Webhook,
-    ) -> Result<()> {
+    ) -> Result<Replaced> {
         let _turn = match self.push.registrations.turn(&webhook.config.task_id) {
             Some(turn) => turn.acquire().await.ok(),
             None => None,
         };
-        self.check_webhook_limits(scope, &webhook.config).await?;
-        self.store.put_config(scope, webhook).await.map_err(Error::from)
+        let (task_id, id) = (webhook.config.task_id.clone(), webhook.config.id.clone());
+        let previous = self.check_webhook_limits(scope, &webhook.config).await?;
+        self.store.put_config(scope, webhook).await.map_err(Error::from)?;
+        Ok(Replaced { task_id, id, previous })
     }
 
+    /// Undoes the registration of a webhook whose message was refused.
+    pub(in crate::engine) async fn restore_webhook(&self, scope: &Scope, replaced: Replaced) {
+        let Replaced { task_id, id, previous } = replaced;
+        let restored = match previous {
+            Some(previous) => self.store.put_config(scope, previous).await,
+            None => self.store.delete_config(scope, &task_id, &id).await,
+        };
+        if let Err(error) = restored {
+            tracing::warn!(
+                task.id = task_id, webhook.id = id, error = ?error,
+                "failed to remove the webhook of a refused message"
+            );
+        }
+    }
+
+    /// Checks a webhook against the limits, and returns the one that it replaces.
     async fn check_webhook_limits(
         &self,
         scope: &Scope,
         config: &TaskPushNotificationConfig,
-    ) -> Result<()> {
+    ) -> Result<Option<Webhook>> {
         let mut others = self.webhooks(scope, &config.task_id).await?;
         let before = others.len();
-        others.retain(|other| other.config.id != config.id);
+        let replaced = others.iter().position(|other| other.config.id == config.id);
+        let replaced = replaced.map(|index| others.remove(index));
         let exhausted = |limit: String| Err(Error::new(ErrorKind::ResourceExhausted, limit));
         let max = self.config.max_push_configs;
         if others.len() == before && before >= max {
             return exhausted(format!("the task already has {max} webhooks (max_push_configs)"));
         }
-        let Some(push) = &self.push.sender else { return Ok(()) };
+        let Some(push) = &self.push.sender else { return Ok(replaced) };
         let host = push.destination(config);
         let same = others.iter().filter(|other| push.destination(&other.config) == host).count();
         let max = self.config.max_push_configs_per_host;
@@ -74,6 +101,6 @@ impl Inner {
                 "the task already has {max} webhooks at {host} (max_push_configs_per_host)"
             ));
         }
-        Ok(())
+        Ok(replaced)
     }
 }

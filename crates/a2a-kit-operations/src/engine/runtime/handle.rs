@@ -8,6 +8,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use a2a_core::{Error, Result, v1::Task};
+
 use crate::engine::{Inner, runtime::Entry, task::LiveTask};
 
 /// Keeps an entry in the registry while it is in use.
@@ -25,6 +27,39 @@ impl Handle {
     /// The entry itself, which does not keep it in the registry.
     pub(in crate::engine) fn entry(&self) -> Arc<Entry> {
         Arc::clone(&self.entry)
+    }
+
+    /// Returns the task as visible to callers, and the position of its newest event: from the
+    /// store if that may be ahead of the entry.
+    pub(in crate::engine) async fn newest(&self) -> Result<Option<(Arc<Task>, u64)>> {
+        if let Some(current) = self.inner.current(&self.lock()) {
+            return Ok(Some(current));
+        }
+        let stored = self.inner.store.get(&self.scope, &self.task_id).await.map_err(Error::from)?;
+        Ok(stored.map(|stored| (stored.task, stored.last_event.get())))
+    }
+
+    /// Waits until the entry shows what the store had when this was called.
+    pub(in crate::engine) async fn catch_up_if_behind(&self) -> Result<()> {
+        let (is_current, written) = {
+            let live = self.lock();
+            let writes = live.is_here() && live.persistence.is_writing();
+            let is_current = !live.is_stored() || self.inner.current(&live).is_some();
+            (is_current, writes.then(|| live.persistence.version()))
+        };
+        match written {
+            _ if is_current => Ok(()),
+            Some(version) => {
+                let is_written = |live: &mut LiveTask| {
+                    let persistence = &live.persistence;
+                    let is_written = !persistence.is_writing() || persistence.version() > version;
+                    is_written.then_some(())
+                };
+                self.wait(is_written).await;
+                Ok(())
+            }
+            None => self.catch_up().await,
+        }
     }
 
     /// Waits until `ready` returns a value.

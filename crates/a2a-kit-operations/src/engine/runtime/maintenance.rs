@@ -5,13 +5,14 @@ use std::{
     time::Duration,
 };
 
+use a2a_core::well_known::Timestamp;
 use tokio::{
     sync::Notify,
     time::{Interval, MissedTickBehavior},
 };
 
 use crate::{
-    engine::{EngineConfig, Inner, cluster::follow},
+    engine::{EngineConfig, Inner, cluster::follow, runtime::Handle, task::LiveTask},
     store::Sweep,
 };
 
@@ -123,14 +124,48 @@ async fn sweep_loop(engine: Weak<Inner>) {
 
 impl Inner {
     /// Sweeps one batch, and returns whether more is left.
-    async fn sweep(&self) -> bool {
+    async fn sweep(self: &Arc<Self>) -> bool {
         let EngineConfig { retention, parked_retention, .. } = self.config;
         let sweep = Sweep { tasks: retention, parked: parked_retention, ..Sweep::default() };
         match self.store.sweep(sweep).await {
-            Ok(removed) => removed.len() >= sweep.limit,
+            Ok(removed) => {
+                let has_more = removed.len() >= sweep.limit;
+                for task_id in removed {
+                    if let Some(entry) = self.entries.find_any(&task_id) {
+                        Handle::new(Arc::clone(self), entry).change(LiveTask::removed);
+                    }
+                }
+                if !has_more {
+                    self.refresh_parked();
+                }
+                has_more
+            }
             Err(error) => {
                 tracing::warn!(error = ?error, "retention sweep failed");
                 false
+            }
+        }
+    }
+
+    /// Reads watched tasks again that another node may have removed: those that have been waiting
+    /// for longer than the retention.
+    fn refresh_parked(self: &Arc<Self>) {
+        let Some(retention) = self.config.parked_retention.filter(|_| self.cluster.is_shared)
+        else {
+            return;
+        };
+        let now = Timestamp::now().as_millis();
+        let retention = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
+        let is_old = |live: &LiveTask| {
+            let time = live.task.status.as_ref().and_then(|status| status.timestamp);
+            let is_parked = live.task.state().is_interrupted() && !live.is_here();
+            is_parked && time.is_none_or(|time| now.saturating_sub(time.as_millis()) > retention)
+        };
+        for entry in self.entries.all() {
+            if is_old(&entry.lock())
+                && let Some(entry) = self.entries.find_any(&entry.task_id)
+            {
+                Handle::new(Arc::clone(self), entry).refresh();
             }
         }
     }

@@ -12,6 +12,6 @@ mod writer;
 pub(crate) use self::handle::Handle;
 pub(in crate::engine) use self::{
     entry::Entry,
-    reader::{Reader, Until},
+    reader::{Begin, Reader, Until},
     registry::Registry,
 };

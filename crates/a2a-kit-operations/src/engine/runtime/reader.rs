@@ -2,17 +2,20 @@
 
 use std::{
     collections::VecDeque,
+    future::Future as _,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use a2a_core::{Error, Result, TaskState};
+use a2a_core::{Error, Result, TaskState, v1::Task};
 use futures_core::Stream;
+use tokio::sync::oneshot;
 
 use crate::{
     Event, EventStream, StreamEnd,
     engine::{
+        operations::newest_messages,
         runtime::Handle,
         task::{LiveTask, snapshot},
     },
@@ -31,11 +34,29 @@ pub(in crate::engine) enum Until {
     Terminal,
 }
 
+/// What a stream waits for after its opening, before it shows a turn.
+#[derive(Debug)]
+pub(in crate::engine) enum Begin {
+    /// Nothing.
+    Now,
+    /// The turn of the message with this ticket, which is queued.
+    Queued(u64),
+    /// The answer of the node on which the message is queued.
+    Asked(oneshot::Receiver<Result<u64>>),
+    /// The event at this position, written by another node.
+    At(u64),
+    /// The turn never comes.
+    Never(Error),
+}
+
 /// Reads the events of a task from a position.
 #[derive(Debug)]
 pub(in crate::engine) struct Reader {
     handle: Handle,
     until: Until,
+    begin: Begin,
+    /// Maximum number of messages in the history of a snapshot.
+    history: Option<usize>,
     /// The position of the next event.
     next: u64,
     buffer: VecDeque<Event>,
@@ -48,8 +69,17 @@ impl Reader {
     /// Reads from position `next`.
     pub(in crate::engine) fn new(handle: Handle, until: Until, next: u64) -> Self {
         metrics::reader_opened(handle.inner.config.metrics_label);
-        let buffer = VecDeque::new();
-        Self { handle, until, next, buffer, slot: None, cursor: None, done: false }
+        Self {
+            handle,
+            until,
+            begin: Begin::Now,
+            history: None,
+            next,
+            buffer: VecDeque::new(),
+            slot: None,
+            cursor: None,
+            done: false,
+        }
     }
 
     /// Reads the current task, and then the events that follow.
@@ -59,9 +89,34 @@ impl Reader {
             let live = handle.lock();
             (Arc::clone(&live.task), live.log.last())
         };
+        Self::from_task(handle, until, last, &task)
+    }
+
+    /// Reads a task as of the event at `last`, and then the events that follow.
+    pub(in crate::engine) fn from_task(
+        handle: Handle,
+        until: Until,
+        last: u64,
+        task: &Task,
+    ) -> Self {
         let mut reader = Self::new(handle, until, last + 1);
-        reader.buffer.push_back(snapshot(last, &task));
+        reader.buffer.push_back(snapshot(last, task));
         reader
+    }
+
+    /// Reads a task as it is now, and then a turn that has not begun yet, up to its response. The
+    /// opening has no position: what happens before the turn is not shown.
+    pub(in crate::engine) fn queued(handle: Handle, task: &Task, begin: Begin) -> Self {
+        let mut reader = Self::new(handle, Until::Answered, 0);
+        reader.buffer.push_back(Event::of_task(None, task.clone()));
+        reader.begin = begin;
+        reader
+    }
+
+    /// Limits the history of every snapshot to its newest messages.
+    pub(in crate::engine) fn with_history(mut self, limit: Option<usize>) -> Self {
+        self.history = limit;
+        self
     }
 
     /// Yields these events first.
@@ -80,6 +135,9 @@ impl Reader {
         // Before the question of the stop, which must not look like one of the agent.
         if live.run.was_stopped {
             return Err(stopping());
+        }
+        if let Some(waits) = self.begin_turn(live) {
+            return waits;
         }
         if live.log.read(self.next, BATCH, &mut self.buffer).is_err() {
             return Err(Error::unavailable(
@@ -109,13 +167,79 @@ impl Reader {
         Ok(Refill::Wait)
     }
 
+    /// Begins to show a queued turn, once it is visible; `None` if there is nothing to wait for.
+    fn begin_turn(&mut self, live: &LiveTask) -> Option<Result<Refill>> {
+        let begins = match &mut self.begin {
+            Begin::Now => return None,
+            Begin::Queued(ticket) => {
+                if let Some(error) = live.never_begins(*ticket) {
+                    return Some(Err(error));
+                }
+                live.has_begun(*ticket)
+            }
+            Begin::Asked(_) => false,
+            Begin::At(position) => live.log.last() >= *position,
+            Begin::Never(error) => {
+                let ended = Error::unavailable("the stream has ended");
+                return Some(Err(std::mem::replace(error, ended)));
+            }
+        };
+        if !begins {
+            if live.persistence.has_failed() {
+                return Some(Err(live.failure()));
+            }
+            return Some(Ok(Refill::Wait));
+        }
+        let opening = match self.begin {
+            Begin::Queued(ticket) if live.turns.current == ticket => live.turns.opening.as_deref(),
+            _ => None,
+        };
+        // A turn that has gone on already is shown from now.
+        let (task, position) = match opening {
+            Some(task) => (task, live.turns.start),
+            None => (&*live.task, live.log.last()),
+        };
+        self.buffer.push_back(snapshot(position, task));
+        self.next = position + 1;
+        self.begin = Begin::Now;
+        Some(Ok(Refill::Some))
+    }
+
     fn is_last(&self, event: &Event) -> bool {
+        if !matches!(self.begin, Begin::Now) {
+            return false;
+        }
         match event.stream_end() {
             StreamEnd::Open => false,
             StreamEnd::Terminal => true,
             StreamEnd::Interrupted(state) => {
                 self.until == Until::Answered && state == TaskState::InputRequired
             }
+        }
+    }
+
+    /// Takes what another node has told about the beginning of the turn.
+    fn poll_begin(&mut self, cx: &mut Context<'_>) {
+        if let Begin::Asked(answer) = &mut self.begin
+            && let Poll::Ready(answer) = Pin::new(answer).poll(cx)
+        {
+            self.begin = match answer {
+                Ok(Ok(position)) => Begin::At(position),
+                Ok(Err(error)) => Begin::Never(error),
+                Err(_closed) => Begin::Never(Error::unavailable(
+                    "the node that holds the task did not answer; subscribe again",
+                )),
+            };
+        }
+    }
+
+    /// An event with the history that the caller asked for.
+    fn limited(&self, event: Event) -> Event {
+        match (self.history, event.task()) {
+            (Some(limit), Some(task)) if task.history.len() > limit => {
+                Event::of_task(event.id(), newest_messages(task, limit))
+            }
+            _ => event,
         }
     }
 }
@@ -134,18 +258,21 @@ impl Stream for Reader {
         if this.done {
             return Poll::Ready(None);
         }
+        this.poll_begin(cx);
         loop {
             if let Some(event) = this.buffer.pop_front() {
                 if let Some(id) = event.id() {
                     this.next = id.get() + 1;
                 }
                 this.done = this.is_last(&event);
-                return Poll::Ready(Some(Ok(event)));
+                return Poll::Ready(Some(Ok(this.limited(event))));
             }
             let entry = this.handle.entry();
             let mut locked = entry.lock();
             let (live, watchers) = locked.watched();
-            watchers.cursors.note(&mut this.cursor, this.next);
+            if matches!(this.begin, Begin::Now) {
+                watchers.cursors.note(&mut this.cursor, this.next);
+            }
             match this.refill(live) {
                 Ok(Refill::Some) => {}
                 Ok(Refill::Over) => {

@@ -25,7 +25,7 @@ pub(in crate::engine) struct Checkpoint {
     context: Context,
 }
 
-/// The context of a call without its credentials.
+/// The context of a call without its credentials: of the caller, the subject and the scopes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::engine) struct Context {
     version: String,
@@ -35,6 +35,8 @@ pub(in crate::engine) struct Context {
     parameters: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     caller: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scopes: Vec<String>,
 }
 
 impl Context {
@@ -44,15 +46,18 @@ impl Context {
             extensions: context.extensions.iter().map(str::to_owned).collect(),
             parameters: context.parameters.clone(),
             caller: context.caller.subject().map(str::to_owned),
+            scopes: context.caller.scopes().iter().cloned().collect(),
         }
     }
 
     pub(in crate::engine) fn read(self) -> CallContext {
+        let caller = self.caller.map_or(Caller::ANONYMOUS, Caller::authenticated);
+        let caller = if self.scopes.is_empty() { caller } else { caller.with_scopes(self.scopes) };
         CallContext {
             version: self.version.parse().unwrap_or(ProtocolVersion::LATEST),
             extensions: self.extensions.into_iter().collect::<ExtensionSet>(),
             parameters: self.parameters,
-            caller: self.caller.map_or(Caller::ANONYMOUS, Caller::authenticated),
+            caller,
             ..CallContext::default()
         }
     }

@@ -63,6 +63,8 @@ enum Entry {
     Answered,
     /// A question that the executor gave up.
     Abandoned,
+    /// A question that the executor gave up, after which its work went on: callers have seen that.
+    Decided,
     /// The result of named work.
     Once { name: String, value: Value },
 }
@@ -115,7 +117,7 @@ impl Entry {
         ENTRY_BYTES
             + match self {
                 Self::Once { name, value } => name.len() + encode(value).len(),
-                Self::Asked | Self::Answered | Self::Abandoned => 0,
+                Self::Asked | Self::Answered | Self::Abandoned | Self::Decided => 0,
             }
     }
 }
@@ -228,6 +230,20 @@ impl Journal {
         self.settle(Entry::Abandoned);
     }
 
+    /// The work goes on after questions that the executor gave up. They are not asked again; returns
+    /// whether there are any.
+    fn decide(&mut self) -> bool {
+        let Some(record) = &mut self.record else { return false };
+        let given_up = record.entries.iter_mut().rev();
+        let mut is_changed = false;
+        for entry in given_up.take_while(|entry| **entry == Entry::Abandoned) {
+            *entry = Entry::Decided;
+            is_changed = true;
+        }
+        self.revision += u64::from(is_changed);
+        is_changed
+    }
+
     /// The executor gave up the last question although it was answered: the next one gets the
     /// answer.
     pub(super) fn abandon_answered(&mut self) {
@@ -268,7 +284,7 @@ impl Journal {
                 Repeated::Answered(record.first.saturating_add(replay.answers))
             }
             Entry::Asked => Repeated::Asked,
-            Entry::Abandoned | Entry::Once { .. } => Repeated::Abandoned,
+            Entry::Abandoned | Entry::Decided | Entry::Once { .. } => Repeated::Abandoned,
         })
     }
 
@@ -313,6 +329,13 @@ impl LiveTask {
         self.open_journal();
         self.journal.push(Entry::Once { name, value });
         self.put(Change::Journal);
+    }
+
+    /// Records that the work goes on after questions that the executor gave up.
+    pub(super) fn record_decision(&mut self) {
+        if self.journal.decide() {
+            self.put(Change::Journal);
+        }
     }
 
     fn open_journal(&mut self) {

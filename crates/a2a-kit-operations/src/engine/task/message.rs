@@ -2,9 +2,12 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Instant};
 
-use a2a_core::TaskState;
+use a2a_core::{
+    Error, TaskState,
+    v1::{Message, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload},
+};
 
-use super::{Change, Creation, LiveTask, NewStatus, TaskLimit, TurnRequest, applied};
+use super::{Change, Creation, LiveTask, NewStatus, TaskLimit, TurnRequest, applied, turn::Queued};
 use crate::{TaskLimits, engine::slots::Slot};
 
 /// Admission limits for a message.
@@ -26,6 +29,11 @@ pub(in crate::engine) enum Refusal {
     Ended,
     /// This node does not hold the lease.
     NotHolder,
+    /// The message is to be acknowledged and has to wait for its turn, but would be lost with this
+    /// node.
+    NotStored,
+    /// The executor takes no message while it works.
+    AtWork,
     /// A message is already queued, and another one would be lost with this node.
     AlreadyQueued,
     /// The queue is full, with this many messages.
@@ -33,6 +41,15 @@ pub(in crate::engine) enum Refusal {
     Limit(TaskLimit),
     /// The caller has too many running tasks.
     TooManyRunning,
+}
+
+/// What the agent says about an acknowledged message that it never got to.
+const NOT_HANDLED: &str = "this message was not handled: the task ended first";
+
+/// The task has ended, so it takes no further message.
+pub(in crate::engine) fn ended(task_id: &str) -> Error {
+    Error::unsupported(format!("task {task_id} has ended; send a message without taskId"))
+        .with_metadata("taskId", task_id)
 }
 
 impl LiveTask {
@@ -67,7 +84,7 @@ impl LiveTask {
         if turn.joins
             && let Some(ticket) = self.turns.ticket_of(&self.task, &turn.message.message_id)
         {
-            self.join(ticket, turn.commands);
+            self.join(ticket, turn.commands, return_immediately);
             return Ok((ticket, None));
         }
         if self.is_over() || self.run.is_canceling {
@@ -76,13 +93,20 @@ impl LiveTask {
         if !self.is_here() {
             return Err(Refusal::NotHolder);
         }
-        if self.is_at_work() {
+        let is_queued = self.is_at_work();
+        if is_queued {
+            if self.run.refuses_messages() {
+                return Err(Refusal::AtWork);
+            }
             let queued = self.turns.queue_len();
             if return_immediately && queued > 0 {
                 return Err(Refusal::AlreadyQueued);
             }
             if queued >= room.max_queued {
                 return Err(Refusal::QueueFull(queued));
+            }
+            if return_immediately && turn.commands.is_empty() {
+                return Err(Refusal::NotStored);
             }
         }
         if let Some(limit) = self.refuses(&turn.message, room.task) {
@@ -105,8 +129,8 @@ impl LiveTask {
             self.begin_turn(ticket, &turn, new_status, now);
             return Ok((ticket, Some(self.resumed(turn))));
         }
-        if self.is_at_work() {
-            self.turns.enqueue(ticket, turn);
+        if is_queued {
+            self.turns.enqueue(Queued { ticket, turn, is_acknowledged: return_immediately });
         } else {
             self.begin_turn(ticket, &turn, new_status, now);
             self.hand(&turn.message);
@@ -114,21 +138,78 @@ impl LiveTask {
         Ok((ticket, None))
     }
 
-    /// Queues an acknowledged message of an interrupted task that gets no other run.
-    pub(in crate::engine) fn queue_unhandled(&mut self, turn: TurnRequest) {
-        let ticket = self.turns.take_ticket(&self.task, &turn.message.message_id);
-        self.turns.enqueue(ticket, turn);
-    }
-
     /// A retry of the message with this ticket.
-    fn join(&mut self, ticket: u64, commands: Vec<Arc<str>>) {
+    fn join(&mut self, ticket: u64, commands: Vec<Arc<str>>, return_immediately: bool) {
         match self.turns.queued_mut(ticket) {
-            Some(queued) => queued.commands.extend(commands),
+            Some(queued) => {
+                // The command keeps it if this node fails.
+                queued.is_acknowledged |= return_immediately && !commands.is_empty();
+                queued.turn.commands.extend(commands);
+            }
             None if ticket > 0 => {
                 let begin = self.turns.start;
                 commands.into_iter().for_each(|id| self.commands.begin(id, begin));
             }
             None => {}
+        }
+    }
+
+    /// Adds the acknowledged messages that are still queued to the history, because the task is
+    /// about to end with this status. Each is followed by the reason why it is not handled.
+    pub(super) fn settle_acknowledged(&mut self, end: &TaskStatusUpdateEvent, now: Instant) {
+        for Queued { ticket, turn, .. } in self.turns.take_acknowledged() {
+            let status = |message| {
+                let timestamp = end.status.as_ref().and_then(|status| status.timestamp);
+                let status = TaskStatus { state: TaskState::Working.into(), message, timestamp };
+                Payload::StatusUpdate(TaskStatusUpdateEvent {
+                    task_id: end.task_id.clone(),
+                    context_id: end.context_id.clone(),
+                    status: Some(status),
+                    ..TaskStatusUpdateEvent::default()
+                })
+            };
+            // The status first, as at the beginning of a turn.
+            let begin = self.push(status(None), now);
+            for command in turn.commands {
+                self.commands.begin(command, begin);
+            }
+            self.turns.current = ticket;
+            self.turns.start = begin;
+            self.turns.opening = None;
+            self.put(Change::History(turn.message));
+            let refusal = Message {
+                message_id: a2a_core::fresh_id(),
+                task_id: end.task_id.clone(),
+                context_id: end.context_id.clone(),
+                ..Message::agent(NOT_HANDLED)
+            };
+            // The status that ends the task moves it into the history.
+            self.push(status(Some(refusal)), now);
+        }
+    }
+
+    /// The reason why the turn of a queued message will never come, if it will not.
+    pub(in crate::engine) fn never_begins(&self, ticket: u64) -> Option<Error> {
+        if self.turns.is_lost(ticket) {
+            return Some(Error::unavailable("another node took over the task; retry the request"));
+        }
+        let waits = ticket > self.turns.current;
+        let never = waits && (self.has_ended() || !self.run.is_running());
+        never.then(|| match self.changes.head.is_terminal() {
+            true => ended(&self.task.id),
+            // This node is shutting down.
+            false => Error::unavailable("the server is shutting down; retry the request"),
+        })
+    }
+
+    /// Queues messages that were acknowledged by a node that failed.
+    pub(in crate::engine) fn keep_acknowledged(&mut self, turns: Vec<TurnRequest>) {
+        for turn in turns {
+            let is_new = turn.commands.iter().all(|command| self.commands.take(command));
+            if is_new {
+                let ticket = self.turns.take_ticket(&self.task, &turn.message.message_id);
+                self.turns.enqueue(Queued { ticket, turn, is_acknowledged: true });
+            }
         }
     }
 

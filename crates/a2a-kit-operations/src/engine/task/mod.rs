@@ -26,7 +26,8 @@ use std::{sync::Arc, time::Instant};
 
 use a2a_core::{
     Error, ErrorKind, TaskState,
-    v1::{Message, StreamResponse, Task, stream_response::Payload},
+    v1::{Message, StreamResponse, Task, TaskStatusUpdateEvent, stream_response::Payload},
+    well_known::Timestamp,
 };
 
 pub use self::size::TaskLimit;
@@ -38,7 +39,7 @@ pub(in crate::engine) use self::{
     commands::{Answer, Commands},
     journal::Journal,
     log::Log,
-    message::{AdmissionLimits, Refusal},
+    message::{AdmissionLimits, Refusal, ended},
     ownership::{Holder, Ownership},
     persistence::{Failure, Group, Persistence},
     reconcile::{Step, Takeover},
@@ -90,8 +91,26 @@ pub(in crate::engine) struct Changes {
     pub(in crate::engine) head: TaskState,
     /// The position of the newest event, including unstored ones.
     pub(in crate::engine) last: u64,
+    /// The time of the newest status.
+    status_time: Option<Timestamp>,
     /// The size of the task with all changes applied; computed on first use.
     size: Option<Size>,
+}
+
+impl Changes {
+    /// Moves the time of a status to that of the previous one if it is earlier.
+    fn order(&mut self, update: &mut TaskStatusUpdateEvent) {
+        let Some(time) = update.status.as_mut().and_then(|status| status.timestamp.as_mut()) else {
+            return;
+        };
+        *time = self.status_time.map_or(*time, |before| before.max(*time));
+        self.status_time = Some(*time);
+    }
+}
+
+/// The time of the status of a task.
+fn status_time(task: &Task) -> Option<Timestamp> {
+    task.status.as_ref()?.timestamp
 }
 
 /// Whether changes of the executor are batched.
@@ -143,6 +162,7 @@ impl LiveTask {
     pub(in crate::engine) fn draft(task: Task, log: Log) -> Self {
         let mut live = Self::new(Arc::new(task), log);
         live.ownership.holder = Holder::Here;
+        live.ownership.is_loaded = true;
         live
     }
 
@@ -160,6 +180,7 @@ impl LiveTask {
             batch: Batch::Closed,
             head: task.state(),
             last,
+            status_time: status_time(&task),
             size: None,
         };
         Self {
@@ -193,6 +214,16 @@ impl LiveTask {
         self.persistence.version() > 0
     }
 
+    /// Returns whether the state was read after the entry was registered.
+    pub(in crate::engine) fn is_loaded(&self) -> bool {
+        self.ownership.is_loaded
+    }
+
+    /// The state was read after the entry was registered.
+    pub(in crate::engine) fn loaded(&mut self) {
+        self.ownership.is_loaded = true;
+    }
+
     /// Returns whether the task has visibly ended.
     pub(in crate::engine) fn has_ended(&self) -> bool {
         self.task.state().is_terminal()
@@ -206,6 +237,11 @@ impl LiveTask {
     /// Returns whether an executor is running and not waiting for input.
     pub(in crate::engine) fn is_at_work(&self) -> bool {
         self.run.is_running() && !self.run.is_asking()
+    }
+
+    /// Returns whether a message has to wait for its turn.
+    pub(in crate::engine) fn queues_messages(&self) -> bool {
+        self.is_at_work() && !self.run.refuses_messages()
     }
 
     /// Returns whether this node does not hold the lease on an unfinished task.
@@ -249,6 +285,7 @@ impl LiveTask {
             Some(Failure::Rejected) => {
                 Error::new(ErrorKind::Internal, "the store rejected a change of the task")
             }
+            Some(Failure::Removed) => Error::task_not_found(&self.task.id),
             _ => Error::unavailable("the task could not be stored"),
         }
     }
@@ -269,7 +306,17 @@ impl LiveTask {
     }
 
     /// Adds an event to the pending changes, and returns its position.
-    pub(in crate::engine) fn push(&mut self, payload: Payload, now: Instant) -> u64 {
+    ///
+    /// Its time is not before that of the previous status, whatever the clocks of nodes and
+    /// executors say: tasks are listed by it.
+    pub(in crate::engine) fn push(&mut self, mut payload: Payload, now: Instant) -> u64 {
+        if let Payload::StatusUpdate(update) = &mut payload {
+            self.changes.order(update);
+            let ends = update.status.as_ref().is_some_and(|status| status.state().is_terminal());
+            if ends && self.turns.has_queued() {
+                self.settle_acknowledged(update, now);
+            }
+        }
         self.changes.last += 1;
         let id = EventId::new(self.changes.last);
         let event = Event::new(id, StreamResponse { payload: Some(payload) });

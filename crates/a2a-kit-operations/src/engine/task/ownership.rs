@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use a2a_core::v1::stream_response::Payload;
 
-use super::{Failure, LiveTask, TurnRequest, reconcile::Reconciliation};
+use super::{Failure, LiveTask, TurnRequest, reconcile::Reconciliation, status_time};
 use crate::{
     Event, EventId,
     engine::slots::Slot,
@@ -28,6 +28,9 @@ pub(in crate::engine) struct Ownership {
     pub(in crate::engine) generation: u64,
     /// Reads of changes by other nodes.
     reads: Reads,
+    /// Whether the entry was registered before its state was read, so that it missed no write of
+    /// this node.
+    pub(super) is_loaded: bool,
 }
 
 /// The holder of the lease.
@@ -96,6 +99,7 @@ impl LiveTask {
     /// Applies the stored state of a task that another node may hold.
     pub(super) fn follow(&mut self, stored: StoredTask) {
         self.changes.head = stored.task.state();
+        self.changes.status_time = status_time(&stored.task);
         self.task = stored.task;
         self.journal.follow(&stored.journal);
         self.changes.size = None;
@@ -137,6 +141,7 @@ impl LiveTask {
         self.ownership.work.keep_lease();
         self.run.follow(false);
         self.run.is_canceling = false;
+        self.ownership.is_loaded = true;
         self.persistence.recover();
     }
 
@@ -162,6 +167,7 @@ impl LiveTask {
         self.turns.lose(&self.task, self.log.last());
         self.changes.last = self.log.last();
         self.changes.head = self.task.state();
+        self.changes.status_time = status_time(&self.task);
     }
 
     /// Handles an expired lease, unless it was released in the meantime. A writer notices by
@@ -356,13 +362,13 @@ impl LiveTask {
                 self.log = self.log.emptied(stored.last_event.get());
                 self.follow(stored);
             }
-            None => self.removed(),
+            None => self.persistence.fail(Failure::Unavailable),
         }
     }
 
     /// The store no longer has the task.
     pub(in crate::engine) fn removed(&mut self) {
-        self.persistence.fail(Failure::Unavailable);
+        self.persistence.fail(Failure::Removed);
     }
 
     /// Returns whether the task waits for the answer to a question of its run.

@@ -30,8 +30,10 @@ enum Phase {
 /// Why a task can no longer be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Failure {
-    /// The store failed, or no longer has the task.
+    /// The store failed.
     Unavailable,
+    /// The store no longer has the task.
+    Removed,
     /// The store is full.
     Full,
     /// The store can never write a change of this task.
@@ -60,6 +62,11 @@ impl Persistence {
 
     pub(in crate::engine) fn has_failed(&self) -> bool {
         self.failure().is_some()
+    }
+
+    /// Returns whether the store no longer has the task.
+    pub(in crate::engine) fn is_removed(&self) -> bool {
+        matches!(self.failure(), Some(Failure::Removed))
     }
 
     /// The task that took over the idempotency key.

@@ -56,6 +56,8 @@ struct Executing {
     is_dropped: bool,
     /// Whether the executor has looked for a cancel.
     watches_cancel: bool,
+    /// Whether the executor takes no message while it works.
+    refuses_messages: bool,
     /// The parts of its request that are not in the history.
     metadata: Option<Arc<Struct>>,
     accepted_output_modes: Arc<[String]>,
@@ -189,6 +191,18 @@ impl Run {
         }
     }
 
+    /// The executor takes no message while it works.
+    pub(in crate::engine) fn refuse_messages(&mut self) {
+        if let Some(executing) = self.executing() {
+            executing.refuses_messages = true;
+        }
+    }
+
+    /// Returns whether the executor takes no message while it works.
+    pub(in crate::engine) fn refuses_messages(&self) -> bool {
+        matches!(&self.phase, Phase::Here(Executing { refuses_messages: true, .. }))
+    }
+
     /// Returns whether the executor can notice a cancel: it looks for one, or waits for a message.
     pub(super) fn notices_cancel(&self) -> bool {
         match &self.phase {
@@ -306,6 +320,9 @@ impl LiveTask {
             }
         }
         self.fit(&payload, limits, new_status, now)?;
+        if state_of(&payload).is_some_and(|state| !state.is_interrupted()) {
+            self.record_decision();
+        }
         self.appear();
         Ok(self.push(payload, now))
     }
@@ -418,6 +435,7 @@ impl LiveTask {
                     executing.is_dropped = false;
                     executing.ask = Ask::No;
                     executing.watches_cancel = false;
+                    executing.refuses_messages = false;
                 }
                 self.effects.begin = true;
                 self.begin_turn(queued.ticket, &queued.turn, new_status, now);
@@ -438,6 +456,15 @@ impl LiveTask {
                 None
             }
         }
+    }
+
+    /// Returns whether a run that returns now leaves its caller waiting: the task has not ended,
+    /// waits for nothing, and no other message follows.
+    pub(in crate::engine) fn is_left_open(&self) -> bool {
+        !self.is_over()
+            && !self.changes.head.is_interrupted()
+            && !self.run.is_canceling
+            && !self.turns.has_queued()
     }
 
     /// Fails an interrupted task that is not rerun.

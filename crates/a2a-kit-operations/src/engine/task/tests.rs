@@ -46,6 +46,7 @@ const STATES: &[State] = &[
     ("writing", || working().update().writing()),
     ("asking", || working().ask().written()),
     ("queued", || working().message("second")),
+    ("kept", || working().kept_message("second")),
     ("canceling", || working().cancel()),
     ("ending", || working().complete().writing()),
     ("waiting", || working().ask().written().dropped().written()),
@@ -338,6 +339,10 @@ impl Fixture {
     }
 
     fn take(&mut self, id: &str, return_immediately: bool) -> String {
+        self.take_turn(turn(id), return_immediately)
+    }
+
+    fn take_turn(&mut self, turn: TurnRequest, return_immediately: bool) -> String {
         let new_status: NewStatus<'_> = &new_status;
         let limits = TaskLimits::default();
         let room = AdmissionLimits {
@@ -346,7 +351,7 @@ impl Fixture {
             max_running: None,
             slot: &mut || Some(slot()),
         };
-        match self.live.take(turn(id), return_immediately, room, new_status, self.now) {
+        match self.live.take(turn, return_immediately, room, new_status, self.now) {
             Ok((ticket, None)) => format!("ticket {ticket}"),
             Ok((ticket, Some(_))) => format!("ticket {ticket}, run"),
             Err(refusal) => {
@@ -458,6 +463,13 @@ impl Fixture {
 
     fn message(mut self, id: &str) -> Self {
         self.take(id, false);
+        self.acknowledged()
+    }
+
+    /// A message whose sender does not wait, with the command that keeps it.
+    fn kept_message(mut self, id: &str) -> Self {
+        let turn = TurnRequest { commands: vec!["kept".into()], ..turn(id) };
+        self.take_turn(turn, true);
         self.acknowledged()
     }
 

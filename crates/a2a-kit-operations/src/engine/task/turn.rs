@@ -36,6 +36,8 @@ pub(crate) struct TurnRequest {
 pub(in crate::engine) struct Queued {
     pub(in crate::engine) ticket: u64,
     pub(in crate::engine) turn: TurnRequest,
+    /// Whether its sender was told that it is kept.
+    pub(in crate::engine) is_acknowledged: bool,
 }
 
 /// The messages of a task: queued, current, and lost.
@@ -101,13 +103,29 @@ impl Turns {
         self.queue.iter().map(|queued| Arc::clone(&queued.turn.message)).collect()
     }
 
-    pub(super) fn queued_mut(&mut self, ticket: u64) -> Option<&mut TurnRequest> {
-        let mut queue = self.queue.iter_mut();
-        queue.find(|queued| queued.ticket == ticket).map(|queued| &mut queued.turn)
+    pub(super) fn queued_mut(&mut self, ticket: u64) -> Option<&mut Queued> {
+        self.queue.iter_mut().find(|queued| queued.ticket == ticket)
     }
 
-    pub(super) fn enqueue(&mut self, ticket: u64, turn: TurnRequest) {
-        self.queue.push_back(Queued { ticket, turn });
+    pub(super) fn enqueue(&mut self, queued: Queued) {
+        self.queue.push_back(queued);
+    }
+
+    /// Returns whether the sender of a queued message was told that it is kept.
+    pub(in crate::engine) fn is_acknowledged(&self, ticket: u64) -> bool {
+        let mut queue = self.queue.iter();
+        queue.any(|queued| queued.ticket == ticket && queued.is_acknowledged)
+    }
+
+    /// Takes the acknowledged messages out of the queue, oldest first.
+    pub(super) fn take_acknowledged(&mut self) -> Vec<Queued> {
+        if !self.queue.iter().any(|queued| queued.is_acknowledged) {
+            return Vec::new();
+        }
+        let queue = std::mem::take(&mut self.queue).into_iter();
+        let (taken, left): (Vec<_>, Vec<_>) = queue.partition(|queued| queued.is_acknowledged);
+        self.queue = left.into();
+        taken
     }
 
     pub(super) fn next(&mut self) -> Option<Queued> {
