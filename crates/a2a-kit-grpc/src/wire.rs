@@ -37,6 +37,7 @@ pub use crate::client::{Channel, HeldMessage, read_event};
 pub use crate::server::{
     FrameGuard,
     codec::{OwnedCodec, Undecoded, Undecoder},
+    service::MAX_PAGE_BYTES,
 };
 pub use crate::{
     codec::MessageEncoder,

@@ -151,7 +151,9 @@ impl AgentService {
 
 impl CallMetadata {
     fn read(parts: &Parts, revision: ProtocolVersion) -> Result<Self> {
-        let context = dispatch::context(parts, revision)?;
+        let mut context = dispatch::context(parts, revision)?;
+        // Less in the current revision: files may become base64 text, which is a third longer.
+        context.max_response_bytes = Some(wire::MAX_PAGE_BYTES / 4 * 3 - (64 << 10));
         let deadline = wire::deadline(&parts.headers)?;
         Ok(Self { context, deadline, drain: Drain::of(&parts.extensions) })
     }

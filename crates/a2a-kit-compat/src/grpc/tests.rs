@@ -303,6 +303,29 @@ async fn list_tasks_is_only_served_in_the_draft() {
 }
 
 #[tokio::test]
+async fn page_of_tasks_is_within_the_default_limit_of_clients() {
+    let mut served = Served::new(ServerOptions::default()).await;
+    for _ in 0..60 {
+        served.task(&"x".repeat(100_000)).await;
+    }
+    let settings = ClientSettings::default().with_max_response_bytes(4 << 20);
+    let draft = GrpcClient::connect(&served.url, ProtocolVersion::V1Draft, settings).unwrap();
+    let (mut count, mut page_token) = (0, String::new());
+    loop {
+        let (page_size, history_length) = (Some(100), Some(1));
+        let request = ListTasks { page_size, history_length, page_token, ..Default::default() };
+        let page = draft.list_tasks(Call::new(request)).await.unwrap().response;
+        assert_eq!(page.tasks[0].history.len(), 1);
+        count += page.tasks.len();
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(count, 60);
+}
+
+#[tokio::test]
 async fn empty_webhook_authentication_is_treated_as_none() {
     let mut served = Served::new(ServerOptions::default()).await;
     let task = served.task("hi").await;

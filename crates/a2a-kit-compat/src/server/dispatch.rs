@@ -11,7 +11,8 @@ use a2a_core::{
 };
 use a2a_kit_http::{VersionPolicy, service_parameters};
 use a2a_kit_operations::{
-    Agent, Call, CallContext, Event, EventStream, Reply, Scope, trace::ServerSpan,
+    Agent, Call, CallContext, Event, EventStream, Reply, Scope, list_tasks_within,
+    trace::ServerSpan,
 };
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, request::Parts};
@@ -108,6 +109,11 @@ async fn dispatch_resolved(
             let timeout = options.legacy_send_timeout;
             let sent = send_with_timeout(timeout, agent, context.clone(), request);
             Box::pin(sent).await
+        }
+        AnyRequest::ListTasks(request) => {
+            let listed = list_tasks_within(agent, Call::from_parts(context.clone(), request));
+            let page = |page| AnyOutput::Unary(AnyResponse::Tasks(page));
+            Box::pin(listed).await.map(|reply| reply.map(page))
         }
         request => call(agent, context.clone(), request).await,
     };

@@ -14,7 +14,7 @@ use a2a_core::{
 };
 use a2a_kit_http::{Drain, VersionPolicy, service_parameters};
 use a2a_kit_operations::{
-    Agent, Call, CallContext, EventId, EventStream, Reply, trace::ServerSpan,
+    Agent, Call, CallContext, EventId, EventStream, Reply, list_tasks_within, trace::ServerSpan,
 };
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
@@ -28,6 +28,10 @@ use crate::{
     server::codec::{Shared, Undecoded},
     status,
 };
+
+/// Maximum size of a page of tasks, in bytes: clients reject messages of more than 4 MiB by
+/// default.
+pub const MAX_PAGE_BYTES: usize = 4 << 20;
 
 /// An agent as the generated service.
 pub(crate) struct AgentService {
@@ -54,6 +58,7 @@ impl AgentService {
         let mut context = service_parameters::read(headers, None, self.versions)?;
         context.caller = service_parameters::caller(request.extensions());
         context.metrics_label = service_parameters::metrics_label(request.extensions());
+        context.max_response_bytes = Some(MAX_PAGE_BYTES.min(self.max_response_bytes));
         Ok((context, deadline::read(headers)?))
     }
 
@@ -196,7 +201,8 @@ impl A2AService for AgentService {
         &self,
         request: Request<Undecoded<ListTasksRequest>>,
     ) -> Answer<ListTasksResponse> {
-        self.unary(Operation::ListTasks, request, <dyn Agent>::list_tasks).await
+        let list = |agent, call| -> Performed<'_, _> { Box::pin(list_tasks_within(agent, call)) };
+        self.unary(Operation::ListTasks, request, list).await
     }
 
     async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> Answer<Task> {

@@ -1,19 +1,26 @@
 //! Operations, from client to agent.
 
 use a2a_core::{
-    Message, Operation,
+    AgentCard, Message, Operation,
     v1::{
         CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
         GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTasksRequest, SendMessageRequest,
-        SubscribeToTaskRequest, TaskPushNotificationConfig, send_message_response,
+        ListTaskPushNotificationConfigsRequest, ListTasksRequest, ListTasksResponse,
+        SendMessageRequest, SubscribeToTaskRequest, TaskPushNotificationConfig,
+        send_message_response,
     },
 };
-use a2a_kit_grpc::operations::{Agent as _, Call, EventId};
+use a2a_kit_grpc::operations::{
+    Agent as _, AgentExecutor, BoxError, Call, Engine, EventId, RequestContext, TaskUpdater,
+};
+use prost::Message as _;
 use serde_json::json;
 use tokio_stream::StreamExt as _;
 
-use crate::fake::{Served, config, task};
+use crate::{
+    fake::{Served, config, task},
+    raw,
+};
 
 #[tokio::test]
 async fn send_message_returns_a_task() {
@@ -52,6 +59,43 @@ async fn stream_has_events_in_order_with_ids() {
     }
     let asked: Vec<_> = served.agent.asked().into_iter().map(|asked| asked.operation).collect();
     assert_eq!(asked, [Operation::SendStreamingMessage, Operation::SubscribeToTask]);
+}
+
+/// Completes each task at once.
+struct Done;
+
+impl AgentExecutor for Done {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        Ok(updates.complete("done").await?)
+    }
+}
+
+#[tokio::test]
+async fn page_of_tasks_is_within_the_default_limit_of_clients() {
+    let engine = Engine::new(AgentCard::new("Done", "Is done"), Done);
+    for _ in 0..60 {
+        let message = Some(Message::user("x".repeat(100_000)));
+        let request = SendMessageRequest { message, ..Default::default() };
+        engine.send_message(Call::new(request)).await.unwrap();
+    }
+    let (mut count, mut page_token) = (0, String::new());
+    loop {
+        let (page_size, history_length) = (Some(100), Some(1));
+        let request =
+            ListTasksRequest { page_size, history_length, page_token, ..Default::default() };
+        let router = a2a_kit_grpc::router(engine.clone());
+        let answer = raw::call(router, "ListTasks", request.encode_to_vec(), &[]).await.unwrap();
+        let bytes = answer.into_inner();
+        assert!(bytes.len() <= 4 << 20, "{} bytes", bytes.len());
+        let page = ListTasksResponse::decode(bytes).unwrap();
+        assert_eq!((page.total_size, page.page_size), (60, 100));
+        count += page.tasks.len();
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(count, 60);
 }
 
 #[tokio::test]
