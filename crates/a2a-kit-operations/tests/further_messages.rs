@@ -48,6 +48,7 @@ impl AgentExecutor for Gated {
                 "start" => updates.start().await?,
                 "say" => updates.status(TaskState::Working, "half done").await?,
                 "gate" => self.0.acquire().await?.forget(),
+                "alone" => context.refuse_messages(),
                 "park" => updates.require_input("what next?").await?,
                 "complete" => updates.complete("done").await?,
                 "error" => return Err(AgentError::new("broken").into()),
@@ -275,6 +276,30 @@ async fn sender_that_waits_is_refused_when_the_task_ends_first() {
     assert!(!seen.contains(&"> waiting".to_owned()), "it was refused: {seen:?}");
 }
 
+#[tokio::test]
+async fn executor_that_takes_no_message_refuses_it_before_it_is_acknowledged() {
+    let (engines, gate) = nodes();
+    for other in [0, 1] {
+        let task = task_of(&engines[0], at_once("", "alone start gate park")).await;
+        working(&engines[other], &task.id).await;
+        let refused = engines[other].send_message(at_once(&task.id, "complete")).await;
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::UnsupportedOperation, "node {other}");
+        let refused = engines[other].send_message(send(&task.id, "complete")).await;
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::UnsupportedOperation, "node {other}");
+        let refused = stream_of(&engines[other], send(&task.id, "complete")).await;
+        assert_eq!(refused.unwrap_err().kind(), ErrorKind::UnsupportedOperation, "node {other}");
+        gate.add_permits(1);
+        while get(&engines[other], &task.id).await.state() != TaskState::InputRequired {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // The next run takes messages again, unless it says so too.
+        let task = task_of(&engines[other], send(&task.id, "complete")).await;
+        assert_eq!(task.state(), TaskState::Completed);
+        let said: Vec<_> = texts(&task).into_iter().filter(|text| text.starts_with('>')).collect();
+        assert_eq!(said, ["> alone start gate park", "> complete"]);
+    }
+}
+
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime")
 }
@@ -351,6 +376,7 @@ async fn stream_of_a_message_without_a_turn_ends_with_the_error() {
     }
 }
 
+//
 #[tokio::test]
 async fn snapshots_of_a_stream_respect_the_history_length() {
     let (engine, gate) = scene(MemoryStore::new(), EngineConfig::default());

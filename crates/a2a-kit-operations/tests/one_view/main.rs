@@ -269,6 +269,29 @@ async fn status_is_never_older_than_the_one_before() {
     assert!(time(&task) >= parked, "{:?} after {parked:?}", time(&task));
 }
 
+#[tokio::test]
+async fn message_whose_first_attempt_ended_after_its_claim_is_accepted_under_its_key() {
+    for store in stores() {
+        let scene = Scene::new(store);
+        let id = task_of(&scene.engine, send("", "park", false)).await.id;
+        let mut call = send(&id, "complete", false);
+        call.context.idempotency_key = Some("key".to_owned());
+        // The first attempt claims the key, and ends before the message is admitted.
+        scene.store.reads.close();
+        let first = scene.spawn_send(call.clone());
+        scene.store.reads.holds(1).await;
+        first.abort();
+        assert!(first.await.expect_err("it ended").is_cancelled());
+        scene.store.reads.release();
+        let task = task_of(&scene.engine, call.clone()).await;
+        assert_eq!(task.state(), TaskState::Completed);
+        let again = task_of(&scene.engine, call).await;
+        assert_eq!(again, task, "a retry joins");
+        let said = task.history.iter().filter(|message| message.text() == "complete");
+        assert_eq!(said.count(), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn write_whose_answer_was_lost_is_not_repeated() {
     for store in stores() {

@@ -176,9 +176,9 @@ impl LiveTask {
             self.turns.current = ticket;
             self.turns.start = begin;
             self.turns.opening = None;
-            self.put(Change::History(turn.message));
+            self.put(Change::History(Arc::clone(&turn.message)));
             let refusal = Message {
-                message_id: a2a_core::fresh_id(),
+                message_id: format!("{}-not-handled", turn.message.message_id),
                 task_id: end.task_id.clone(),
                 context_id: end.context_id.clone(),
                 ..Message::agent(NOT_HANDLED)

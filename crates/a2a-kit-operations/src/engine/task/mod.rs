@@ -162,7 +162,7 @@ impl LiveTask {
     pub(in crate::engine) fn draft(task: Task, log: Log) -> Self {
         let mut live = Self::new(Arc::new(task), log);
         live.ownership.holder = Holder::Here;
-        live.ownership.is_loaded = true;
+        live.persistence.loaded();
         live
     }
 
@@ -212,16 +212,6 @@ impl LiveTask {
     /// Returns whether the task is stored and visible.
     pub(in crate::engine) fn is_stored(&self) -> bool {
         self.persistence.version() > 0
-    }
-
-    /// Returns whether the state was read after the entry was registered.
-    pub(in crate::engine) fn is_loaded(&self) -> bool {
-        self.ownership.is_loaded
-    }
-
-    /// The state was read after the entry was registered.
-    pub(in crate::engine) fn loaded(&mut self) {
-        self.ownership.is_loaded = true;
     }
 
     /// Returns whether the task has visibly ended.

@@ -28,9 +28,6 @@ pub(in crate::engine) struct Ownership {
     pub(in crate::engine) generation: u64,
     /// Reads of changes by other nodes.
     reads: Reads,
-    /// Whether the entry was registered before its state was read, so that it missed no write of
-    /// this node.
-    pub(super) is_loaded: bool,
 }
 
 /// The holder of the lease.
@@ -141,7 +138,7 @@ impl LiveTask {
         self.ownership.work.keep_lease();
         self.run.follow(false);
         self.run.is_canceling = false;
-        self.ownership.is_loaded = true;
+        self.persistence.loaded();
         self.persistence.recover();
     }
 

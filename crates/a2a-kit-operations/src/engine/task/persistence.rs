@@ -14,6 +14,9 @@ pub(in crate::engine) struct Persistence {
     /// The number of stored writes.
     version: u64,
     phase: Phase,
+    /// Whether the state was read after the entry was registered, so that it misses no write of
+    /// this node.
+    is_loaded: bool,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +50,16 @@ impl Persistence {
     /// The number of stored writes.
     pub(in crate::engine) fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Returns whether the state was read after the entry was registered.
+    pub(in crate::engine) fn is_loaded(&self) -> bool {
+        self.is_loaded
+    }
+
+    /// The state was read after the entry was registered.
+    pub(in crate::engine) fn loaded(&mut self) {
+        self.is_loaded = true;
     }
 
     pub(in crate::engine) fn is_writing(&self) -> bool {
