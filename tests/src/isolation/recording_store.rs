@@ -85,7 +85,7 @@ recording_store! {
     release_key(scope: &Scope, key: &str, task_id: &str) -> ();
     }
     not {
-    sweep(sweep: Sweep) -> usize;
+    sweep(sweep: Sweep) -> Vec<Arc<str>>;
     probe() -> ();
     }
     plain {
