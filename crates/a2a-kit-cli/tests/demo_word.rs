@@ -106,6 +106,15 @@ async fn a_slow_task_stops_when_it_is_canceled() {
     assert_eq!(canceled["status"]["state"], "TASK_STATE_CANCELED");
 }
 
+#[tokio::test]
+async fn a_slow_task_refuses_messages_while_it_works() {
+    let (server, client) = start(&[]);
+    let slow = task(send_at_once(&client, message("m", "slow 60")).await);
+    let run = server.run(&["send", "more", "--task-id", &slow.id, "--async"]);
+    assert!(run.stderr.starts_with("Error: UnsupportedOperationError\n"), "{run:?}");
+    server.json(&["task", "cancel", &slow.id]);
+}
+
 #[test]
 fn another_agent_is_called_and_its_stream_relayed() {
     let (near, far) = (Server::start(&[]), Server::start(&[]));

@@ -78,6 +78,20 @@ fn a_failing_command_tells_its_status_and_its_stderr_only_where_asked_to() {
 }
 
 #[test]
+fn a_message_to_a_running_command_is_refused_before_it_is_acknowledged() {
+    let server = Server::start(&["--exec", "sleep 60"]);
+    let running = server.json(&["send", "hi", "--async"])["task"]["id"].clone();
+    let running = running.as_str().unwrap();
+    for arguments in [&["--async"][..], &[], &["--stream"]] {
+        let send = ["send", "more", "--task-id", running];
+        let run = server.run(&[&send[..], arguments].concat());
+        assert_ne!(run.code, 0, "{arguments:?}: {run:?}");
+        assert!(run.stderr.contains("takes no message while it works"), "{run:?}");
+    }
+    server.run(&["task", "cancel", running]);
+}
+
+#[test]
 fn stderr_is_escaped_line_by_line_in_the_log() {
     let script = "printf 'x\\n%s  INFO forged path=/forged\\n\\033[31mred\\r\\a\\n' \
         2026-11-22T00:00:00.000000Z >&2; head -c 5000 /dev/zero | tr '\\0' y >&2";

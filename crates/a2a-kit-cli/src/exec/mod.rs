@@ -19,6 +19,10 @@ pub(crate) use stderr::StderrPolicy;
 
 impl AgentExecutor for ExecAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        if !matches!(self.form, Form::JsonLines) {
+            // A command has read all its input when it begins, and ends the task.
+            context.refuse_messages();
+        }
         let caller = context.call().caller.subject().unwrap_or_default();
         let slot = tokio::select! {
             () = context.cancelled() => return Ok(()),

@@ -60,6 +60,9 @@ impl AgentExecutor for ScriptAgent {
 
 impl Turn<'_> {
     async fn run(&self, steps: &[Step]) -> Done {
+        if step::end_the_task(steps) {
+            self.context.refuse_messages();
+        }
         let mut artifact_ids = HashMap::new();
         // Registered before the task asks, so that no authorization comes too early.
         let awaits_authorization =

@@ -44,6 +44,18 @@ pub(super) enum Step {
     Builtin(Builtin),
 }
 
+/// Returns whether steps end the task without waiting for anybody, so that no further message can
+/// get a turn.
+pub(super) fn end_the_task(steps: &[Step]) -> bool {
+    let waits = |step: &Step| matches!(step, Step::Ask(_) | Step::WaitUntil(Signal::Authorized));
+    let ends = |step: &Step| match step {
+        Step::State { state, .. } => state.is_terminal(),
+        Step::Message(_) => true,
+        _ => false,
+    };
+    !steps.iter().any(waits) && steps.iter().any(ends)
+}
+
 /// What a step waits for.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
