@@ -27,6 +27,8 @@
 //!   number, all nodes are signalled to reload everything.
 //! - A node that lost its connection resumes after the last signal it received. If that is
 //!   impossible, because the server was restarted or the stream was trimmed, it reloads everything.
+//! - While the server is away, the engine of each node reads the tasks that it watches, commands and
+//!   their answers from the store every second.
 //! - A node may crash between a write and its publication. Each node therefore sends a heartbeat at
 //!   least once a second; a node that misses another's for 8 s, or sees it restart, reloads
 //!   everything.

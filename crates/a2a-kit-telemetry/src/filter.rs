@@ -53,6 +53,8 @@ pub fn quiet(filter: &str) -> Result<EnvFilter, FilterError> {
     };
     for name in VERBOSE_CRATES.into_iter().filter(|name| !named(name)) {
         text.push_str(if text.is_empty() { "" } else { "," });
+        // It tells each attempt to reconnect; the store tells that it is away, and that it is back.
+        let level = if name == "async_nats" && level == "info" { "warn" } else { &level };
         text.push_str(&format!("{name}={level}"));
     }
     EnvFilter::builder()

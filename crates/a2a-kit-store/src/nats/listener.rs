@@ -1,6 +1,6 @@
 //! Receives the signals of other nodes.
 
-use std::{fmt::Display, time::Duration};
+use std::{fmt::Display, pin::pin, time::Duration};
 
 use a2a_kit_operations::store::Signal;
 use async_nats::jetstream::{
@@ -11,7 +11,7 @@ use async_nats::jetstream::{
 use futures_util::StreamExt as _;
 use tokio::{
     sync::mpsc::Sender,
-    time::{interval, sleep, timeout},
+    time::{Instant, interval, interval_at, sleep, timeout},
 };
 use tokio_util::task::AbortOnDropHandle;
 
@@ -26,6 +26,10 @@ use super::{
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long a silent listener waits before it queries the stream.
 const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+/// How often a listener looks whether it is connected.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// How often the engine reads from the store what it watches while the server is away.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the engine may block a signal before a request to reload everything replaces it. The
 /// stream retains signals in the meantime.
 const SEND_TIMEOUT: Duration = Duration::from_secs(MAX_AGE.as_secs() / 4);
@@ -94,17 +98,48 @@ impl Listener {
                 Interruption::Resume => {}
                 Interruption::Lost => self.position = None,
             }
-            let mut attempt = 0;
-            (stream, messages) = loop {
-                match self.open().await {
-                    Ok(open) => break open,
-                    Err(error) => {
-                        tracing::debug!(%error, "failed to subscribe to signals, will retry");
+            (stream, messages) = self.reopen().await;
+        }
+    }
+
+    /// Opens the stream again. While that takes, the engine is told every second to read what it
+    /// watches from the store.
+    async fn reopen(&mut self) -> (Stream, pull::Stream) {
+        let sender = self.sender.clone();
+        let mut reload = interval_at(Instant::now() + CHECK_INTERVAL, RELOAD_INTERVAL);
+        let mut reopened = pin!(self.open_with_retries());
+        let mut is_away = false;
+        loop {
+            tokio::select! {
+                opened = &mut reopened => {
+                    if is_away {
+                        tracing::info!("NATS is back");
                     }
+                    return opened;
                 }
-                sleep(backoff(attempt)).await;
-                attempt += 1;
-            };
+                _ = reload.tick() => {
+                    if !is_away {
+                        is_away = true;
+                        tracing::warn!("NATS is away: reading from the store every second");
+                    }
+                    // A full queue has signals that are as good.
+                    let _ = sender.try_send(Signal::Lagged);
+                }
+            }
+        }
+    }
+
+    async fn open_with_retries(&mut self) -> (Stream, pull::Stream) {
+        let mut attempt = 0;
+        loop {
+            match self.open().await {
+                Ok(open) => return open,
+                Err(error) => {
+                    tracing::debug!(%error, "failed to subscribe to signals, will retry");
+                }
+            }
+            sleep(backoff(attempt)).await;
+            attempt += 1;
         }
     }
 
@@ -155,9 +190,15 @@ impl Listener {
 
     async fn receive(&mut self, stream: &Stream, messages: &mut pull::Stream) -> Interruption {
         let mut probe = interval(PROBE_INTERVAL);
+        let mut check = interval(CHECK_INTERVAL);
         let mut waited_for = None;
         loop {
             tokio::select! {
+                _ = check.tick() => {
+                    if !self.link.is_connected() {
+                        return Interruption::Resume;
+                    }
+                }
                 message = messages.next() => {
                     let Some(Ok(message)) = message else { return Interruption::Resume };
                     if let Err(broken) = self.take(&message).await {

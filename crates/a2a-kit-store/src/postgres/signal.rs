@@ -6,6 +6,7 @@
 
 use std::{
     fmt,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -18,7 +19,7 @@ use futures_util::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, mpsc},
-    time::{interval, sleep, timeout},
+    time::{Instant, interval, interval_at, sleep, timeout},
 };
 use tokio_postgres::{AsyncMessage, Client};
 use tokio_util::task::AbortOnDropHandle;
@@ -39,7 +40,11 @@ const LINE: usize = 30;
 /// signal.
 const WAITING: usize = 4096;
 
-const PING: Duration = Duration::from_secs(10);
+/// How often an idle connection is checked, and how long an answer may take.
+const PING: Duration = Duration::from_secs(3);
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the engine reads what it watches while the connection is lost.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
 /// Splits the lines of one statement into notifications.
@@ -201,7 +206,7 @@ impl ListenTask {
             }
         }));
         let listen = format!("{}; LISTEN {}", self.connector.session(), quoted(&self.channel));
-        let ready = timeout(PING, client.batch_execute(&listen)).await;
+        let ready = timeout(PING_TIMEOUT, client.batch_execute(&listen)).await;
         ready.map_err(|_elapsed| LinkError::Timeout)??;
         Ok(ListenConnection { client, generation, driver })
     }
@@ -224,16 +229,45 @@ impl ListenTask {
             }
             drop(connection);
             tracing::debug!("listen connection lost");
-            let mut backoff = Duration::from_millis(20);
-            connection = loop {
-                match self.open().await {
-                    Ok(connection) => break connection,
-                    Err(error) => tracing::debug!(%error, "failed to open listen connection"),
-                }
-                sleep(backoff).await;
-                backoff = (2 * backoff).min(MAX_BACKOFF);
-            };
+            connection = self.reopen().await;
             self.outbox.mark_lagged();
+        }
+    }
+
+    /// Opens the connection again. While that takes, the engine is told every second to read what
+    /// it watches.
+    async fn reopen(&self) -> ListenConnection {
+        let mut reload = interval_at(Instant::now() + RELOAD_INTERVAL, RELOAD_INTERVAL);
+        let mut reopened = pin!(self.open_with_retries());
+        let mut is_away = false;
+        loop {
+            tokio::select! {
+                opened = &mut reopened => {
+                    if is_away {
+                        tracing::info!("listen connection is back");
+                    }
+                    return opened;
+                }
+                _ = reload.tick() => {
+                    if !is_away {
+                        is_away = true;
+                        tracing::warn!("listen connection lost: reading tasks every second");
+                    }
+                    self.outbox.mark_lagged();
+                }
+            }
+        }
+    }
+
+    async fn open_with_retries(&self) -> ListenConnection {
+        let mut backoff = Duration::from_millis(20);
+        loop {
+            match self.open().await {
+                Ok(connection) => return connection,
+                Err(error) => tracing::debug!(%error, "failed to open listen connection"),
+            }
+            sleep(backoff).await;
+            backoff = (2 * backoff).min(MAX_BACKOFF);
         }
     }
 }
@@ -245,7 +279,7 @@ async fn receive(connection: &mut ListenConnection) {
         tokio::select! {
             _ = &mut connection.driver => return,
             _ = ping.tick() => {
-                let answer = timeout(PING, connection.client.batch_execute("")).await;
+                let answer = timeout(PING_TIMEOUT, connection.client.batch_execute("")).await;
                 if !matches!(answer, Ok(Ok(()))) {
                     return;
                 }

@@ -69,6 +69,59 @@ async fn broken_listener_signals_lag_and_reconnects() {
     assert!(matches!(&heard, Signal::Written { task_id, .. } if &**task_id == "b"), "{heard:?}");
 }
 
+/// Queries work, but no connection can be opened to listen.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn node_reloads_every_second_while_its_listener_is_away() {
+    let Ok(schema) = Schema::alone().await else { return };
+    let (one, two) = (schema.open().await, schema.open().await);
+    let (client, scope) = (schema.client().await, scope("ann"));
+    let mut signals = two.signals().unwrap();
+    insert(&one, &scope, &task("a", "c", TaskState::Working, 5)).await;
+    // A connection for queries is open.
+    assert_eq!(get(&two, &scope, "a").await.version, 1);
+    let name: String = client.query_one("SELECT current_database()", &[]).await.unwrap().get(0);
+    let server = a2a_test_servers::postgres().await.unwrap();
+    let (outside, connection) =
+        tokio_postgres::connect(server.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let allow = async |allowed: bool| {
+        let alter = format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}");
+        outside.batch_execute(&alter).await.unwrap();
+    };
+    allow(false).await;
+    // The empty query is the periodic check of a listener.
+    let terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> \
+        pg_backend_pid() AND datname = current_database() AND (query LIKE '%LISTEN%' OR query = '')";
+    client.query(terminate, &[]).await.unwrap();
+    let begun = tokio::time::Instant::now();
+    for _ in 0..3 {
+        loop {
+            let heard = timeout(PATIENCE, signals.next()).await.unwrap().unwrap();
+            if matches!(heard, Signal::Lagged) {
+                break;
+            }
+        }
+    }
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert_eq!(get(&two, &scope, "a").await.version, 1, "queries work");
+    allow(true).await;
+    let told = async {
+        let mut number = 0;
+        loop {
+            number += 1;
+            let id = format!("told {number}");
+            insert(&one, &scope, &task(&id, "c", TaskState::Working, 5)).await;
+            while let Ok(Some(signal)) = timeout(Duration::from_millis(200), signals.next()).await {
+                if matches!(&signal, Signal::Written { task_id, .. } if task_id.starts_with("told"))
+                {
+                    return;
+                }
+            }
+        }
+    };
+    timeout(PATIENCE, told).await.expect("it listens again");
+}
+
 fn new(id: &str) -> NewTask {
     new_task(&task(id, "c", TaskState::Working, 5))
 }
@@ -205,7 +258,7 @@ async fn call_without_a_free_connection_fails_within_the_acquire_timeout() {
     let mut waiting = Vec::new();
     let mut refused = 0;
     for read in reads {
-        match timeout(Duration::from_secs(5), read).await {
+        match timeout(Duration::from_secs(2), read).await {
             Ok(done) => {
                 let error = done.unwrap().unwrap_err();
                 let error = a2a_core::Error::from(error);
