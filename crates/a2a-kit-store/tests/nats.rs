@@ -8,6 +8,8 @@
 
 #[path = "support/chain.rs"]
 mod chain;
+#[path = "nats/engine.rs"]
+mod engine;
 #[path = "nats/tls.rs"]
 mod tls;
 
