@@ -22,7 +22,8 @@ pub enum StoreError {
     #[error("the store is full")]
     Full,
     /// Writes fail until an operator intervenes: the disk is full, a quota or file size limit is
-    /// reached, or the file system is read-only. Nothing was written.
+    /// reached, the file system is read-only, the file was removed or replaced, or somebody holds a
+    /// lock for longer than a few seconds. Nothing was written.
     #[error("the store cannot write")]
     Unwritable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The store can never apply this write: a value is too long for it, or out of range. Nothing was

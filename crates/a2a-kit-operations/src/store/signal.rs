@@ -31,7 +31,8 @@ pub enum Signal {
     },
     /// A node has abandoned leases, so there are tasks to take over.
     Abandoned,
-    /// Signals may have been lost: reload everything that is watched.
+    /// Signals may have been lost: reload everything that is watched. Repeated every second while
+    /// none can be received.
     Lagged,
 }
 

@@ -177,7 +177,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`Conflict`](StoreError::Conflict) if the id exists, in any scope;
-    /// [`Claimed`](StoreError::Claimed) if the key is bound to another task.
+    /// [`Claimed`](StoreError::Claimed) if the key is bound to another task;
+    /// [`Rejected`](StoreError::Rejected) if a value can never be stored. Ids within
+    /// [`MAX_ID_BYTES`](super::MAX_ID_BYTES), [`MAX_TASK_ID_BYTES`](super::MAX_TASK_ID_BYTES) and
+    /// [`MAX_TENANT_BYTES`](super::MAX_TENANT_BYTES) can, unless they contain NUL.
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError>;
 
     /// Commits a transition, and increments the version.
@@ -246,7 +249,8 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError>;
 
     /// Checks that the store responds and accepts writes, for health checks. A read is sufficient
-    /// unless a write has failed since the last successful one.
+    /// unless a write has failed, and none of at least its size has succeeded since: then another
+    /// write of that size is made. Dropping the future does not abort it.
     ///
     /// # Errors
     ///
