@@ -318,6 +318,10 @@ impl Writer {
         self.setup.connector.health().failed(&error, bytes);
         let error = Arc::new(error);
         for job in jobs {
+            if !error.is_refusal() {
+                // It may have been made, and is not counted.
+                self.setup.usages.forget(job.write.owner());
+            }
             let cause = Shared(Arc::clone(&error));
             job.finish(Err(error.store_error(cause)));
         }
@@ -346,7 +350,13 @@ impl Writer {
                     job.was_refused = true;
                     self.waiting.push_front(job);
                 }
-                None => job.conflict(),
+                None => {
+                    if job.is_uncertain {
+                        // It may be counted or not.
+                        self.setup.usages.forget(job.write.owner());
+                    }
+                    job.conflict();
+                }
             }
         }
     }
