@@ -34,7 +34,7 @@ pub use task::{
 /// contain NUL.
 pub const MAX_ID_BYTES: usize = 1_024;
 
-/// Maximum length of the id of a task, in bytes, likewise without NUL.
+/// Maximum length of the id of a stored task, in bytes, likewise without NUL. Engines make them.
 pub const MAX_TASK_ID_BYTES: usize = 512;
 
 /// Maximum length of a tenant, in bytes, likewise without NUL.

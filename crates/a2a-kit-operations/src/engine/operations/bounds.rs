@@ -14,7 +14,7 @@ use a2a_core::{
 
 use crate::{
     CallContext,
-    store::{MAX_ID_BYTES, MAX_TASK_ID_BYTES, MAX_TENANT_BYTES},
+    store::{MAX_ID_BYTES, MAX_TENANT_BYTES},
 };
 
 /// The range of RFC 3339, in milliseconds since 1970.
@@ -39,17 +39,17 @@ macro_rules! bounded {
 }
 
 bounded! {
-    GetTaskRequest { "id": id <= MAX_TASK_ID_BYTES }
+    GetTaskRequest { "id": id <= MAX_ID_BYTES }
     ListTasksRequest { "contextId": context_id <= MAX_ID_BYTES }
-    CancelTaskRequest { "id": id <= MAX_TASK_ID_BYTES }
-    SubscribeToTaskRequest { "id": id <= MAX_TASK_ID_BYTES }
-    TaskPushNotificationConfig { "taskId": task_id <= MAX_TASK_ID_BYTES, "id": id <= MAX_ID_BYTES }
+    CancelTaskRequest { "id": id <= MAX_ID_BYTES }
+    SubscribeToTaskRequest { "id": id <= MAX_ID_BYTES }
+    TaskPushNotificationConfig { "taskId": task_id <= MAX_ID_BYTES, "id": id <= MAX_ID_BYTES }
     GetTaskPushNotificationConfigRequest {
-        "taskId": task_id <= MAX_TASK_ID_BYTES, "id": id <= MAX_ID_BYTES
+        "taskId": task_id <= MAX_ID_BYTES, "id": id <= MAX_ID_BYTES
     }
-    ListTaskPushNotificationConfigsRequest { "taskId": task_id <= MAX_TASK_ID_BYTES }
+    ListTaskPushNotificationConfigsRequest { "taskId": task_id <= MAX_ID_BYTES }
     DeleteTaskPushNotificationConfigRequest {
-        "taskId": task_id <= MAX_TASK_ID_BYTES, "id": id <= MAX_ID_BYTES
+        "taskId": task_id <= MAX_ID_BYTES, "id": id <= MAX_ID_BYTES
     }
     GetExtendedAgentCardRequest {}
 }
@@ -59,7 +59,7 @@ impl Bounded for SendMessageRequest {
         let mut texts = vec![("tenant", self.tenant.as_str(), MAX_TENANT_BYTES)];
         if let Some(message) = &self.message {
             texts.push(("message.messageId", &message.message_id, MAX_ID_BYTES));
-            texts.push(("message.taskId", &message.task_id, MAX_TASK_ID_BYTES));
+            texts.push(("message.taskId", &message.task_id, MAX_ID_BYTES));
             texts.push(("message.contextId", &message.context_id, MAX_ID_BYTES));
         }
         let configuration = self.configuration.as_ref();
