@@ -1,7 +1,7 @@
 //! Errors in HTTP responses: writes the headers that both bindings send, and decodes the error
 //! formats of peers.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use a2a_core::{Detail, Error, ErrorKind, json};
 use http::{
@@ -115,10 +115,21 @@ pub fn read_headers(mut error: Error, headers: &HeaderMap) -> Error {
     if let Some(challenge) = text(WWW_AUTHENTICATE) {
         error = error.with_challenge(challenge.to_owned());
     }
-    if let Some(seconds) = text(RETRY_AFTER).and_then(|seconds| seconds.trim().parse().ok()) {
-        error = error.with_retry_after(Duration::from_secs(seconds));
+    if let Some(delay) = text(RETRY_AFTER).and_then(retry_delay) {
+        error = error.with_retry_after(delay);
     }
     error
+}
+
+/// Reads a `Retry-After`: a number of seconds, or a date (RFC 9110 §10.2.3), for which the delay is
+/// that from now on.
+pub fn retry_delay(value: &str) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
 // JSON-RPC codes are negative, HTTP statuses have three digits: one decoder handles both, also
@@ -246,6 +257,18 @@ mod tests {
         let read = read(StatusCode::UNAUTHORIZED, &headers, b"");
         assert_eq!(read.challenge(), sent.challenge());
         assert_eq!(read.retry_after(), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn retry_delay_is_a_number_of_seconds_or_a_date() {
+        let seconds = |value: &str| retry_delay(value).map(|delay| delay.as_secs());
+        assert_eq!(seconds(" 7 "), Some(7));
+        let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
+        assert!(seconds(&soon).is_some_and(|seconds| (90..=100).contains(&seconds)), "{soon}");
+        assert_eq!(seconds("Tue, 14 Nov 2023 22:13:20 GMT"), Some(0));
+        for invalid in ["", "soon", "-1", "1.5"] {
+            assert_eq!(seconds(invalid), None, "{invalid:?}");
+        }
     }
 
     #[test]

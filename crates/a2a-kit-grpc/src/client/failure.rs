@@ -1,9 +1,9 @@
 //! Decodes failed calls: errors of the peer and of the transport.
 
-use std::{error::Error as StdError, fmt, time::Duration};
+use std::{error::Error as StdError, fmt};
 
 use a2a_core::{Error, ErrorKind};
-use a2a_kit_http::client::TransportError;
+use a2a_kit_http::{client::TransportError, error_body::retry_delay};
 use http::StatusCode;
 use tonic::{ConnectError, Status, TimeoutExpired};
 
@@ -56,9 +56,8 @@ impl NotGrpc {
         if let Some(challenge) = &self.challenge {
             error = error.with_challenge(challenge.as_str());
         }
-        let seconds = self.retry_after.as_deref().and_then(|text| text.trim().parse().ok());
-        if let Some(seconds) = seconds {
-            error = error.with_retry_after(Duration::from_secs(seconds));
+        if let Some(delay) = self.retry_after.as_deref().and_then(retry_delay) {
+            error = error.with_retry_after(delay);
         }
         error
     }
