@@ -1,8 +1,10 @@
 //! Failures of commands: codes, hints and exit status.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use a2a_core::{Error, ErrorKind};
+use a2a_kit_client::credentials::CredentialError;
+use a2a_kit_http::client::TransportError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,6 +18,8 @@ pub(crate) struct Failure {
     hint: Option<String>,
     a2a_code: Option<i32>,
     details: Option<Value>,
+    /// Whether the agent can't have received the request.
+    is_unsent: bool,
 }
 
 /// The stable codes of failures: those of the protocol, and those of this tool.
@@ -98,7 +102,8 @@ const fn protocol_name(kind: ErrorKind) -> &'static str {
 
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, a2a_code: None, details: None }
+        let message = message.into();
+        Self { code, message, hint: None, a2a_code: None, details: None, is_unsent: false }
     }
 
     /// An invalid argument, flag or combination.
@@ -124,22 +129,48 @@ impl Failure {
                 Code::AuthFailed
             }
             ErrorKind::Unauthenticated | ErrorKind::PermissionDenied => Code::CredentialsMissing,
+            ErrorKind::DeadlineExceeded if is_own_timeout(error) => Code::Timeout,
             ErrorKind::Unavailable | ErrorKind::DeadlineExceeded => Code::Unreachable,
             _ => Code::Protocol(kind),
         };
         let mut failure = Self::protocol(kind, with_sources(error));
         failure.code = code;
-        if code == Code::Unreachable {
+        failure.is_unsent = is_unsent(error);
+        if matches!(code, Code::Unreachable | Code::Timeout) {
             failure.a2a_code = None;
         }
         failure.hint = match code {
             Code::Unreachable => Some(connection_hint(error).to_owned()),
+            Code::Timeout => Some("raise --request-timeout".to_owned()),
             _ => hint(code).map(str::to_owned),
         };
         if !error.violations().is_empty() {
             failure.details = Some(json!({ "violations": error.violations() }));
         }
+        failure.explain_retry(kind, error.retry_after());
         failure
+    }
+
+    /// Says when the agent will accept the request, if it said so, or that it accepts fewer.
+    fn explain_retry(&mut self, kind: ErrorKind, delay: Option<Duration>) {
+        let is_limited = kind == ErrorKind::ResourceExhausted;
+        if !is_limited && kind != ErrorKind::Unavailable {
+            return;
+        }
+        let cause = if is_limited { "the agent limits requests" } else { "the agent is busy" };
+        if let Some(delay) = delay {
+            let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+            self.message.push_str(&format!(" (retry after {seconds}s)"));
+            self.hint = Some(format!("{cause}: retry after {seconds}s"));
+            self.details = Some(json!({ "retryAfter": seconds }));
+        } else if is_limited {
+            self.hint = Some(format!("{cause}: retry later, or send fewer"));
+        }
+    }
+
+    /// Returns whether the agent can't have received the request.
+    pub(crate) fn is_unsent(&self) -> bool {
+        self.is_unsent
     }
 
     /// An error of the protocol.
@@ -234,8 +265,25 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// Returns whether this tool stopped waiting for a response, and not the agent or a proxy.
+fn is_own_timeout(error: &Error) -> bool {
+    let is_elapsed = sources(error).any(|source| source.is::<tokio::time::error::Elapsed>());
+    is_elapsed || TransportError::of(error).is_some_and(TransportError::is_timeout)
+}
+
+/// Returns whether an error occurred before the request was sent: while connecting, or while
+/// obtaining a credential for it.
+fn is_unsent(error: &Error) -> bool {
+    sources(error).any(|source| source.is::<CredentialError>())
+        || TransportError::of(error).is_some_and(TransportError::is_connect)
+}
+
+fn sources(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(std::error::Error::source(error), |source| source.source())
+}
+
 /// The message of an error with those of its sources that it does not repeat.
-fn with_sources(error: &Error) -> String {
+pub(crate) fn with_sources(error: &Error) -> String {
     let mut message = error.message().to_owned();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
@@ -305,5 +353,45 @@ mod tests {
         assert_eq!(Failure::of_operation(&error, true).code(), Code::AuthFailed);
         assert_eq!(Failure::of_operation(&error, false).code(), Code::CredentialsMissing);
         assert_eq!(Code::AuthFailed.exit(), 4);
+    }
+
+    #[test]
+    fn requested_delay_is_named() {
+        let error = |kind| Error::new(kind, "busy").with_retry_after(Duration::from_millis(6_500));
+        for (kind, code, hint) in [
+            (
+                ErrorKind::ResourceExhausted,
+                Code::Protocol(ErrorKind::ResourceExhausted),
+                "the agent limits requests: retry after 7s",
+            ),
+            (ErrorKind::Unavailable, Code::Unreachable, "the agent is busy: retry after 7s"),
+        ] {
+            let failure = Failure::of_operation(&error(kind), false);
+            assert_eq!((failure.code(), failure.hint()), (code, Some(hint)));
+            assert_eq!(failure.message(), "busy (retry after 7s)");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn own_timeout_is_not_unreachable() {
+        let elapsed = tokio::time::timeout(Duration::ZERO, std::future::pending::<()>()).await;
+        let timeout = || Error::new(ErrorKind::DeadlineExceeded, "timed out");
+        let own = timeout().with_source(elapsed.unwrap_err());
+        assert_eq!(Failure::of_operation(&own, false).code(), Code::Timeout);
+        let lost = TransportError::new(true, true, "no response").into_error("a");
+        assert_eq!(Failure::of_operation(&lost, false).code(), Code::Timeout);
+        for other in [timeout(), TransportError::new(false, true, "no route").into_error("a")] {
+            assert_eq!(Failure::of_operation(&other, false).code(), Code::Unreachable);
+        }
+    }
+
+    #[test]
+    fn request_that_was_not_sent_is_known() {
+        let unsent = TransportError::new(false, false, "refused").into_error("a");
+        let sent = TransportError::new(true, false, "reset").into_error("a");
+        let busy = Error::unavailable("HTTP status 503");
+        for (error, expected) in [(unsent, true), (sent, false), (busy, false)] {
+            assert_eq!(Failure::of_operation(&error, false).is_unsent(), expected, "{error}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, future::Future};
 
-use a2a_core::{Message, Task, TaskState};
+use a2a_core::{Message, Task, TaskState, v1::stream_response::Payload};
 use a2a_kit_client::{PollPolicy, SendOutcome, WaitOptions, Watch};
 use serde_json::json;
 
@@ -125,8 +125,10 @@ impl<'a> Watcher<'a> {
 
     /// Watches the task until it stops.
     pub(crate) async fn run(&mut self, mut watch: Watch) -> Result<SendOutcome, Failure> {
+        let mut messages = 0_usize;
         while let Some(event) = self.line.during(watch.next()).await {
             let event = event.map_err(|error| self.agent.failure(&error))?;
+            messages += usize::from(matches!(event.payload(), Some(Payload::Message(_))));
             if let Some(task) = watch.task() {
                 self.line.set_state(task.state());
                 self.progress.record(task, self.output);
@@ -144,6 +146,13 @@ impl<'a> Watcher<'a> {
                 let text = events.event(event.response());
                 self.output.result(event.response(), || text)?;
             }
+        }
+        if messages > 1 {
+            let hint = match &self.events {
+                Some(_) => "",
+                None => ": the result is the last one, and --stream prints all",
+            };
+            self.output.note(&format!("the agent sent {messages} messages in one stream{hint}"));
         }
         watch.outcome().await.map_err(|error| self.agent.failure(&error))
     }

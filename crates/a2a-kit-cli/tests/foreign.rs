@@ -94,7 +94,9 @@ fn a_lost_stream_is_subscribed_to_once_and_then_polled() {
     let kinds: Vec<_> = run.lines().iter().map(kind).collect();
     assert_eq!(kinds, ["task WORKING", "artifact 1", "task COMPLETED"], "{run:?}");
     let waiting = agent.run(&["send", "hello"]);
-    assert_eq!(waiting.json(), json!({"task": task("COMPLETED")}));
+    let mut complete = task("COMPLETED");
+    complete["artifacts"] = json!([{"artifactId": "a", "parts": [{"text": "1"}]}]);
+    assert_eq!(waiting.json(), json!({"task": complete}));
 }
 
 #[test]

@@ -73,7 +73,8 @@ impl Backoff {
         report: impl FnOnce(u32, Duration, Error),
     ) -> Result<(), Error> {
         let since = *self.since.get_or_insert_with(Instant::now);
-        if self.attempts >= self.policy.attempts {
+        let is_excluded = self.policy.only_if_requested && error.retry_after().is_none();
+        if self.attempts >= self.policy.attempts || is_excluded {
             return Err(error);
         }
         let doubled = 2_u32.saturating_pow(self.delays);

@@ -143,6 +143,24 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn policy_can_retry_only_what_the_agent_requests() {
+        let policy = RetryPolicy::REQUESTS.with_attempts(1).with_only_if_requested(true);
+        let busy = |kind| Error::new(kind, "busy").with_retry_after(Duration::from_secs(7));
+        for (first, expected, calls) in [
+            (busy(ErrorKind::ResourceExhausted), true, 2),
+            (busy(ErrorKind::Unavailable), true, 2),
+            (down(), false, 1),
+            (busy(ErrorKind::Unavailable).with_retry_after(Duration::from_secs(60)), false, 1),
+        ] {
+            let inner = TestAgent::new().then_fail(first).then(Arc::new(task(TaskState::Working)));
+            let (agent, observer) = (Arc::new(inner.clone()), Observer::default());
+            let agent = Retry::new(agent, policy, Timeouts::default(), observer);
+            let result = agent.get_task(Call::new(GetTaskRequest::default())).await;
+            assert_eq!((result.is_ok(), inner.received().len()), (expected, calls));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn read_is_not_retried_after_permanent_error_or_beyond_the_limit() {
         let inner = TestAgent::new().then_fail(Error::task_not_found("t"));
         retry(&inner).get_task(Call::new(GetTaskRequest::default())).await.unwrap_err();

@@ -25,6 +25,9 @@ pub struct RetryPolicy {
     /// the task had not settled, the client polls. Other streams are reopened with growing delays.
     /// No effect on requests.
     pub short_streams: u32,
+    /// Whether only errors are retried for which the agent requests it, by `Retry-After` or its
+    /// equivalent in gRPC.
+    pub only_if_requested: bool,
 }
 
 impl RetryPolicy {
@@ -36,6 +39,7 @@ impl RetryPolicy {
         within: Duration::from_secs(30),
         jitter: true,
         short_streams: 3,
+        only_if_requested: false,
     };
 
     /// Default for resuming streams: 5 retries within 60 s, counted anew after an event. Delays
@@ -47,6 +51,7 @@ impl RetryPolicy {
         within: Duration::from_secs(60),
         jitter: true,
         short_streams: 3,
+        only_if_requested: false,
     };
 
     /// No retries.

@@ -20,6 +20,7 @@ pub struct Snapshot {
     /// At least the size of the task.
     bytes: usize,
     max_bytes: usize,
+    has_artifacts: bool,
 }
 
 impl Snapshot {
@@ -28,7 +29,14 @@ impl Snapshot {
 
     /// Creates an empty snapshot.
     pub fn new() -> Self {
-        Self { task: None, is_complete: false, bytes: 0, max_bytes: Self::DEFAULT_MAX_BYTES }
+        let max_bytes = Self::DEFAULT_MAX_BYTES;
+        Self { task: None, is_complete: false, bytes: 0, max_bytes, has_artifacts: true }
+    }
+
+    /// Sets whether artifacts are part of the task.
+    pub(crate) fn with_artifacts(mut self, has_artifacts: bool) -> Self {
+        self.has_artifacts = has_artifacts;
+        self
     }
 
     /// Sets the maximum size of the task, in bytes: that of its encoding, and what each message,
@@ -51,10 +59,9 @@ impl Snapshot {
             Some(Payload::Task(task)) => {
                 let before = self.task.take().filter(|before| before.id == task.id);
                 let mut task = task.clone();
-                task.artifacts = merge(
-                    before.map(|before| before.artifacts).unwrap_or_default(),
-                    task.artifacts,
-                );
+                let known = before.map(|before| before.artifacts).unwrap_or_default();
+                task.artifacts =
+                    if self.has_artifacts { merge(known, task.artifacts) } else { Vec::new() };
                 self.bytes = size_of_task(&task);
                 self.task = Some(task);
                 self.is_complete = true;
@@ -65,7 +72,12 @@ impl Snapshot {
                 self.bytes += update.encoded_len() + message.map_or(0, overhead_of_message);
             }
             Some(Payload::ArtifactUpdate(update)) => {
-                self.task_mut(&update.task_id, &update.context_id).apply_artifact(update);
+                let has_artifacts = self.has_artifacts;
+                let task = self.task_mut(&update.task_id, &update.context_id);
+                if !has_artifacts {
+                    return Ok(());
+                }
+                task.apply_artifact(update);
                 let artifact = update.artifact.as_ref();
                 self.bytes += update.encoded_len() + artifact.map_or(0, overhead_of_artifact);
             }

@@ -34,6 +34,9 @@ pub struct WaitOptions {
     pub stop_at: Vec<TaskState>,
     /// How often the task is polled. Default: [`PollPolicy::default`].
     pub poll: PollPolicy,
+    /// Whether artifacts are kept for the outcome. Without them, a reader that processes each event
+    /// can follow a task of any size. Default: true.
+    pub artifacts: bool,
     /// Maximum total time, after which waiting fails with `DeadlineExceeded`. Default: none.
     #[setters(into)]
     pub timeout: Option<Duration>,
@@ -64,12 +67,14 @@ pub struct PollPolicy {
     pub max_interval: Duration,
     /// How many transient errors in a row end the wait. A failed poll is followed by the next one
     /// after twice the interval, doubled for each further failure up to 30 s, or after
-    /// `Retry-After`. The retries of the client do not apply. Default: 5.
+    /// `Retry-After`, at most 5 min. The retries of the client do not apply. Default: 5.
     pub max_failures: u32,
 }
 
 /// The maximum delay after a failed poll.
 const MAX_FAILURE_DELAY: Duration = Duration::from_secs(30);
+/// The maximum delay that an agent can request.
+const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(300);
 
 impl Default for WaitOptions {
     fn default() -> Self {
@@ -77,6 +82,7 @@ impl Default for WaitOptions {
             delivery: UpdateDelivery::default(),
             stop_at: vec![TaskState::InputRequired, TaskState::AuthRequired],
             poll: PollPolicy::default(),
+            artifacts: true,
             timeout: None,
         }
     }
@@ -115,6 +121,9 @@ impl PollPolicy {
     /// The delay after a number of failures in a row.
     pub(crate) fn failure_delay(self, failures: u32, retry_after: Option<Duration>) -> Duration {
         let doubled = self.interval.saturating_mul(2_u32.saturating_pow(failures));
-        retry_after.unwrap_or(doubled).min(MAX_FAILURE_DELAY)
+        match retry_after {
+            Some(requested) => requested.max(self.interval).min(MAX_REQUESTED_DELAY),
+            None => doubled.min(MAX_FAILURE_DELAY),
+        }
     }
 }

@@ -141,11 +141,13 @@ impl Watch {
         Self {
             deadline: options.timeout.and_then(|timeout| started.checked_add(timeout)),
             pause: options.poll.interval,
+            snapshot: Snapshot::new()
+                .with_max_bytes(client.max_task_bytes)
+                .with_artifacts(options.artifacts),
             options,
             task_id: None,
             source,
             last_event_id: None,
-            snapshot: Snapshot::new().with_max_bytes(client.max_task_bytes),
             message: None,
             is_polled: false,
             is_reply: false,

@@ -9,7 +9,11 @@ use a2a_kit_client::{
 use http::{HeaderName, HeaderValue};
 
 use super::credentials;
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{
+    failure::{Failure, with_sources},
+    output::Output,
+    settings::Settings,
+};
 
 /// The time of a send is limited by `--timeout`, which covers the whole wait.
 const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
@@ -27,9 +31,12 @@ pub(crate) struct Retries {
 
 impl Retries {
     /// Requests are not retried: that is for the script that runs the command. A lost stream is
-    /// resumed once, immediately; then the task is polled.
+    /// resumed once, immediately; if that does not last, the task is polled.
     pub(crate) fn of_command() -> Self {
-        let once = RetryPolicy::NEVER.with_attempts(1).with_first_delay(Duration::ZERO);
+        let once = RetryPolicy::NEVER
+            .with_attempts(1)
+            .with_first_delay(Duration::ZERO)
+            .with_short_streams(2);
         Self { streams: once, ..Self::none() }
     }
 
@@ -42,6 +49,16 @@ impl Retries {
             .with_within(settings.timeout.map_or(RECONNECT_TIME, |_| Duration::MAX))
             .with_jitter(false);
         Self { requests: policy, streams: policy }
+    }
+
+    /// A read is repeated once, if the agent says when (`Retry-After`) and that is within
+    /// `--timeout`.
+    pub(crate) fn of_read(settings: &Settings) -> Self {
+        let once = RetryPolicy::NEVER
+            .with_attempts(1)
+            .with_only_if_requested(true)
+            .with_within(settings.timeout.unwrap_or(Duration::MAX));
+        Self { requests: once, ..Self::none() }
     }
 
     /// Nothing is retried.
@@ -69,10 +86,14 @@ pub(super) fn builder(
     output: Output,
     retries: Retries,
 ) -> Result<ClientBuilder, Failure> {
-    let timeouts = Timeouts::default()
-        .with_connect(settings.request_timeout)
+    let defaults = Timeouts::default();
+    let timeouts = defaults
+        // Less than for the whole request, so that it is known what took too long.
+        .with_connect(settings.request_timeout.mul_f64(0.9))
         .with_request(settings.request_timeout)
-        .with_send(UNLIMITED);
+        .with_send(UNLIMITED)
+        // An agent may send nothing until its work is done.
+        .with_idle(defaults.idle.max(settings.timeout));
     let mut builder = Client::builder()
         .http(settings.http())
         .timeouts(timeouts)
@@ -127,10 +148,14 @@ fn note(event: &ClientEvent, output: Output) {
         ClientEvent::Retrying { error, delay, .. } => {
             output.note(&format!("{}: retrying in {delay:?}", error.message()));
         }
-        ClientEvent::Reconnecting { .. } => {
-            output.note("the stream was lost: subscribing again");
+        ClientEvent::Reconnecting { error, delay, .. } => {
+            let when = if delay.is_zero() { String::new() } else { format!(" in {delay:?}") };
+            let why = with_sources(error);
+            output.note(&format!("the stream was lost ({why}): subscribing again{when}"));
         }
-        ClientEvent::FellBackToPolling { .. } => output.note("polling instead"),
+        ClientEvent::FellBackToPolling { error, .. } => {
+            output.note(&format!("polling instead: {}", with_sources(error)));
+        }
         _ => {}
     }
 }

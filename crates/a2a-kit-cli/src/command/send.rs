@@ -94,7 +94,9 @@ impl Send {
             }
         }
         let progress = Progress::default();
-        let options = wait_options(settings, self.auth_wait);
+        // What is printed as it arrives need not be kept.
+        let keeps_artifacts = !settings.stream || download.is_some();
+        let options = wait_options(settings, self.auth_wait).with_artifacts(keeps_artifacts);
         let mut watcher =
             Watcher::new(&agent, output, &progress, &options).with_events(settings.stream);
         let outcome = async {
@@ -106,17 +108,12 @@ impl Send {
             if settings.stream && !streams {
                 output.note("the agent does not stream: polling instead");
             }
-            let sending = client.send_and_watch(request, options.clone());
-            let watch = if streams {
-                watcher.during(sending).await
-            } else {
-                watcher.during(within_request(settings, sending)).await
-            };
+            let watch = watcher.during(client.send_and_watch(request, options.clone())).await;
             watcher.run(watch.map_err(|error| agent.failure(&error))?).await
         };
         let outcome = within_limits(settings, &progress, outcome)
             .await
-            .map_err(|failure| explain_unreachable(failure, &progress, &message_id))?;
+            .map_err(|failure| explain_lost(failure, &progress, &message_id, settings))?;
         let report = match (download, outcome.task()) {
             (Some(download), Some(task)) => save(&download, task, &agent).await?,
             _ => Report::default(),
@@ -257,24 +254,36 @@ async fn save(download: &Download, task: &Task, agent: &RemoteAgent) -> Result<R
     })
 }
 
-/// Limits a send that returns immediately to `--request-timeout`.
+/// Limits a send that does not wait to `--request-timeout`.
 async fn within_request<T>(
     settings: &Settings,
     sending: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
-    tokio::time::timeout(settings.request_timeout, sending).await.unwrap_or_else(|_elapsed| {
+    tokio::time::timeout(settings.request_timeout, sending).await.unwrap_or_else(|elapsed| {
         let message = format!("SendMessage timed out after {:?}", settings.request_timeout);
-        Err(Error::new(ErrorKind::DeadlineExceeded, message))
+        Err(Error::new(ErrorKind::DeadlineExceeded, message).with_source(elapsed))
     })
 }
 
-/// Explains how to continue after the agent became unreachable: with its task, or by a retry.
-fn explain_unreachable(failure: Failure, progress: &Progress, message_id: &str) -> Failure {
-    if failure.code() != Code::Unreachable {
+/// Explains how to continue after the agent became unreachable or did not respond: with its task, or
+/// by a retry, if it may have received the message.
+fn explain_lost(
+    failure: Failure,
+    progress: &Progress,
+    message_id: &str,
+    settings: &Settings,
+) -> Failure {
+    if !matches!(failure.code(), Code::Unreachable | Code::Timeout) {
         return failure;
     }
     if progress.is_known() {
         return progress.explain(failure);
+    }
+    // Connecting takes no longer than a request may.
+    let is_connecting = failure.code() == Code::Timeout
+        && settings.timeout.is_some_and(|timeout| timeout < settings.request_timeout);
+    if failure.is_unsent() || is_connecting {
+        return failure;
     }
     failure.with_hint(format!(
         "the agent may have received the message: retry with --message-id {}",

@@ -67,7 +67,7 @@ pub(crate) struct Flags {
     #[arg(long, global = true, value_name = "DURATION", value_parser = value::duration,
           help_heading = WAITING)]
     pub(crate) timeout: Option<Duration>,
-    /// Timeout of a request
+    /// Timeout for connecting, reads and sends that do not wait
     #[arg(long, global = true, value_name = "DURATION", value_parser = value::duration,
           help_heading = WAITING)]
     pub(crate) request_timeout: Option<Duration>,

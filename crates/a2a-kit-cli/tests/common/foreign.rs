@@ -37,6 +37,10 @@ pub enum Answer {
     Challenge(u16, &'static str),
     /// 503 with `Retry-After`, in seconds.
     RetryAfter(u32),
+    /// 429 with `Retry-After`, in seconds.
+    Limited(u32),
+    /// No response.
+    Never,
     Text(&'static str),
     /// Events, after which the stream ends, or stays open without another word.
     Events(Vec<Value>, Then),
@@ -114,7 +118,10 @@ impl Foreign {
             let request = request(uri, headers, &body);
             let response = answer(&script, &card, &request, &body);
             log.lock().unwrap().push(request);
-            response
+            match response {
+                Some(response) => response,
+                None => std::future::pending().await,
+            }
         };
         let server = a2a_kit_http::HttpServer::new(Router::new().fallback(respond));
         runtime.spawn(server.serve(listener, std::future::pending()));
@@ -151,7 +158,8 @@ fn request(uri: Uri, headers: HeaderMap, body: &[u8]) -> Received {
     Received { method, uri, headers, params: request["params"].clone(), at: Instant::now() }
 }
 
-fn answer(script: &Script, card: &Value, received: &Received, body: &[u8]) -> Response {
+/// The response to a request; `None` for none.
+fn answer(script: &Script, card: &Value, received: &Received, body: &[u8]) -> Option<Response> {
     let request: Value = serde_json::from_slice(body).unwrap_or_default();
     let method = &*received.method;
     let mut script = script.lock().unwrap();
@@ -166,7 +174,11 @@ fn answer(script: &Script, card: &Value, received: &Received, body: &[u8]) -> Re
         json!({"jsonrpc": "2.0", "id": request["id"], member: value}).to_string()
     };
     let json = |body: String| ([(CONTENT_TYPE, "application/json")], body).into_response();
-    match next {
+    let retry_after = |status: StatusCode, seconds: u32| {
+        (status, [(RETRY_AFTER, seconds.to_string())]).into_response()
+    };
+    Some(match next {
+        Answer::Never => return None,
         Answer::Result(card) if method == "card" => json(card.to_string()),
         Answer::Result(result) => json(envelope("result", result)),
         Answer::Error(code, message) => {
@@ -177,10 +189,8 @@ fn answer(script: &Script, card: &Value, received: &Received, body: &[u8]) -> Re
             let status = StatusCode::from_u16(status).unwrap();
             (status, [(WWW_AUTHENTICATE, challenge)]).into_response()
         }
-        Answer::RetryAfter(seconds) => {
-            let header = [(RETRY_AFTER, seconds.to_string())];
-            (StatusCode::SERVICE_UNAVAILABLE, header).into_response()
-        }
+        Answer::RetryAfter(seconds) => retry_after(StatusCode::SERVICE_UNAVAILABLE, seconds),
+        Answer::Limited(seconds) => retry_after(StatusCode::TOO_MANY_REQUESTS, seconds),
         Answer::Text(text) => json(text.to_owned()),
         Answer::Events(events, then) => {
             let frames: Vec<_> = events
@@ -196,5 +206,5 @@ fn answer(script: &Script, card: &Value, received: &Received, body: &[u8]) -> Re
             let body = Body::from_stream(stream::iter(frames).chain(rest));
             ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
         }
-    }
+    })
 }

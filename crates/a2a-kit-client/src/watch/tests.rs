@@ -399,3 +399,24 @@ async fn task_beyond_the_maximum_size_ends_the_wait() {
     assert!(error.message().contains("max_task_bytes"), "{error}");
     assert_eq!(agent.received().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn task_of_any_size_can_be_followed_without_its_artifacts() {
+    let text = "x".repeat(10_000);
+    let agent = TestAgent::new().then_stream([
+        snapshot(1, task(TaskState::Working)),
+        chunk(2, &text),
+        chunk(3, &text),
+        status(4, TaskState::Completed),
+    ]);
+    let client = Client::builder()
+        .max_task_bytes(15_000)
+        .build_from_agent(agent.clone(), AgentCard::new("a", "b"));
+    let options = WaitOptions::default().with_artifacts(false);
+    let mut watch = client.send_and_watch("go", options).await.unwrap();
+    let (events, error) = read(&mut watch).await;
+    assert_eq!(events.len(), 4);
+    assert!(error.is_none());
+    let outcome = watch.outcome().await.unwrap();
+    assert_eq!((outcome.text().as_str(), outcome.state()), ("", Some(TaskState::Completed)));
+}

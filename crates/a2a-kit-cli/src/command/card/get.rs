@@ -44,7 +44,7 @@ impl Get {
                 return show(&document.card, form, &signature, settings, output);
             }
         }
-        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         let card = agent.client().extended_card().await;
         let card = card.map_err(|error| agent.failure(&error))?;
         // The received JSON is lost, but not the signed members.

@@ -22,7 +22,7 @@ pub(crate) struct Cancel {
 impl Cancel {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         let id = task_id(self.task.as_ref(), settings)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         let task = cancel(&agent, id, settings).await?;
         let detail =
             TaskDetail { verbose: output.verbose(), history: false, agent: Some(agent.flags()) };

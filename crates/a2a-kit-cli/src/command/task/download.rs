@@ -39,7 +39,7 @@ pub(crate) struct Download {
 impl Download {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         let id = task_id(self.task.as_ref(), settings)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         let task = agent.client().get(id).await.map_err(|error| agent.failure(&error))?;
         let fetcher = self.fetch_urls.then(|| Fetcher::new(&agent, settings)).transpose()?;
         let download = download::Download::into(&self.out)?

@@ -27,7 +27,7 @@ pub(crate) struct Get {
 impl Get {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         let id = task_id(self.task.as_ref(), settings)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         let client = agent.client();
         let progress = Progress::default();
         let options = wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Polling);

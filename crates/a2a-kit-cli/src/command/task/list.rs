@@ -43,7 +43,7 @@ pub(crate) struct List {
 impl List {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         let mut request = self.request(settings)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         let mut list: Option<ListTasksResponse> = None;
         loop {
             let page = agent.client().list_page(request.clone()).await;

@@ -82,7 +82,7 @@ impl PushConfigCommand {
             Self::List(list) => list.task.as_ref(),
         };
         let task = task_id(task, settings)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::none()).await?;
+        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         match self {
             Self::Create(create) => create.run(task, &agent, output).await,
             Self::Get(named) => named.get(task, &agent, output).await,
