@@ -294,7 +294,11 @@ mod tests {
         for _ in 0..5 {
             inner = inner.then_fail(Error::unavailable("still down"));
         }
-        let (events, error) = send(&inner).await;
+        let policy = RetryPolicy::STREAMS.with_within(Duration::from_secs(120));
+        let agent = Arc::new(inner.clone());
+        let agent = Resume::new(agent, policy, Duration::from_secs(30), Observer::default());
+        let stream = agent.send_streaming_message(Call::default()).await;
+        let (events, error) = read(stream).await;
         assert_eq!(events, ["task WORKING \"\"", "1"]);
         let error = error.unwrap();
         assert_eq!((error.kind(), error.message()), (ErrorKind::Unavailable, "still down"));
