@@ -49,7 +49,9 @@ pub(crate) mod state {
             Form::Name(name) => {
                 TaskState::from_any_name(&name).ok_or_else(|| unknown(&format_args!("{name:?}")))?
             }
-            Form::Number(number) => TaskState::try_from(number).map_err(|_| unknown(&number))?,
+            Form::Number(number) => {
+                TaskState::try_from(number).ok().ok_or_else(|| unknown(&number))?
+            }
             Form::Unset(()) => TaskState::Unspecified,
         };
         Ok(state.into())

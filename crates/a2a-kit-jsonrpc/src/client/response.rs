@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn empty_result_may_be_missing() {
         for body in [r#"{"id":7}"#, r#"{"id":7,"result":null}"#, r#"{"id":7,"result":{}}"#] {
-            assert!(read_optional::<serde::de::IgnoredAny>(7, body.as_bytes()).is_ok(), "{body}");
+            assert!(read_optional::<IgnoredAny>(7, body.as_bytes()).is_ok(), "{body}");
         }
     }
 }

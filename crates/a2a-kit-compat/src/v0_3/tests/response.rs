@@ -78,7 +78,7 @@ fn states_and_timestamps_are_read_leniently() {
 fn unknown_state_is_an_error_that_quotes_it() {
     let task = json!({"kind": "task", "id": "t", "status": {"state": "paused"}});
     let error = V0_3.read_response(Operation::GetTask, task).unwrap_err();
-    assert_eq!(error.kind(), a2a_core::ErrorKind::InvalidAgentResponse);
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
     assert!(error.message().contains(r#"unknown task state "paused""#), "{error}");
 }
 
