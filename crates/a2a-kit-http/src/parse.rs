@@ -12,8 +12,8 @@ use a2a_core::{Error, Result};
 use bytes::Bytes;
 use http::Extensions;
 use tokio::{
-    sync::{Notify, Semaphore},
-    task,
+    runtime::Handle,
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot},
 };
 
 use crate::serve::Reservation;
@@ -35,8 +35,8 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Runs `parse`, which parses a body of `bytes` bytes: inline, or for a large body on the blocking
-/// thread pool when a permit is available.
+/// Runs `parse`, which parses a body of `bytes` bytes: inline, or for a large body on a
+/// thread of its own when a permit is available.
 ///
 /// # Errors
 ///
@@ -54,15 +54,32 @@ pub async fn parse<T: Send + 'static>(
         return parse();
     }
     let permit = Arc::clone(&PARSERS).acquire_owned().await.map_err(Error::internal)?;
-    let parsed = task::spawn_blocking(move || {
-        let parsed = parse();
-        drop(permit);
-        parsed
-    });
-    parsed.await.map_err(Error::internal)?
+    on_thread(permit, parse).await?
 }
 
-/// Polls a future on the blocking thread pool, limited to one poll per processor at a time: for
+/// Runs `work` on a thread of its own, which ends with it: a thread keeps the memory that it has
+/// freed, and those of the blocking thread pool live as long as they are used now and then. Starting
+/// one takes some 50 µs, a large body many milliseconds. The permits limit the number of threads.
+async fn on_thread<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let (done, result) = oneshot::channel();
+    let runtime = Handle::current();
+    let run = move || {
+        let _runtime = runtime.enter();
+        // The caller may have gone away. A panic drops the sender.
+        let _ = done.send(work());
+        drop(permit);
+    };
+    let thread = thread::Builder::new().name("large-body".to_owned()).spawn(run);
+    thread.map_err(|error| {
+        Error::unavailable("failed to start a thread for a large request").with_source(error)
+    })?;
+    result.await.map_err(Error::internal)
+}
+
+/// Polls a future on threads of its own, limited to one poll per processor at a time: for
 /// requests whose polls are CPU-bound.
 ///
 /// # Errors
@@ -82,13 +99,12 @@ where
     loop {
         let waker = waker.clone();
         let permit = Arc::clone(&WORKERS).acquire_owned().await.map_err(Error::internal)?;
-        let polling = task::spawn_blocking(move || {
+        let poll = move || {
             let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
-            drop(permit);
             (future, polled)
-        });
+        };
         let polled;
-        (future, polled) = polling.await.map_err(Error::internal)?;
+        (future, polled) = on_thread(permit, poll).await?;
         if let Poll::Ready(output) = polled {
             return Ok(output);
         }
@@ -149,7 +165,11 @@ impl AsRef<[u8]> for ReservedBody {
 #[cfg(test)]
 mod tests {
     use std::{
-        sync::atomic::{AtomicUsize, Ordering},
+        cell::RefCell,
+        sync::{
+            atomic::{AtomicUsize, Ordering},
+            mpsc,
+        },
         thread::ThreadId,
     };
 
@@ -167,6 +187,22 @@ mod tests {
         let here = thread::current().id();
         assert_eq!(thread_of(MAX_INLINE_BYTES).await, here);
         assert_ne!(thread_of(MAX_INLINE_BYTES + 1).await, here);
+    }
+
+    #[tokio::test]
+    async fn thread_of_a_large_body_ends_with_it() {
+        thread_local! {
+            // Dropped at the end of the thread.
+            static ALIVE: RefCell<Option<mpsc::Sender<()>>> = const { RefCell::new(None) };
+        }
+        let (alive, ended) = mpsc::channel();
+        let parsed = parse(MAX_INLINE_BYTES + 1, move || {
+            ALIVE.set(Some(alive));
+            Ok(())
+        });
+        parsed.await.unwrap();
+        let ended = ended.recv_timeout(std::time::Duration::from_secs(5));
+        assert_eq!(ended, Err(mpsc::RecvTimeoutError::Disconnected));
     }
 
     #[tokio::test]
@@ -195,7 +231,7 @@ mod tests {
                     MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     thread::sleep(std::time::Duration::from_millis(5));
                     RUNNING.fetch_sub(1, Ordering::SeqCst);
-                    task::yield_now().await;
+                    tokio::task::yield_now().await;
                 }
             })
         };
