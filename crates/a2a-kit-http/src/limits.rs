@@ -29,14 +29,16 @@ pub struct Limits {
     pub body_total_timeout: Duration,
     /// Maximum size of a request head, in bytes; at least 8 KiB. Default: 64 KiB.
     pub max_header_bytes: u32,
-    /// Read timeout of a request head, and idle timeout of HTTP/1.1 keep-alive connections.
-    /// Default: 60 s.
+    /// Read timeout of a request head, from its first byte. Default: 60 s.
     pub header_read_timeout: Duration,
     /// Time from accepting a connection to its first request. Default: 20 s.
     pub first_request_timeout: Duration,
     /// Write timeout: time in which a peer has to read at least 16 KiB of pending data. After it
     /// the connection is closed, or the HTTP/2 stream reset. Default: 60 s.
     pub write_timeout: Duration,
+    /// Idle timeout of HTTP/1.1 keep-alive connections. Longer than that of load balancers, which
+    /// otherwise send requests on connections that are about to close. Default: 75 s.
+    pub http1_idle_timeout: Duration,
     /// Idle timeout of HTTP/2 connections: they get a GOAWAY, and are closed after
     /// [`drain_timeout`](Self::drain_timeout). Also the idle timeout of gRPC health watches.
     /// Default: 10 min.
@@ -44,7 +46,9 @@ pub struct Limits {
     /// Keep-alive interval of idle event streams. Default: 4 s, because httpx clients have a
     /// default read timeout of 5 s.
     pub keep_alive_interval: Duration,
-    /// Maximum number of open connections; further ones wait in the accept queue. Default: 65,536.
+    /// Maximum number of open connections; further ones wait in the accept queue, or are rejected
+    /// with HTTP status 503 unless they are health probes
+    /// ([`HttpServer::with_probes`](crate::HttpServer::with_probes)). Default: 65,536.
     pub max_connections: usize,
     /// Maximum number of open connections per IPv4 address or IPv6 /64 network; further ones are
     /// closed. Default: 16,384.
@@ -85,6 +89,7 @@ impl Default for Limits {
             header_read_timeout: Duration::from_secs(60),
             first_request_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(60),
+            http1_idle_timeout: Duration::from_secs(75),
             idle_timeout: Duration::from_secs(600),
             keep_alive_interval: Duration::from_secs(4),
             max_connections: 65_536,

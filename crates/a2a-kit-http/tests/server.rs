@@ -203,6 +203,85 @@ async fn connections_beyond_the_limit_wait() {
     read_until(&mut second, "hello").await;
 }
 
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn health_probes_are_served_when_the_connection_limit_is_reached() {
+    let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = hello().route("/healthz", get(async || "ok"));
+    let server = HttpServer::new(router)
+        .with_limits(Limits::default().with_max_connections(1))
+        .with_probes(&["/healthz"]);
+    let server = tokio::spawn(server.serve(listener, pending()));
+    let mut first = TcpStream::connect(address).await.unwrap();
+    first.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    read_until(&mut first, "hello").await;
+    let mut idle = Vec::new();
+    for _ in 0..20 {
+        // Connections that only wait can't take all of the reserve.
+        idle.push(TcpStream::connect(address).await.unwrap());
+    }
+    let from = |last: u8| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, last], 0))).unwrap();
+        socket.connect(address)
+    };
+    let mut probe = from(2).await.unwrap();
+    probe.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    read_until(&mut probe, "ok").await;
+    let mut other = from(3).await.unwrap();
+    other.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let refused = String::from_utf8(read_to_end(&mut other).await).unwrap();
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    assert!(refused.contains("retry-after: 1"), "{refused}");
+    drop(first);
+    // Served as soon as the server has seen the end of the first one.
+    loop {
+        let mut next = from(4).await.unwrap();
+        let request = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        next.write_all(request).await.unwrap();
+        let response = String::from_utf8(read_to_end(&mut next).await).unwrap();
+        if response.contains("hello") {
+            break;
+        }
+        assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+    }
+    server.abort();
+}
+
+#[tokio::test]
+async fn client_that_shuts_its_sending_side_gets_its_answer() {
+    let (go, gone) = oneshot::channel::<()>();
+    let gone = std::sync::Arc::new(std::sync::Mutex::new(Some(gone)));
+    let slow = async move || {
+        let gone = gone.lock().unwrap().take().unwrap();
+        gone.await.unwrap();
+        "finished"
+    };
+    let running = Running::start(Router::new().route("/", get(slow)), Limits::default()).await;
+    let mut stream = running.connect().await;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    stream.shutdown().await.unwrap();
+    let early = tokio::time::timeout(Duration::from_millis(200), stream.readable()).await;
+    assert!(early.is_err(), "the connection was closed");
+    go.send(()).unwrap();
+    read_until(&mut stream, "finished").await;
+    assert!(read_to_end(&mut stream).await.is_empty());
+}
+
+#[tokio::test]
+async fn half_closed_stream_is_probed_at_once_and_goes_on() {
+    let limits = Limits::default().with_keep_alive_interval(Duration::from_secs(600));
+    let running = Running::start(endless(limits.clone()), limits).await;
+    let mut stream = running.connect().await;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    read_until(&mut stream, "\r\n\r\n").await;
+    stream.shutdown().await.unwrap();
+    read_until(&mut stream, ": ping\n\n").await;
+    running.stop.send(()).unwrap();
+    read_until(&mut stream, "event: error\ndata: Unavailable\n\n").await;
+}
+
 fn endless(limits: Limits) -> Router {
     let response = async move |request: Request| -> Response {
         let drain = Drain::of(request.extensions());
@@ -288,7 +367,9 @@ async fn disconnect_drops_the_stream() {
     let response = async move || {
         let held = held.lock().unwrap().take();
         let events = EventStream::new(stream::pending().inspect(move |_| assert!(held.is_some())));
-        sse::response(events, &Limits::default(), &Drain::new(), |_: &Result<Event>, _| {})
+        // Not found by a keep-alive.
+        let limits = Limits::default().with_keep_alive_interval(Duration::from_secs(600));
+        sse::response(events, &limits, &Drain::new(), |_: &Result<Event>, _| {})
     };
     let running = Running::start(Router::new().route("/", get(response)), Limits::default()).await;
     let mut stream = running.connect().await;

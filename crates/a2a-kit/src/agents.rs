@@ -13,7 +13,10 @@ use tokio::net::TcpListener;
 
 pub(crate) use place::Place;
 
-use crate::{ServeError, Server, ready::Readiness};
+use crate::{
+    ServeError, Server,
+    ready::{PROBES, Readiness},
+};
 use dispatch::Dispatch;
 use tenant::InTenant;
 
@@ -191,6 +194,7 @@ impl Agents {
         let names: Vec<_> = self.mounts.iter().map(|mount| mount.place.to_string()).collect();
         let server = a2a_kit_http::HttpServer::new(self.into_router(address)?)
             .with_limits(limits.clone())
+            .with_probes(PROBES)
             .with_drain(drain.clone());
         let server = match tls {
             Some(tls) => server.with_tls(tls),

@@ -159,6 +159,8 @@ pub use agents::Agents;
 #[cfg(feature = "server")]
 pub use error::ServeError;
 #[cfg(feature = "server")]
+pub use ready::PROBES;
+#[cfg(feature = "server")]
 pub use serve::serve;
 #[cfg(feature = "server")]
 pub use server::Server;

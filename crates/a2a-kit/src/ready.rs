@@ -27,6 +27,10 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long results are cached.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
+/// The paths of health probes, which a server of these routes serves beyond the limit of connections
+/// as well ([`HttpServer::with_probes`](a2a_kit_http::HttpServer::with_probes)).
+pub const PROBES: &[&str] = &["/healthz", "/readyz", "/grpc.health.v1.Health/Check"];
+
 type Check = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
 
 /// The names of failed checks.

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 #[cfg(feature = "auth")]
 use crate::routes::Parts;
-use crate::{Server, error::ServeError, extended::Extended, interface};
+use crate::{Server, error::ServeError, extended::Extended, interface, ready::PROBES};
 
 /// Serves an engine on every binding at `address`, until Ctrl-C or SIGTERM: see [`Server::run`].
 ///
@@ -74,6 +74,7 @@ impl Server {
         let server = |router: Router| {
             let server = a2a_kit_http::HttpServer::new(router)
                 .with_limits(limits.clone())
+                .with_probes(PROBES)
                 .with_drain(drain.clone());
             match tls.clone() {
                 Some(tls) => server.with_tls(tls),

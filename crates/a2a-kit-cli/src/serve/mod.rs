@@ -13,6 +13,7 @@ mod proxy;
 mod public_url;
 mod record;
 mod replay;
+mod resources;
 mod store;
 
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
@@ -33,6 +34,7 @@ use crate::{
 use compose::compose;
 use options::Options;
 use proxy::Upstream;
+use resources::Resources;
 use store::{OpenedStore, StoreConfig};
 
 /// Grace period of scripts, which continue where they stopped at the next start.
@@ -40,7 +42,9 @@ const SCRIPT_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves until a signal comes.
 pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
-    let options = Options::new(&serve, settings)?;
+    let mut options = Options::new(&serve, settings)?;
+    let (limits, adapted) = Resources::of_process().adapt(&serve.limits);
+    options.limits = limits;
     let store_config = StoreConfig::new(&serve)?;
     let guard = log::start(options.log, options.observe.clone())?;
     let upstream = match replay::open(&serve, &options)? {
@@ -76,6 +80,10 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     store
         .lines
         .extend(metrics.as_ref().map(|(_, place)| ("Metrics", format!("http://{place}/metrics"))));
+    if let Some(limits) = adapted {
+        tracing::info!(limits, "limits adapted to the resources of the process");
+        store.lines.push(("Limits", limits));
+    }
     let composed = compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
     for url in access::plaintext_urls(&composed.card) {
         let problem = format!("callers send credentials in plaintext to {url}");
@@ -91,6 +99,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let server = |router| {
         let server =
             HttpServer::new(router).with_limits(options.limits.clone()).with_drain(drain.clone());
+        let server = server.with_probes(a2a_kit::PROBES);
         match &options.tls {
             Some(tls) => server.with_tls(tls.clone()),
             None => server,

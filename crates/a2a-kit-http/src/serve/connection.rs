@@ -1,10 +1,11 @@
 //! Serves one connection over HTTP/1.1 or HTTP/2.
 
-use std::{convert::Infallible, net::SocketAddr, sync::Arc};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, extract::ConnectInfo};
+use a2a_kit_operations::metrics;
+use axum::{Router, body::Body, extract::ConnectInfo};
 use futures_util::future::{Either, ready};
-use http::{HeaderValue, Request, Response, Version};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header::RETRY_AFTER};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper_util::{
@@ -20,11 +21,12 @@ use tower::Service as _;
 
 use super::{
     Drain,
+    activity::Activity,
     body_budget::BodyBudget,
     frame_limit::FrameLimit,
     h2_executor::H2Executor,
+    head_timeout::HeadTimeout,
     host,
-    idle::IdleTracker,
     request::RequestBody,
     response::{ResponseBody, ResponseFuture},
     response_budget::{AddressBudget, ResponseBudget},
@@ -44,6 +46,9 @@ pub(super) struct Builder {
 /// Minimum request head buffer that hyper accepts, in bytes.
 const MIN_HEAD_BYTES: u32 = 8 << 10;
 
+/// Lifetime of a connection that was accepted beyond the limit, for a health probe.
+const RESERVED_LIFETIME: Duration = Duration::from_secs(5);
+
 /// Send buffer of an HTTP/2 stream, in bytes.
 const MAX_SEND_BYTES: usize = 64 << 10;
 
@@ -54,8 +59,10 @@ pub(super) fn builder(limits: &Limits) -> Builder {
     builder
         .http1()
         .writev(false)
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_read_timeout)
+        // The response goes on when the peer has shut its sending side: see `half_close`.
+        .half_close(true)
+        // See `head_timeout`.
+        .header_read_timeout(None)
         .max_buf_size(usize::try_from(head).unwrap_or(usize::MAX));
     builder
         .http2()
@@ -74,6 +81,11 @@ pub(super) fn builder(limits: &Limits) -> Builder {
 pub(super) struct Connection {
     pub(super) router: Router,
     pub(super) peer: SocketAddr,
+    pub(super) activity: Arc<Activity>,
+    /// Whether it was accepted beyond the limit of connections, for a health probe.
+    pub(super) is_reserved: bool,
+    /// The paths of health probes.
+    pub(super) probes: &'static [&'static str],
     pub(super) drain: Drain,
     pub(super) limits: Arc<Limits>,
     pub(super) bodies: BodyBudget,
@@ -93,7 +105,8 @@ impl Connection {
     {
         let peer = self.peer;
         let limits = Arc::clone(&self.limits);
-        let idle = IdleTracker::new();
+        let activity = Arc::clone(&self.activity);
+        let is_reserved = self.is_reserved;
         let deadline = sleep(limits.first_request_timeout);
         tokio::pin!(deadline);
         let detected = tokio::select! {
@@ -110,10 +123,14 @@ impl Connection {
             Err(error) => return tracing::debug!(%peer, %error, "connection error"),
         };
         let builder = if version == Version::HTTP_2 { &builder.http2 } else { &builder.http1 };
-        let service = ConnectionService { connection: self, idle: Arc::clone(&idle) };
+        let service = ConnectionService { connection: self };
+        let stream = HeadTimeout::new(stream, Arc::clone(&limits), Arc::clone(&activity));
         let stream = FrameLimit::new(stream, limits.max_control_frames);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         tokio::pin!(connection);
+        // A reserved connection serves one probe, and must not be held.
+        let lifetime = sleep(RESERVED_LIFETIME);
+        tokio::pin!(lifetime);
         let mut is_timed = true;
         let mut is_stopping = false;
         let ended = loop {
@@ -123,6 +140,9 @@ impl Connection {
                     is_stopping = true;
                     connection.as_mut().graceful_shutdown();
                 }
+                () = &mut lifetime, if is_reserved => {
+                    return tracing::debug!(%peer, "closing connection beyond the limit");
+                }
                 () = &mut deadline, if is_timed => {
                     if is_stopping {
                         // Idle, and still open after the graceful shutdown.
@@ -130,9 +150,10 @@ impl Connection {
                             return tracing::debug!(%peer, "closing idle connection");
                         }
                         is_timed = false;
-                    } else if !idle.has_request() {
+                    } else if activity.requests() == 0 {
                         return tracing::debug!(%peer, "closing connection: no request in time");
-                    } else if let Some(idle_deadline) = idle.idle_deadline(limits.idle_timeout) {
+                    } else if activity.is_http2() {
+                        let idle_deadline = activity.idle_deadline(limits.idle_timeout);
                         let now = Instant::now();
                         if idle_deadline <= now {
                             is_stopping = true;
@@ -153,10 +174,46 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Checks the head of a request before it reaches the router.
+    ///
+    /// # Errors
+    ///
+    /// The response that rejects it.
+    fn check<B>(&self, request: &Request<B>) -> Result<(), Response<Body>> {
+        if let Err(reason) = host::check(request) {
+            tracing::debug!(peer = %self.peer, reason, "rejecting request");
+            return Err(host::reject(StatusCode::BAD_REQUEST, reason));
+        }
+        let max_bytes = usize::try_from(self.limits.max_header_bytes.max(MIN_HEAD_BYTES));
+        if head_bytes(request) > max_bytes.unwrap_or(usize::MAX) {
+            let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+            return Err(host::reject(status, "request head too large"));
+        }
+        if self.is_reserved && !self.probes.contains(&request.uri().path()) {
+            metrics::refused("connections");
+            let reason = "too many open connections";
+            let mut rejection = host::reject(StatusCode::SERVICE_UNAVAILABLE, reason);
+            rejection.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            return Err(rejection);
+        }
+        Ok(())
+    }
+}
+
+/// The size of a request head as HTTP/1.1 writes it, in bytes. hyper limits its read buffer, which
+/// holds heads of up to twice that size.
+fn head_bytes<B>(request: &Request<B>) -> usize {
+    // Separators, line breaks and the version are part of it.
+    let fields =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
+    request.method().as_str().len() + target + 14 + fields.sum::<usize>()
+}
+
 /// Passes requests to the router, with the extensions of the connection.
 struct ConnectionService {
     connection: Connection,
-    idle: Arc<IdleTracker>,
 }
 
 impl hyper::service::Service<Request<Incoming>> for ConnectionService {
@@ -166,7 +223,7 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let connection = &self.connection;
-        let in_flight = self.idle.begin_request(request.version() == Version::HTTP_2);
+        let in_flight = connection.activity.begin_request(request.version() == Version::HTTP_2);
         let reservation = connection.bodies.reservation(connection.peer.ip());
         let may_be_large =
             request.body().size_hint().upper().is_none_or(|upper| upper > MAX_INLINE_BYTES as u64);
@@ -184,12 +241,9 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
             extensions.insert(certificates.clone());
         }
         // `Router::poll_ready` is always ready.
-        let route = match host::check(&request) {
+        let route = match connection.check(&request) {
             Ok(()) => Either::Left(connection.router.clone().call(request)),
-            Err(reason) => {
-                tracing::debug!(peer = %connection.peer, reason, "rejecting request");
-                Either::Right(ready(Ok(host::reject(reason))))
-            }
+            Err(rejection) => Either::Right(ready(Ok(rejection))),
         };
         let budget = AddressBudget {
             budget: Arc::clone(&connection.responses),

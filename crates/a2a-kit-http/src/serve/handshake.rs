@@ -4,7 +4,6 @@ use std::{io, net::IpAddr, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
     time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
@@ -12,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     connection::{Builder, Connection},
+    half_close::HalfClose,
     per_ip::PerIpLimit,
     write_timeout::WriteTimeout,
 };
@@ -41,7 +41,7 @@ pub(super) struct Handshakes {
 
 /// Why a handshake failed.
 enum HandshakeError {
-    Plaintext(TcpStream),
+    Plaintext(HalfClose),
     TooMany,
     Failed(io::Error),
 }
@@ -57,7 +57,7 @@ impl Handshakes {
         self,
         mut connection: Connection,
         builder: &Builder,
-        stream: WriteTimeout<TcpStream>,
+        stream: WriteTimeout<HalfClose>,
         stop: CancellationToken,
     ) {
         let peer = connection.peer;
@@ -93,11 +93,11 @@ impl Handshakes {
     async fn accept(
         &self,
         address: IpAddr,
-        stream: WriteTimeout<TcpStream>,
-    ) -> Result<TlsStream<WriteTimeout<TcpStream>>, HandshakeError> {
+        stream: WriteTimeout<HalfClose>,
+    ) -> Result<TlsStream<WriteTimeout<HalfClose>>, HandshakeError> {
         // A peer that has sent nothing takes no handshake permit.
         let mut first = [0];
-        if stream.get_ref().peek(&mut first).await.map_err(HandshakeError::Failed)? == 0 {
+        if stream.get_ref().get_ref().peek(&mut first).await.map_err(HandshakeError::Failed)? == 0 {
             return Err(HandshakeError::Failed(io::ErrorKind::UnexpectedEof.into()));
         }
         if first[0] != HANDSHAKE && first[0].is_ascii_uppercase() {
@@ -113,7 +113,7 @@ impl Handshakes {
 
 /// Responds to plaintext HTTP. The request is drained before closing: closing a socket with unread
 /// data resets the connection, and the response is lost.
-async fn respond_to_plaintext(mut stream: TcpStream) {
+async fn respond_to_plaintext(mut stream: HalfClose) {
     let respond = async {
         stream.write_all(PLAINTEXT_RESPONSE).await?;
         stream.shutdown().await?;

@@ -27,10 +27,10 @@ pub(super) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
     }
 }
 
-/// Rejects a request and closes the connection, whose framing can no longer be trusted.
-pub(super) fn reject(reason: &'static str) -> Response<Body> {
+/// Rejects a request and closes the connection, which can no longer be trusted or is not wanted.
+pub(super) fn reject(status: StatusCode, reason: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::from(reason));
-    *response.status_mut() = StatusCode::BAD_REQUEST;
+    *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

@@ -1,14 +1,16 @@
 //! The server: accepts connections and serves HTTP on them.
 
+mod activity;
 mod body_budget;
 mod connection;
 mod drain;
 mod frame_limit;
 mod frames;
 mod h2_executor;
+mod half_close;
 mod handshake;
+mod head_timeout;
 mod host;
-mod idle;
 mod per_ip;
 mod request;
 mod response;

@@ -16,11 +16,11 @@ use http_body::{Body as _, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::{
+    activity::InFlight,
     h2_executor,
-    idle::InFlight,
     response_budget::{AddressBudget, OverBudget, UNCOUNTED},
 };
-use crate::error_response;
+use crate::{content_type, error_response};
 
 /// Maximum chunk passed to hyper over HTTP/2, in bytes; the frame size. hyper keeps a chunk in
 /// memory until the peer accepts it.
@@ -41,6 +41,7 @@ pin_project! {
         #[pin]
         route: Route,
         hsts: Option<HeaderValue>,
+        // Taken by the body.
         in_flight: Option<InFlight>,
         budget: AddressBudget,
     }
@@ -50,10 +51,10 @@ impl ResponseFuture {
     pub(super) fn new(
         route: Route,
         hsts: Option<HeaderValue>,
-        in_flight: Option<InFlight>,
+        in_flight: InFlight,
         budget: AddressBudget,
     ) -> Self {
-        Self { route, hsts, in_flight, budget }
+        Self { route, hsts, in_flight: Some(in_flight), budget }
     }
 }
 
@@ -65,6 +66,7 @@ impl Future for ResponseFuture {
         let Ok(response) = ready!(this.route.poll(cx));
         let (parts, body) = response.into_parts();
         let mut body = ResponseBody::new(body, this.in_flight.take(), this.budget.clone());
+        body.is_event_stream = content_type::is_event_stream(&parts.headers);
         let mut response = match body.buffer(cx) {
             Ok(()) => Response::from_parts(parts, body),
             Err(over_budget) => {
@@ -87,8 +89,12 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     error_response::is_grpc(headers)
 }
 
+/// A keep-alive comment of an event stream, ignored by clients.
+const COMMENT: &[u8] = b": ping\n\n";
+
 /// A response body, sent in chunks that count against the response budget. Over HTTP/2 it records
-/// each chunk for the write timeout of the stream.
+/// each chunk for the write timeout of the stream. Over HTTP/1.1 an event stream writes a comment
+/// when the peer may be gone: see [`half_close`](super::half_close).
 pub(super) struct ResponseBody {
     body: Body,
     /// Frames read before the head was sent.
@@ -96,15 +102,26 @@ pub(super) struct ResponseBody {
     /// Whether the body has ended.
     has_ended: bool,
     remainder: Bytes,
-    /// `Some` over HTTP/2.
     in_flight: Option<InFlight>,
+    is_event_stream: bool,
     budget: AddressBudget,
 }
 
 impl ResponseBody {
     fn new(body: Body, in_flight: Option<InFlight>, budget: AddressBudget) -> Self {
         let buffered = VecDeque::new();
-        Self { body, buffered, has_ended: false, remainder: Bytes::new(), in_flight, budget }
+        let (remainder, is_event_stream) = (Bytes::new(), false);
+        Self { body, buffered, has_ended: false, remainder, in_flight, is_event_stream, budget }
+    }
+
+    fn is_http2(&self) -> bool {
+        self.in_flight.as_ref().is_some_and(InFlight::is_http2)
+    }
+
+    /// Returns whether an event stream has to write a comment. An event is complete when the body
+    /// has no more data.
+    fn takes_probe(&self) -> bool {
+        self.is_event_stream && self.in_flight.as_ref().is_some_and(InFlight::take_probe)
     }
 
     /// Reads and counts ready frames of a large body while an error can still replace the response.
@@ -145,13 +162,13 @@ impl ResponseBody {
 
     /// Records whether the body yielded data, for the write timeout of HTTP/2 streams.
     fn record_yield(&self, yielded: bool) {
-        if self.in_flight.is_some() {
+        if self.is_http2() {
             h2_executor::record_yield(yielded);
         }
     }
 
     fn next_chunk(&mut self) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let max = if self.in_flight.is_some() { HTTP2_CHUNK } else { HTTP1_CHUNK };
+        let max = if self.is_http2() { HTTP2_CHUNK } else { HTTP1_CHUNK };
         let end = self.remainder.len().min(max);
         self.record_yield(true);
         Poll::Ready(Some(Ok(Frame::data(self.remainder.split_to(end)))))
@@ -189,6 +206,9 @@ impl http_body::Body for ResponseBody {
         }
         let frame = match self.next(cx) {
             Poll::Ready(Some(Ok(frame))) => frame,
+            Poll::Pending if self.takes_probe() => {
+                return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(COMMENT)))));
+            }
             other => {
                 self.record_yield(false);
                 return other;

@@ -1,7 +1,13 @@
 //! Accepts connections and serves a router on them until shutdown.
 
 use std::{
-    error::Error as _, fmt, future::Future, io, net::SocketAddr, pin::pin, sync::Arc,
+    error::Error as _,
+    fmt,
+    future::Future,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    sync::Arc,
     time::Duration,
 };
 
@@ -10,7 +16,7 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
 };
@@ -18,8 +24,15 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug_span};
 
 use super::{
-    Drain, body_budget::BodyBudget, connection, handshake::Handshakes, per_ip::PerIpLimit,
-    response_budget::ResponseBudget, write_timeout::WriteTimeout,
+    Drain,
+    activity::Activity,
+    body_budget::BodyBudget,
+    connection,
+    half_close::HalfClose,
+    handshake::Handshakes,
+    per_ip::{PerIpLimit, PerIpPermit},
+    response_budget::ResponseBudget,
+    write_timeout::WriteTimeout,
 };
 use crate::{Limits, tls::Tls};
 
@@ -100,6 +113,7 @@ pub struct HttpServer {
     limits: Limits,
     drain: Drain,
     tls: Option<Tls>,
+    probes: &'static [&'static str],
 }
 
 impl HttpServer {
@@ -107,7 +121,7 @@ impl HttpServer {
     pub fn new(router: Router) -> Self {
         // Binds the state once instead of for each request.
         let router = router.with_state(());
-        Self { router, limits: Limits::default(), drain: Drain::new(), tls: None }
+        Self { router, limits: Limits::default(), drain: Drain::new(), tls: None, probes: &[] }
     }
 
     /// Sets the connection limits. The limits of bindings are in their options.
@@ -130,6 +144,15 @@ impl HttpServer {
     #[must_use]
     pub fn with_tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
+        self
+    }
+
+    /// Sets the paths of health probes, which are served when [`Limits::max_connections`] is
+    /// reached: up to 32 further connections are accepted, 8 of each address, for 5 s each. Requests
+    /// for other paths get HTTP status 503 on them. Without probes, further connections wait.
+    #[must_use]
+    pub fn with_probes(mut self, paths: &'static [&'static str]) -> Self {
+        self.probes = paths;
         self
     }
 
@@ -169,7 +192,7 @@ impl HttpServer {
         let per_ip = PerIpLimit::new(limits.max_connections_per_address);
         let bodies = BodyBudget::for_requests(&limits);
         let responses = Arc::new(ResponseBudget::new(&limits));
-        let permits = Arc::new(Semaphore::new(self.limits.max_connections.max(1)));
+        let permits = Permits::new(&limits, !self.probes.is_empty());
         let mut connections = JoinSet::new();
         let handshakes = self.tls.clone().map(Handshakes::new);
         let mut tls_watch = pin!(async {
@@ -192,14 +215,23 @@ impl HttpServer {
                 }
             };
             let (stream, peer, permit) = accepted;
+            let Some(permit) = permits.assign(permit, peer.ip()) else {
+                tracing::debug!(%peer, "closing connection: limit reached");
+                continue;
+            };
             let Some(ip_permit) = per_ip.try_acquire(peer.ip()) else {
                 tracing::debug!(%peer, "closing connection: per-address limit reached");
                 continue;
             };
+            let activity = Activity::new();
+            let stream = HalfClose::new(stream, Arc::clone(&activity));
             let stream = WriteTimeout::new(stream, limits.write_timeout);
             let connection = connection::Connection {
                 router: self.router.clone(),
                 peer,
+                activity,
+                is_reserved: permit.is_reserved(),
+                probes: self.probes,
                 drain: self.drain.clone(),
                 limits: Arc::clone(&limits),
                 bodies: bodies.clone(),
@@ -272,16 +304,70 @@ fn log_panic(ended: Result<(), JoinError>) {
     }
 }
 
-type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+/// Connections beyond the limit, for health probes, and those of one address.
+const RESERVED: usize = 32;
+const RESERVED_PER_ADDRESS: usize = 8;
+
+/// The permits for open connections.
+struct Permits {
+    regular: Arc<Semaphore>,
+    /// For health probes; none if the server has no paths for them.
+    reserved: Arc<Semaphore>,
+    reserved_per_ip: PerIpLimit,
+}
+
+/// The permit of an open connection.
+#[derive(Debug)]
+enum Permit {
+    Regular { _permit: OwnedSemaphorePermit },
+    Reserved { _permit: OwnedSemaphorePermit, _ip_permit: Option<PerIpPermit> },
+}
+
+impl Permit {
+    fn is_reserved(&self) -> bool {
+        matches!(self, Self::Reserved { .. })
+    }
+}
+
+impl Permits {
+    fn new(limits: &Limits, has_probes: bool) -> Self {
+        Self {
+            regular: Arc::new(Semaphore::new(limits.max_connections.max(1))),
+            reserved: Arc::new(Semaphore::new(if has_probes { RESERVED } else { 0 })),
+            reserved_per_ip: PerIpLimit::new(RESERVED_PER_ADDRESS),
+        }
+    }
+
+    /// Waits for a permit: a reserved one only if the limit is reached.
+    async fn acquire(&self) -> Permit {
+        let regular = Arc::clone(&self.regular).acquire_owned();
+        let reserved = Arc::clone(&self.reserved).acquire_owned();
+        tokio::select! {
+            biased;
+            Ok(permit) = regular => Permit::Regular { _permit: permit },
+            Ok(permit) = reserved => Permit::Reserved { _permit: permit, _ip_permit: None },
+            // The semaphores are never closed.
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Assigns a permit to an accepted connection: a regular one if there is one by now. `None` if
+    /// its address has too many reserved ones.
+    fn assign(&self, permit: Permit, address: IpAddr) -> Option<Permit> {
+        let Permit::Reserved { _permit, .. } = permit else { return Some(permit) };
+        if let Ok(permit) = Arc::clone(&self.regular).try_acquire_owned() {
+            return Some(Permit::Regular { _permit: permit });
+        }
+        let _ip_permit = Some(self.reserved_per_ip.try_acquire(address)?);
+        Some(Permit::Reserved { _permit, _ip_permit })
+    }
+}
+
+type Accepted = (TcpStream, SocketAddr, Permit);
 
 /// Waits for a permit, then for a connection.
-async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Accepted {
-    let permit = loop {
-        // The semaphore is never closed.
-        if let Ok(permit) = Arc::clone(permits).acquire_owned().await {
-            break permit;
-        }
-    };
+async fn accept(listener: &TcpListener, permits: &Permits) -> Accepted {
+    let permit = permits.acquire().await;
     let mut backoff = ACCEPT_BACKOFF.0;
     loop {
         match listener.accept().await {

@@ -34,6 +34,24 @@ async fn oversized_uri_or_head_is_rejected() {
     serves_others(address).await;
 }
 
+/// hyper limits its buffer, which holds larger heads.
+#[tokio::test]
+async fn head_that_fits_into_the_buffer_but_exceeds_the_limit_is_rejected() {
+    let address = start(Router::new(), Limits::default()).await;
+    for (bytes, status) in
+        [(60_000, "HTTP/1.1 404 "), (70_000, "HTTP/1.1 431 "), (100_000, "HTTP/1.1 431 ")]
+    {
+        let mut stream = connect(address).await;
+        let field = "x".repeat(bytes);
+        let head =
+            format!("GET /none HTTP/1.1\r\nhost: a\r\nconnection: close\r\nx: {field}\r\n\r\n");
+        // The server may respond before it has read everything.
+        let _ = stream.write_all(head.as_bytes()).await;
+        let response = String::from_utf8(read_to_end(&mut stream).await).unwrap();
+        assert!(response.starts_with(status), "{bytes}: {response}");
+    }
+}
+
 #[tokio::test]
 async fn missing_repeated_or_malformed_host_returns_400() {
     let address = start(Router::new(), Limits::default()).await;

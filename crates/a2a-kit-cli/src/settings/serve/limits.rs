@@ -18,11 +18,13 @@ section! {
         /// levels
         max_json_values: NonZeroUsize = 100_000, "--max-json-values" advanced;
         /// Max bytes of request bodies in transit or waiting to be parsed, across all connections;
-        /// each address is limited to a quarter
-        max_pending_body_bytes: Bytes = "256MiB", "--max-pending-body-bytes" advanced;
+        /// each address is limited to a quarter [default: 256MiB, at most an eighth of the memory
+        /// limit of the container]
+        max_pending_body_bytes: Bytes, "--max-pending-body-bytes" advanced;
         /// Max bytes of responses that peers have not read yet, across all connections; each
-        /// address is limited to a quarter
-        max_pending_response_bytes: Bytes = "256MiB", "--max-pending-response-bytes" advanced;
+        /// address is limited to a quarter [default: 256MiB, at most an eighth of the memory limit
+        /// of the container]
+        max_pending_response_bytes: Bytes, "--max-pending-response-bytes" advanced;
         /// Max size of a page of tasks; a page has at least one task
         max_list_page_bytes: Bytes = "8MiB", "--max-list-page-bytes" advanced;
         /// Read timeout of request bodies: max time between two reads
@@ -31,19 +33,22 @@ section! {
         body_total_timeout: Duration = "2m", "--body-total-timeout" advanced;
         /// Max size of a request head, from 8KiB to 16MiB
         max_header_bytes: HeadBytes = "64KiB", "--max-header-bytes" advanced;
-        /// Read timeout of request heads, and idle timeout of HTTP/1.1 connections
+        /// Read timeout of request heads, from their first byte
         header_read_timeout: Duration = "60s", "--header-read-timeout" advanced;
         /// Timeout of the first request on a connection
         first_request_timeout: Duration = "20s", "--first-request-timeout" advanced;
         /// Write timeout: max time in which a peer reads pending data
         write_timeout: Duration = "60s", "--write-timeout" advanced;
+        /// Idle timeout of HTTP/1.1 connections; longer than that of load balancers in front
+        http1_idle_timeout: Duration = "75s", "--http1-idle-timeout" advanced;
         /// Idle timeout of HTTP/2 connections
         idle_timeout: Duration = "10m", "--idle-timeout" advanced;
-        /// Max open connections; further ones wait in the accept queue
+        /// Max open connections, at most the limit of file descriptors less 128; of further ones
+        /// only health probes are served
         max_connections: NonZeroUsize = 65_536, "--max-connections" advanced;
         /// Max open connections per IPv4 address or IPv6 /64 network; further ones are closed
-        max_connections_per_address: NonZeroUsize = 16_384,
-            "--max-connections-per-address" advanced;
+        /// [default: a quarter of --max-connections]
+        max_connections_per_address: NonZeroUsize, "--max-connections-per-address" advanced;
         /// Max pending reset streams per HTTP/2 connection (rapid-reset protection)
         max_reset_streams: NonZeroUsize = 100, "--max-reset-streams" advanced;
         /// Max HTTP/2 control frames per connection in 10 s, such as PING and SETTINGS, in addition
@@ -103,20 +108,32 @@ impl Limits {
 
     /// The limits of connections and requests.
     pub(crate) fn http(&self) -> a2a_kit_http::Limits {
+        let default = a2a_kit_http::Limits::default();
+        let bytes = |given: Option<Bytes>, default| given.map_or(default, |bytes| bytes.0);
+        let per_address = self.max_connections_per_address.map(NonZeroUsize::get);
         a2a_kit_http::Limits::default()
             .with_max_body_bytes(self.max_body_bytes.0)
             .with_max_json_values(self.max_json_values.get())
-            .with_max_pending_body_bytes(self.max_pending_body_bytes.0)
-            .with_max_pending_response_bytes(self.max_pending_response_bytes.0)
+            .with_max_pending_body_bytes(bytes(
+                self.max_pending_body_bytes,
+                default.max_pending_body_bytes,
+            ))
+            .with_max_pending_response_bytes(bytes(
+                self.max_pending_response_bytes,
+                default.max_pending_response_bytes,
+            ))
             .with_body_read_timeout(self.body_read_timeout.0)
             .with_body_total_timeout(self.body_total_timeout.0)
             .with_max_header_bytes(self.max_header_bytes.0)
             .with_header_read_timeout(self.header_read_timeout.0)
             .with_first_request_timeout(self.first_request_timeout.0)
             .with_write_timeout(self.write_timeout.0)
+            .with_http1_idle_timeout(self.http1_idle_timeout.0)
             .with_idle_timeout(self.idle_timeout.0)
             .with_max_connections(self.max_connections.get())
-            .with_max_connections_per_address(self.max_connections_per_address.get())
+            .with_max_connections_per_address(
+                per_address.unwrap_or(self.max_connections.get() / 4).max(1),
+            )
             .with_max_reset_streams(self.max_reset_streams.get())
             .with_max_control_frames(self.max_control_frames.get())
             .with_max_concurrent_streams(self.max_concurrent_streams.get())
