@@ -68,16 +68,24 @@ fn unwrap_data(data: Value, metadata: Option<Struct>) -> (Value, Option<Struct>)
     }
 }
 
+/// The metadata key that lists the members which this project stored in the metadata. Others of
+/// these names are metadata of the client, and are left alone.
+const STORED: &str = "part_members_compat";
+
 /// The metadata of a part without members for media type and file name: both are stored in the
-/// metadata, unless the keys are in use.
+/// metadata and listed there, unless the keys are in use.
 pub(crate) fn with_lost_members(part: &v1::Part) -> Option<Struct> {
     let mut metadata = part.metadata.clone();
-    for (name, text) in [("mediaType", &part.media_type), ("filename", &part.filename)] {
-        if !text.is_empty() {
-            let fields = &mut metadata.get_or_insert_default().fields;
-            fields.entry(name.to_owned()).or_insert_with(|| text.as_str().into());
-        }
+    let is_free = |name: &str| metadata.as_ref().is_none_or(|known| !known.contains_key(name));
+    let mut lost = vec![("mediaType", &part.media_type), ("filename", &part.filename)];
+    lost.retain(|(name, text)| !text.is_empty() && is_free(name) && is_free(STORED));
+    if lost.is_empty() {
+        return metadata;
     }
+    let names: Vec<Value> = lost.iter().map(|(name, _)| Value::from(*name)).collect();
+    let fields = &mut metadata.get_or_insert_default().fields;
+    fields.insert(STORED.to_owned(), names.into());
+    fields.extend(lost.into_iter().map(|(name, text)| (name.to_owned(), text.as_str().into())));
     metadata
 }
 
@@ -85,19 +93,19 @@ pub(crate) fn with_lost_members(part: &v1::Part) -> Option<Struct> {
 pub(crate) fn with_found_members(mut part: v1::Part) -> v1::Part {
     let has_no_place = matches!(part.content, Some(Content::Text(_) | Content::Data(_)));
     let Some(metadata) = part.metadata.as_mut().filter(|_| has_no_place) else { return part };
-    let mut take = |name: &str, fits: fn(&str) -> bool| match metadata.fields.get(name) {
-        Some(Value::String(text)) if fits(text) => {
+    let Some(Value::Array(stored)) = metadata.fields.get(STORED).cloned() else { return part };
+    metadata.fields.remove(STORED);
+    let mut take = |name: &str| match metadata.fields.get(name) {
+        Some(Value::String(text)) if stored.contains(&Value::from(name)) => {
             let text = text.clone();
             metadata.fields.remove(name);
             text
         }
         _ => String::new(),
     };
-    // Other values of these keys are left in the metadata.
-    part.media_type = take("mediaType", |text| text.contains('/'));
-    part.filename = take("filename", |text| !text.is_empty());
-    let has_found = !part.media_type.is_empty() || !part.filename.is_empty();
-    if has_found && part.metadata.as_ref().is_some_and(|metadata| metadata.fields.is_empty()) {
+    part.media_type = take("mediaType");
+    part.filename = take("filename");
+    if part.metadata.as_ref().is_some_and(|metadata| metadata.fields.is_empty()) {
         part.metadata = None;
     }
     part
@@ -255,10 +263,13 @@ mod tests {
     fn media_type_is_stored_in_metadata_unless_the_key_is_in_use() {
         let part = v1::Part::text("x").with_media_type("text/x").with_filename("x.txt");
         let kept = with_lost_members(&part).unwrap();
-        assert_eq!(kept, Struct::from([("mediaType", "text/x"), ("filename", "x.txt")]));
+        let stored = json!({"mediaType": "text/x", "filename": "x.txt",
+            STORED: ["mediaType", "filename"]});
+        assert_eq!(Value::Object(kept), Value::from(stored));
         let taken = part.with_metadata(Struct::from([("mediaType", "mine")]));
         let kept = with_lost_members(&taken).unwrap();
-        assert_eq!(kept, Struct::from([("mediaType", "mine"), ("filename", "x.txt")]));
+        let stored = json!({"mediaType": "mine", "filename": "x.txt", STORED: ["filename"]});
+        assert_eq!(Value::Object(kept), Value::from(stored));
     }
 
     #[test]
@@ -269,8 +280,8 @@ mod tests {
             let written = v1::Part { metadata: with_lost_members(&part), ..v1::Part::text("x") };
             assert_eq!(with_found_members(written), part);
         }
-        // Not a media type, not a string, or a part that has its own member.
-        let mine = v1::Part::text("x").with_metadata(Struct::from([("mediaType", "mine")]));
+        // Not stored by this project, not a string, or a part that has its own member.
+        let mine = v1::Part::text("x").with_metadata(Struct::from([("mediaType", "text/x")]));
         let number = v1::Part::text("x").with_metadata(Struct::from([("filename", 1)]));
         let file = v1::Part::url("https://a").with_metadata(Struct::from([("mediaType", "a/b")]));
         for part in [mine, number, file] {

@@ -53,7 +53,8 @@ fn media_type_of_text_is_stored_in_metadata() {
     assert_eq!(
         written(v1),
         json!({"kind": "text", "text": "x",
-            "metadata": {"mediaType": "text/markdown", "filename": "x.md"}})
+            "metadata": {"mediaType": "text/markdown", "filename": "x.md",
+                "part_members_compat": ["mediaType", "filename"]}})
     );
 }
 
