@@ -40,6 +40,20 @@ impl<T: Validate> Validate for Box<T> {
     }
 }
 
+/// The description of an unknown enum value, with the values that are accepted.
+#[cold]
+fn unknown_value<E: Enumeration>() -> String {
+    // The first one is unspecified.
+    let names: Vec<_> = (1..).map_while(E::name_of).collect();
+    match names.split_last() {
+        Some((last, [])) => format!("is not a known value: must be {last}"),
+        Some((last, names)) => {
+            format!("is not a known value: must be {} or {last}", names.join(", "))
+        }
+        None => "is not a known value".to_owned(),
+    }
+}
+
 /// Collects violations while a message is traversed.
 #[derive(Debug, Default)]
 pub struct Rules {
@@ -74,7 +88,7 @@ impl Rules {
 
     pub(crate) fn enumeration<E: Enumeration>(&mut self, name: &str, number: i32, required: bool) {
         if E::name_of(number).is_none() {
-            self.broken(name, "is not a known value");
+            self.broken(name, unknown_value::<E>());
         } else if required && number == 0 {
             self.broken(name, "is required");
         }

@@ -36,19 +36,26 @@ impl ProtocolVersion {
         }
     }
 
-    /// Creates the error for a version that is not in `supported`.
+    /// Creates the error for a version that is not served where it was requested. `supported` are
+    /// all versions of the server; other paths may serve the requested one.
     pub fn not_supported(asked: &str, supported: &[Self]) -> Error {
         let mut names: Vec<_> = supported.iter().map(|version| version.as_str()).collect();
         names.dedup();
         let names = names.join(",");
-        let message = if asked.is_empty() {
-            format!(
-                "missing A2A-Version means 0.3; this agent supports {names}: \
+        let is_elsewhere = asked.parse().is_ok_and(|version| supported.contains(&version));
+        let message = match (asked, is_elsewhere) {
+            ("", _) => format!(
+                "missing A2A-Version means 0.3{}; this agent supports {names}: \
                  send `A2A-Version: {}`",
+                if is_elsewhere { ", which this path does not have" } else { "" },
                 Self::LATEST
-            )
-        } else {
-            format!("version {asked:?} is not supported; this agent supports {names}")
+            ),
+            (_, true) => format!(
+                "version {asked:?} is not supported at this path; this agent supports {names}"
+            ),
+            (_, false) => {
+                format!("version {asked:?} is not supported; this agent supports {names}")
+            }
         };
         Error::new(ErrorKind::VersionNotSupported, message)
             .with_metadata("supportedVersions", names)

@@ -214,11 +214,10 @@ fn slash_method(
         return method_not_found(method, ProtocolVersion::V1_0);
     }
     if is_current {
-        let error = Error::new(
-            ErrorKind::VersionNotSupported,
-            format!("{method} is not a method of version 1.0; send version {revision} or omit it"),
-        )
-        .with_metadata("supportedVersions", revision.as_str());
+        // With the versions that are served.
+        let error = ProtocolVersion::not_supported("1.0", &served.to_vec()).with_message(format!(
+            "{method} is not a method of version 1.0; send version {revision} or omit it"
+        ));
         return Decision::Rejected { error, revision: ProtocolVersion::V1_0 };
     }
     if let Some(version) = version

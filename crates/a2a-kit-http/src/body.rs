@@ -4,7 +4,7 @@ use std::{error::Error as StdError, pin::pin, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Result};
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use futures_util::FutureExt as _;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
@@ -19,7 +19,11 @@ const MAX_DISCARDED_BYTES: usize = 64 << 20;
 /// `Retry-After` of a body over budget: pending bodies have completed or time out soon.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Reads a request body. A body in a single frame is not copied.
+/// A byte order mark in UTF-8, which readers of JSON may ignore (RFC 8259 §8.1).
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Reads a request body without the byte order mark that some clients write. A body in a single
+/// frame is not copied.
 ///
 /// # Errors
 ///
@@ -41,7 +45,12 @@ pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
 }
 
 async fn read_or_discard(mut body: Body, limits: &Limits) -> Result<Bytes> {
-    let read = collect(&mut body, limits).await;
+    let mut read = collect(&mut body, limits).await;
+    if let Ok(text) = &mut read
+        && text.starts_with(BYTE_ORDER_MARK)
+    {
+        text.advance(BYTE_ORDER_MARK.len());
+    }
     let kind = read.as_ref().err().map(Error::kind);
     // The peer may read the response only after it has sent the rest.
     if matches!(kind, Some(ErrorKind::PayloadTooLarge | ErrorKind::Unavailable)) {
@@ -188,6 +197,8 @@ mod tests {
             (chunked(&["12", "34"]), 4, Some("1234")),
             (chunked(&["12", "34", "5"]), 4, None),
             (chunked(&["12345"]), 4, None),
+            (Body::from("\u{feff}1"), 4, Some("1")),
+            (chunked(&["\u{feff}", "\u{feff}"]), 6, Some("\u{feff}")),
         ] {
             let result = read(body, &limits(limit)).await;
             match expected {

@@ -117,7 +117,8 @@ impl CardDocument {
         self.into_router_at(WELL_KNOWN_PATH)
     }
 
-    /// Returns a router that serves GET and HEAD at `path`.
+    /// Returns a router that serves GET and HEAD at `path`, also with a slash after it, which some
+    /// clients add to every URL.
     pub fn into_router_at(self, path: &str) -> Router {
         let cors = CorsLayer::new()
             .allow_origin(Any)
@@ -126,7 +127,8 @@ impl CardDocument {
             .expose_headers([ETAG, LAST_MODIFIED]);
         let has_cors = self.has_cors;
         let route = get(async move |headers: HeaderMap| self.respond(&headers));
-        Router::new().route(path, if has_cors { route.layer(cors) } else { route })
+        let route = if has_cors { route.layer(cors) } else { route };
+        Router::new().route(path, route.clone()).route(&format!("{path}/"), route)
     }
 
     /// Evaluates the preconditions of a request (RFC 9110 §13.2.2).

@@ -21,6 +21,20 @@ pub const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-strea
 ///
 /// [`UnsupportedMediaType`](ErrorKind::UnsupportedMediaType).
 pub fn require_json(headers: &HeaderMap) -> Result<()> {
+    require(headers, &[])
+}
+
+/// Like [`require_json`], for JSON-RPC: accepts the types of JSON-RPC over HTTP as well, which are
+/// `application/json-rpc` and `application/jsonrequest`.
+///
+/// # Errors
+///
+/// [`UnsupportedMediaType`](ErrorKind::UnsupportedMediaType).
+pub fn require_jsonrpc(headers: &HeaderMap) -> Result<()> {
+    require(headers, &["application/json-rpc", "application/jsonrequest"])
+}
+
+fn require(headers: &HeaderMap, others: &[&str]) -> Result<()> {
     if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_identity(value))
     {
         let shown: String = coding.to_str().unwrap_or("?").chars().take(80).collect();
@@ -34,7 +48,10 @@ pub fn require_json(headers: &HeaderMap) -> Result<()> {
         None if headers.contains_key(ORIGIN) => "",
         None => return Ok(()),
     };
-    if is_a2a_type(essence(text)) && charset(text).is_none_or(is_utf8) {
+    let essence = essence(text);
+    let is_json =
+        is_a2a_type(essence) || others.iter().any(|other| essence.eq_ignore_ascii_case(other));
+    if is_json && charset(text).is_none_or(is_utf8) {
         return Ok(());
     }
     let shown: String = text.chars().take(80).collect();
@@ -165,6 +182,19 @@ mod tests {
             let result = require_json(&with(CONTENT_TYPE, value));
             assert_eq!(result.is_ok(), ok, "{value:?}");
         }
+    }
+
+    #[test]
+    fn types_of_json_rpc_are_accepted_only_there() {
+        for value in ["application/json-rpc", "application/jsonrequest; charset=utf-8"] {
+            let headers = with(CONTENT_TYPE, value);
+            assert!(
+                require_jsonrpc(&headers).is_ok() && require_json(&headers).is_err(),
+                "{value}"
+            );
+        }
+        assert!(require_jsonrpc(&with(CONTENT_TYPE, "application/json")).is_ok());
+        assert!(require_jsonrpc(&with(CONTENT_TYPE, "text/plain")).is_err());
     }
 
     #[test]

@@ -70,6 +70,9 @@ async fn serve(
     source: impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
+    // Clients that repeat it on a send would be forwarded with it by a gateway.
+    context.last_event_id =
+        context.last_event_id.filter(|_| operation == Operation::SubscribeToTask);
     let mut served = ServerSpan::begin(operation, binding, &mut context);
     let performed = perform(&*agent, &served, operation, context, source, out);
     let result = performed.instrument(served.span().clone()).await;

@@ -92,7 +92,8 @@ fn json_error(request: &Parts, error: &Error) -> Response {
     let object = json!({
         "code": codes.jsonrpc, "message": error.message(), "data": error.details(),
     });
-    json_response(codes.jsonrpc_http, &json!({ "jsonrpc": "2.0", "id": null, "error": object }))
+    // The request has not reached JSON-RPC, so HTTP says that it failed.
+    json_response(codes.http, &json!({ "jsonrpc": "2.0", "id": null, "error": object }))
 }
 
 fn rest_error(error: &Error) -> Response {

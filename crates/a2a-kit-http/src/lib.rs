@@ -57,8 +57,12 @@ mod peer;
 #[cfg(feature = "server")]
 pub mod pieces;
 #[cfg(feature = "server")]
+pub mod query;
+#[cfg(feature = "server")]
 pub mod rate;
 mod read_budget;
+#[cfg(feature = "server")]
+pub mod repeated_fields;
 #[cfg(feature = "server")]
 mod serve;
 pub mod service_parameters;

@@ -11,6 +11,9 @@ use http::{
     header::{AUTHORIZATION, COOKIE},
 };
 
+#[cfg(feature = "server")]
+use crate::{query, repeated_fields};
+
 /// `A2A-Version`: the protocol revision of a request.
 pub const VERSION: HeaderName = HeaderName::from_static("a2a-version");
 /// `A2A-Extensions`: the extensions that a request requests and a response activated.
@@ -53,15 +56,19 @@ pub enum VersionPolicy {
 ///
 /// # Errors
 ///
-/// [`VersionNotSupported`](a2a_core::ErrorKind::VersionNotSupported) for any version but 1.0;
-/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an invalid `Idempotency-Key`.
+/// [`VersionNotSupported`](a2a_core::ErrorKind::VersionNotSupported) for any version but 1.0, with
+/// the versions in `served`; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an invalid
+/// `Idempotency-Key`, and for a repeated parameter with different values.
+#[cfg(feature = "server")]
 pub fn read(
     headers: &HeaderMap,
     query: Option<&str>,
     policy: VersionPolicy,
+    served: &[ProtocolVersion],
 ) -> Result<CallContext> {
+    repeated_fields::check(headers)?;
     let mut context = CallContext::default();
-    context.version = read_version(headers, query, policy)?;
+    context.version = read_version(headers, query, policy, served)?;
     for name in [EXTENSIONS, EXTENSIONS_ALIAS] {
         for line in headers.get_all(name).iter().filter_map(|line| line.to_str().ok()) {
             context.extensions.extend_from_header(line);
@@ -186,18 +193,19 @@ pub fn credential(headers: &HeaderMap) -> Option<Credential> {
     text(headers, &AUTHORIZATION).map(Credential::new)
 }
 
+#[cfg(feature = "server")]
 fn read_version(
     headers: &HeaderMap,
     query: Option<&str>,
     policy: VersionPolicy,
+    served: &[ProtocolVersion],
 ) -> Result<ProtocolVersion> {
-    let supported = &[ProtocolVersion::V1_0];
     let header = headers.get(VERSION).map(|value| value.to_str().unwrap_or("?").trim());
     let from_query;
     let requested = match header.filter(|text| !text.is_empty()) {
         Some(text) => text,
         None => {
-            from_query = query.and_then(query_version).unwrap_or_default();
+            from_query = query_version(query)?.unwrap_or_default();
             from_query.trim()
         }
     };
@@ -209,15 +217,36 @@ fn read_version(
         // Other revisions are not supported here.
         Ok(_) | Err(_) => {
             let echo: String = requested.chars().take(MAX_ECHO).collect();
-            Err(ProtocolVersion::not_supported(&echo, supported))
+            Err(ProtocolVersion::not_supported(&echo, served))
         }
     }
 }
 
-fn query_version(query: &str) -> Option<String> {
-    form_urlencoded::parse(query.as_bytes())
-        .find(|(name, _)| name.eq_ignore_ascii_case(VERSION.as_str()))
-        .map(|(_, value)| value.into_owned())
+/// Returns the version in a query.
+///
+/// # Errors
+///
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if it is repeated with different values, or
+/// is not UTF-8.
+#[cfg(feature = "server")]
+pub fn query_version(query: Option<&str>) -> Result<Option<String>> {
+    // Most queries have none.
+    let Some(query) = query else { return Ok(None) };
+    let mut version: Option<String> = None;
+    for pair in query.split('&') {
+        let name = pair.split('=').next().unwrap_or_default();
+        if !name.eq_ignore_ascii_case(VERSION.as_str()) {
+            continue;
+        }
+        for (_, value) in query::parse(pair)? {
+            if version.as_deref().is_some_and(|known| *known != *value) {
+                let why = "must not be repeated with different values";
+                return Err(Error::invalid_params("A2A-Version", why));
+            }
+            version = Some(value.into_owned());
+        }
+    }
+    Ok(version)
 }
 
 fn read_key(key: &HeaderValue) -> Result<String> {
@@ -247,6 +276,8 @@ mod tests {
 
     use super::*;
 
+    const SERVED: &[ProtocolVersion] = &[ProtocolVersion::V1_0];
+
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
@@ -260,7 +291,8 @@ mod tests {
             Some(value) => headers(&[("a2a-version", value)]),
             None => HeaderMap::new(),
         };
-        read(&headers, query, policy).map(|context| assert_eq!(context.version.as_str(), "1.0"))
+        read(&headers, query, policy, SERVED)
+            .map(|context| assert_eq!(context.version.as_str(), "1.0"))
     }
 
     #[test]
@@ -270,6 +302,7 @@ mod tests {
             (Some("1.0"), None, Strict),
             (Some("1.0.9"), None, Strict),
             (Some("1.0"), Some("A2A-Version=0.3"), Strict),
+            (None, Some("A2A-Version=1.0&a2a-version=1%2E0"), Strict),
             (None, Some("a=b&A2A-Version=1.0"), Strict),
             (None, Some("a2a-version=1%2E0"), Strict),
             (None, None, Lenient),
@@ -296,6 +329,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn version_error_lists_all_served_versions() {
+        use ProtocolVersion::{V0_1, V0_3, V1_0, V1Draft};
+        let headers = headers(&[("a2a-version", "1.1")]);
+        let served = [V0_1, V0_3, V1Draft, V1_0];
+        let error = read(&headers, None, VersionPolicy::Strict, &served).unwrap_err();
+        assert_eq!(error.metadata()["supportedVersions"], "0.1,0.3,1.0");
+    }
+
+    #[test]
+    fn repeated_version_with_different_values_is_rejected() {
+        let query = Some("A2A-Version=1.0&a2a-version=0.3");
+        let error = read(&HeaderMap::new(), query, VersionPolicy::Strict, SERVED).unwrap_err();
+        assert_eq!(error.violations()[0].field, "A2A-Version");
+    }
+
     //
     #[test]
     fn service_parameters_round_trip_through_headers() {
@@ -315,7 +364,7 @@ mod tests {
         write(&context, &mut headers);
         assert!(headers.contains_key("a2a-version") && headers.contains_key("a2a-extensions"));
         assert!(!headers.contains_key("cookie") && !headers.contains_key("a2a-broken"));
-        let read = read(&headers, None, VersionPolicy::Strict).unwrap();
+        let read = read(&headers, None, VersionPolicy::Strict, SERVED).unwrap();
         assert_eq!(read.extensions, context.extensions);
         assert_eq!(read.last_event_id, context.last_event_id);
         assert_eq!(read.idempotency_key, context.idempotency_key);
@@ -336,7 +385,7 @@ mod tests {
             ("a2a-extensions", "urn:c"),
             ("x-a2a-extensions", "urn:d"),
         ]);
-        let context = read(&headers, None, VersionPolicy::Strict).unwrap();
+        let context = read(&headers, None, VersionPolicy::Strict, SERVED).unwrap();
         assert_eq!(context.extensions.to_string(), "urn:a,urn:b,urn:c,urn:d");
     }
 
@@ -349,12 +398,12 @@ mod tests {
         }
         let long = "x".repeat(MAX_VALUE_BYTES + 1);
         headers.insert("tracestate", HeaderValue::try_from(long).unwrap());
-        let context = read(&headers, None, VersionPolicy::Strict).unwrap();
+        let context = read(&headers, None, VersionPolicy::Strict, SERVED).unwrap();
         assert_eq!(context.parameters.len(), MAX_PARAMETERS);
         assert!(!context.parameters.contains_key("tracestate"));
         headers.append(VIA, HeaderValue::from_static("first"));
         headers.append(VIA, HeaderValue::from_static("second"));
-        let context = read(&headers, None, VersionPolicy::Strict).unwrap();
+        let context = read(&headers, None, VersionPolicy::Strict, SERVED).unwrap();
         assert_eq!(context.parameters[VIA.as_str()], "first,second");
         assert_eq!(context.last_event_id, None);
     }
@@ -363,10 +412,10 @@ mod tests {
     fn idempotency_key_outside_1_to_255_characters_is_rejected() {
         for (key, ok) in [("k", true), ("", false), (&*"k".repeat(255), true)] {
             let headers = headers(&[("a2a-version", "1.0"), ("idempotency-key", key)]);
-            assert_eq!(read(&headers, None, VersionPolicy::Strict).is_ok(), ok, "{key:?}");
+            assert_eq!(read(&headers, None, VersionPolicy::Strict, SERVED).is_ok(), ok, "{key:?}");
         }
         let headers = headers(&[("a2a-version", "1.0"), ("idempotency-key", &"k".repeat(256))]);
-        let error = read(&headers, None, VersionPolicy::Strict).unwrap_err();
+        let error = read(&headers, None, VersionPolicy::Strict, SERVED).unwrap_err();
         assert_eq!(error.violations()[0].field, "Idempotency-Key");
     }
 }

@@ -65,7 +65,8 @@ impl Parts {
             revisions.contains_v0_2_or_v0_3() || revisions.contains(ProtocolVersion::V1Draft);
         let options = a2a_kit_grpc::GrpcOptions::default()
             .with_limits(self.config.limits.clone())
-            .with_version_policy(self.config.versions);
+            .with_version_policy(self.config.versions)
+            .with_served_versions(self.config.served_versions());
         #[cfg(feature = "compat")]
         let options = if has_older {
             options.with_service(a2a_kit_compat::grpc::SERVICE, a2a_kit_compat::grpc::DESCRIPTOR)

@@ -1,5 +1,6 @@
 //! What a server serves, and at which addresses.
 
+use a2a_core::ProtocolVersion;
 #[cfg(feature = "compat")]
 use a2a_kit_compat::{ServerOptions, TaskOrigins};
 #[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
@@ -77,6 +78,12 @@ impl Config {
         BindingOptions::default()
             .with_limits(self.limits.clone())
             .with_version_policy(self.versions)
+            .with_served_versions(self.served_versions())
+    }
+
+    /// The revisions that are served, oldest first.
+    pub(crate) fn served_versions(&self) -> Vec<ProtocolVersion> {
+        self.revisions.to_vec()
     }
 
     /// The options of the servers for older revisions.
@@ -90,6 +97,6 @@ impl Config {
 
     #[cfg(any(feature = "grpc", feature = "rest"))]
     pub(crate) fn serves_current(&self) -> bool {
-        self.revisions.contains(a2a_core::ProtocolVersion::LATEST)
+        self.revisions.contains(ProtocolVersion::LATEST)
     }
 }

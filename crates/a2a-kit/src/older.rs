@@ -22,6 +22,11 @@ impl Revisions {
     }
 
     #[expect(clippy::unused_self, reason = "the signature of the other type")]
+    pub(crate) fn to_vec(&self) -> Vec<a2a_core::ProtocolVersion> {
+        vec![a2a_core::ProtocolVersion::LATEST]
+    }
+
+    #[expect(clippy::unused_self, reason = "the signature of the other type")]
     pub(crate) fn contains(&self, version: a2a_core::ProtocolVersion) -> bool {
         version == a2a_core::ProtocolVersion::LATEST
     }

@@ -3,11 +3,11 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, Result};
-use a2a_kit_http::rate::AddressRate;
+use a2a_kit_http::{rate::AddressRate, repeated_fields};
 use a2a_kit_operations::{Agent, AgentLabel};
 use axum::{
     Extension, Router,
-    extract::Request,
+    extract::{OriginalUri, Request},
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, Uri, header};
@@ -82,7 +82,8 @@ impl Parts {
                 Some(rest) if !is_grpc(request.headers()) => {
                     // Only the binding's response to unknown paths is wanted. With a prefix, this
                     // path could be one of its routes, which would bypass the layers.
-                    *request.uri_mut() = Uri::from_static("/");
+                    let uri = std::mem::replace(request.uri_mut(), Uri::from_static("/"));
+                    request.extensions_mut().insert(OriginalUri(uri));
                     rest.oneshot(request).await.into_response()
                 }
                 _ => unknown_path(request).await,
@@ -121,6 +122,7 @@ impl Parts {
             AgentLabel::NONE => bindings,
             label => bindings.layer(Extension(label)),
         };
+        let bindings = repeated_fields::layer(bindings);
         match &self.address_rate {
             Some(rate) => rate.layer(bindings),
             None => bindings,

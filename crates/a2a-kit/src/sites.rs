@@ -52,6 +52,7 @@ pub(crate) fn cors(origins: AllowOrigin) -> CorsLayer {
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([
             HeaderName::from_static("a2a-extensions"),
+            HeaderName::from_static("a2a-version"),
             header::ETAG,
             header::LAST_MODIFIED,
             header::RETRY_AFTER,

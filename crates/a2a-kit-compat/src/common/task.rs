@@ -161,8 +161,11 @@ impl Format {
         let role = match message.get("role") {
             None | Some(Value::Null) => sender,
             Some(Value::String(name)) if name.is_empty() => sender,
-            // Validation rejects unknown roles.
-            Some(name) => name.as_str().and_then(spelling::role).unwrap_or_default(),
+            Some(name) => match name.as_str().and_then(spelling::role) {
+                Some(role) => role,
+                // Validation rejects unknown roles in requests.
+                None => return self.read_parts(message, path),
+            },
         };
         message.insert("role".into(), role.as_str_name().into());
         self.read_parts(message, path)

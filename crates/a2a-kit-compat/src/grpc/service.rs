@@ -129,13 +129,14 @@ impl AgentService {
             let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = with_files(read(message), as_text);
+            let is_subscription = request.operation() == a2a_core::Operation::SubscribeToTask;
             let reply = self.dispatch(&metadata, Ok(request)).await?;
             let AnyOutput::Stream(mut events) = reply.response else { return Err(mismatch()) };
             if as_text {
                 events = with_text(events);
             }
             let CallMetadata { context, deadline, drain } = metadata;
-            let resumed = context.last_event_id;
+            let resumed = context.last_event_id.filter(|_| is_subscription);
             let opened = stream::open(events, revision, resumed, deadline, drain).await?;
             let mut response = Response::new(opened.events);
             let headers = response.metadata_mut().as_mut();

@@ -1,21 +1,21 @@
 //! Dispatches requests of older revisions to the agent.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, TaskState,
+    Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result, TaskState,
     v1::{
         GetTaskRequest, ListTaskPushNotificationConfigsRequest, StreamResponse,
         send_message_response, stream_response::Payload,
     },
 };
-use a2a_kit_http::{VersionPolicy, service_parameters};
+use a2a_kit_http::{VersionPolicy, repeated_fields, service_parameters};
 use a2a_kit_operations::{
     Agent, Call, CallContext, Event, EventStream, Reply, Scope, list_tasks_within,
     trace::ServerSpan,
 };
 use futures_util::{StreamExt as _, stream};
-use http::{HeaderMap, request::Parts};
+use http::{HeaderMap, HeaderValue, request::Parts};
 use tracing::Instrument as _;
 
 use super::{
@@ -25,8 +25,11 @@ use super::{
     stream::{end_stream, split_events},
 };
 use crate::{
-    AnyOutput, AnyRequest, AnyResponse, TaskOrigins, call, common::extensions,
-    task_origin::Claimed, v0_1::chosen_id,
+    AnyOutput, AnyRequest, AnyResponse, TaskOrigins, call,
+    card::DRAFT,
+    common::extensions,
+    task_origin::Claimed,
+    v0_1::{EventSplitter, chosen_id},
 };
 
 /// Dispatches a request of an older revision. The response uses the task ids of the client.
@@ -41,6 +44,8 @@ pub(crate) async fn dispatch(
     mut context: CallContext,
     request: AnyRequest,
 ) -> Result<Reply<AnyOutput>> {
+    let is_subscription = request.operation() == Operation::SubscribeToTask;
+    context.last_event_id = context.last_event_id.filter(|_| is_subscription);
     let mut served = ServerSpan::begin(request.operation(), binding, &mut context);
     let dispatched = dispatch_aliased(agent, options, context, request);
     let result = dispatched.instrument(served.span().clone()).await;
@@ -70,6 +75,10 @@ async fn dispatch_aliased(
         (request, None)
     };
     let needs_task = needs_task(&request);
+    let splitter = match revision {
+        ProtocolVersion::V0_1 => Box::pin(splitter(agent, &context, &request)).await?,
+        _ => EventSplitter::new(),
+    };
     let reply = match Box::pin(dispatch_resolved(agent, options, context, request)).await {
         Ok(reply) => reply,
         Err(error) => {
@@ -83,8 +92,36 @@ async fn dispatch_aliased(
         }
     };
     let legacy = (revision == ProtocolVersion::V0_1).then_some(client_id);
-    let task_ids = TaskIds { origins: origins.clone(), scope, revision, legacy, claimed };
+    let task_ids = TaskIds { origins: origins.clone(), scope, revision, legacy, claimed, splitter };
     Ok(reply.map(|output| task_ids.restore(output)))
+}
+
+/// Returns the splitter for the stream of a request of 0.1, which knows the artifacts that the task
+/// has already: their order determines the indexes.
+///
+/// # Errors
+///
+/// Those of reading the task of a subscription.
+async fn splitter(
+    agent: &dyn Agent,
+    context: &CallContext,
+    request: &AnyRequest,
+) -> Result<EventSplitter> {
+    let id = match request {
+        AnyRequest::SubscribeToTask(request) => &request.id,
+        AnyRequest::SendStreamingMessage(request) => {
+            let id = request.message.as_ref().map(|message| &message.task_id);
+            match id.filter(|id| !id.is_empty()) {
+                Some(id) => id,
+                None => return Ok(EventSplitter::new()),
+            }
+        }
+        _ => return Ok(EventSplitter::new()),
+    };
+    let read = GetTaskRequest { id: id.clone(), history_length: Some(0), ..Default::default() };
+    let task = agent.get_task(Call::from_parts(context.clone(), read)).await?.response;
+    let is_subscription = matches!(request, AnyRequest::SubscribeToTask(_));
+    Ok(EventSplitter::new().with_known(&task.artifacts).with_snapshots(is_subscription))
 }
 
 /// Dispatches a request with the agent's task id.
@@ -143,37 +180,46 @@ fn needs_task(request: &AnyRequest) -> bool {
     )
 }
 
-/// The requested version, from the header or the query.
-pub(super) fn requested_version(parts: &Parts) -> Option<&str> {
+/// The requested version, from the header or the query. The binding rejects an invalid query.
+pub(super) fn requested_version(parts: &Parts) -> Option<Cow<'_, str>> {
     let header =
         parts.headers.get(service_parameters::VERSION).and_then(|value| value.to_str().ok());
-    let query = || {
-        let pairs = parts.uri.query()?.split('&');
-        pairs.filter_map(|pair| pair.split_once('=')).find_map(|(name, value)| {
-            name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()).then_some(value)
-        })
-    };
-    header.or_else(query)
+    header.map(Cow::Borrowed).or_else(|| {
+        service_parameters::query_version(parts.uri.query()).ok().flatten().map(Cow::Owned)
+    })
 }
 
 /// Reads the service parameters of a request of an older revision.
 pub(crate) fn context(parts: &Parts, revision: ProtocolVersion) -> Result<CallContext> {
+    repeated_fields::check(&parts.headers)?;
+    service_parameters::query_version(parts.uri.query())?;
     // The current binding would reject older versions; the caller has read the version already.
     let mut headers = parts.headers.clone();
     headers.remove(service_parameters::VERSION);
-    let mut context = service_parameters::read(&headers, None, VersionPolicy::Lenient)?;
+    let mut context = service_parameters::read(&headers, None, VersionPolicy::Lenient, &[])?;
     context.caller = service_parameters::caller(&parts.extensions);
     context.metrics_label = service_parameters::metrics_label(&parts.extensions);
     context.version = revision;
     Ok(context)
 }
 
-/// Writes the activated extensions to the header that the revision uses.
+/// Names the revision in which a request was read, in the header of a response.
+pub(crate) fn name_revision(revision: ProtocolVersion, headers: &mut HeaderMap) {
+    let name = match revision {
+        // Its version on the wire is 1.0.
+        ProtocolVersion::V1Draft => DRAFT,
+        revision => revision.as_str(),
+    };
+    headers.insert(service_parameters::VERSION, HeaderValue::from_static(name));
+}
+
+/// Names the revision, and writes the activated extensions to the header that the revision uses.
 pub(crate) fn write_activated(
     revision: ProtocolVersion,
     activated: &ExtensionSet,
     headers: &mut HeaderMap,
 ) {
+    name_revision(revision, headers);
     service_parameters::write_activated(activated, headers);
     extensions::rename_header(revision, headers);
 }
@@ -233,6 +279,8 @@ struct TaskIds {
     legacy: Option<String>,
     /// The claim to that id, until the task is known.
     claimed: Option<Claimed>,
+    /// Numbers the artifacts of a stream of 0.1.
+    splitter: EventSplitter,
 }
 
 impl TaskIds {
@@ -270,10 +318,11 @@ impl TaskIds {
             }
             AnyOutput::Stream(events) => {
                 let revision = self.revision;
+                let splitter = std::mem::take(&mut self.splitter);
                 let events = events.map(move |event| event.map(|event| self.event(event)));
                 let events = end_stream(revision, EventStream::new(events));
                 AnyOutput::Stream(match revision {
-                    ProtocolVersion::V0_1 => split_events(events),
+                    ProtocolVersion::V0_1 => split_events(splitter, events),
                     _ => events,
                 })
             }

@@ -22,7 +22,7 @@ use serde_json::{Value, value::RawValue};
 use tower::ServiceExt as _;
 
 use super::{
-    dispatch::{context, dispatch, requested_version, write_activated},
+    dispatch::{context, dispatch, name_revision, requested_version, write_activated},
     options::ServerOptions,
     stream::is_last,
 };
@@ -192,6 +192,7 @@ impl Server {
         } else {
             None
         };
+        let version = version.as_deref();
         let request = JsonRpcRequest { method: &peek.method, version, params: &params, origin };
         let lenient = self.options.binding.version_policy == VersionPolicy::Lenient;
         detect::jsonrpc(&request, &self.options.revisions, lenient)
@@ -226,7 +227,9 @@ impl Server {
             // Clients of 0.3 only accept an event stream here.
             Err(error) if streams && error.kind().codes().jsonrpc_http == 200 => {
                 let events = EventStream::new(stream::iter([Err(error)]));
-                self.events(&dialect, parts, id, events)
+                let mut response = self.events(&dialect, parts, id, events);
+                name_revision(revision, response.headers_mut());
+                response
             }
             Err(error) => reject(Some(&*dialect), &id, error),
         }
@@ -261,7 +264,7 @@ impl Server {
         revision: ProtocolVersion,
         request: Result<AnyRequest>,
     ) -> Result<(Operation, Reply<AnyOutput>)> {
-        content_type::require_json(&parts.headers)?;
+        content_type::require_jsonrpc(&parts.headers)?;
         let context = context(parts, revision)?;
         let request = request?;
         let operation = request.operation();
@@ -283,5 +286,7 @@ fn result(id: &str, value: &Value) -> Response<Body> {
 fn reject(dialect: Option<&dyn Dialect>, id: &str, error: Error) -> Response<Body> {
     let Some(dialect) = dialect else { return wire::error(id, error) };
     let error = report(error);
-    wire::error_response(id, &error, &dialect.write_error(&error))
+    let mut response = wire::error_response(id, &error, &dialect.write_error(&error));
+    name_revision(dialect.revision(), response.headers_mut());
+    response
 }

@@ -16,7 +16,7 @@ use a2a_kit_http::{
 use a2a_kit_operations::{Agent, Scope};
 use axum::{Router, body::Body, extract::State, routing::any};
 use bytes::Bytes;
-use http::{Request, Response, request::Parts};
+use http::{Method, Request, Response, request::Parts};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -45,11 +45,14 @@ pub fn rest(agent: impl Agent, options: ServerOptions) -> Router {
     let current = a2a_kit_rest::router_with(Arc::clone(&agent), options.binding.clone());
     let server = Server { agent, current, options: Arc::new(options) };
     let mut router = Router::new();
-    for pattern in route::PATTERNS {
-        router = router.route(pattern, any(serve));
+    for pattern in route::patterns() {
+        router = router.route(&pattern, any(serve));
     }
     router.with_state(server)
 }
+
+/// Maximum length of a path in an error message, in characters.
+const MAX_ECHOED_CHARS: usize = 200;
 
 #[derive(Clone)]
 struct Server {
@@ -61,7 +64,7 @@ struct Server {
 async fn serve(State(server): State<Server>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     // Unknown routes are rejected by the current binding.
-    let Some(target) = route::resolve(&parts.method, parts.uri.path()) else {
+    let Some(target) = route::resolve(read_method(&parts), parts.uri.path()) else {
         return server.forward(parts, body).await;
     };
     let limits = &server.options.binding.limits;
@@ -93,10 +96,16 @@ async fn serve(State(server): State<Server>, request: Request<Body>) -> Response
     }
 }
 
+/// The method of a request. HEAD is GET without the body, which the router removes.
+fn read_method(parts: &Parts) -> &Method {
+    if parts.method == Method::HEAD { &Method::GET } else { &parts.method }
+}
+
 impl Server {
     async fn forward(self, parts: Parts, body: Body) -> Response<Body> {
         if !self.options.revisions.contains(ProtocolVersion::V1_0) {
-            let error = Error::new(ErrorKind::MethodNotFound, "unknown path");
+            let path: String = parts.uri.path().chars().take(MAX_ECHOED_CHARS).collect();
+            let error = Error::new(ErrorKind::MethodNotFound, format!("unknown path {path:?}"));
             return response::error(RestShape::V03Proto, error);
         }
         match self.current.oneshot(Request::from_parts(parts, body)).await {
@@ -106,9 +115,10 @@ impl Server {
     }
 
     fn decide(&self, parts: &Parts, target: &Target, body: &Value) -> RestDecision {
+        let version = requested_version(parts);
         let request = RestRequest {
             path: parts.uri.path(),
-            version: requested_version(parts),
+            version: version.as_deref(),
             body,
             origin: self.origin(parts, &target.task_id),
         };
@@ -136,7 +146,7 @@ impl Server {
             content_type::require_json(&parts.headers)?;
         }
         let operation = target.operation;
-        let query = request::read_query(parts.uri.query());
+        let query = request::read_query(parts.uri.query())?;
         let as_text = expects_text(&parts.headers);
         let request = parse(body.len(), move || {
             let body = if body.trim_ascii().is_empty() { Bytes::from_static(b"{}") } else { body };

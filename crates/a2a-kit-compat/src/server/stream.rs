@@ -47,8 +47,7 @@ pub(crate) fn end_stream(revision: ProtocolVersion, events: EventStream) -> Even
 
 /// Splits the events of a stream into events that 0.1 can represent: artifacts by index, an ended
 /// task as its artifacts and its status.
-pub(crate) fn split_events(events: EventStream) -> EventStream {
-    let mut splitter = EventSplitter::new();
+pub(crate) fn split_events(mut splitter: EventSplitter, events: EventStream) -> EventStream {
     EventStream::new(events.flat_map(move |item| {
         let items = match item {
             Err(error) => vec![Err(error)],

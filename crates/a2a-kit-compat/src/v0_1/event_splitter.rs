@@ -1,7 +1,8 @@
 //! Splits events so that 0.1 can represent them.
 
 use a2a_core::v1::{
-    StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent, stream_response::Payload,
+    Artifact, StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent,
+    stream_response::Payload,
 };
 
 use crate::common::task::artifact_id;
@@ -9,17 +10,34 @@ use crate::common::task::artifact_id;
 /// Splits the events of a stream into status and artifact updates.
 ///
 /// The artifacts get ids that represent their position in the task, which is the index on the wire.
-/// An ended task is split into its artifacts and its status, which no later event would report.
+/// An ended task is split into its artifacts and its status, which no later event would report; so
+/// is every task [in a subscription](Self::with_snapshots).
 #[derive(Clone, Debug, Default)]
 pub struct EventSplitter {
     /// The ids of the artifacts, by position.
     artifacts: Vec<String>,
+    writes_snapshots: bool,
 }
 
 impl EventSplitter {
     /// Creates a splitter for a new stream.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets the artifacts that the task has before the stream, in order: a resumed stream does not
+    /// begin with them.
+    #[must_use]
+    pub fn with_known(mut self, artifacts: &[Artifact]) -> Self {
+        self.artifacts = artifacts.iter().map(|artifact| artifact.artifact_id.clone()).collect();
+        self
+    }
+
+    /// Sets whether the artifacts of a running task are written: its subscribers have not seen them.
+    #[must_use]
+    pub fn with_snapshots(mut self, writes_snapshots: bool) -> Self {
+        self.writes_snapshots = writes_snapshots;
+        self
     }
 
     /// Returns the events to write for an event of the stream.
@@ -35,13 +53,14 @@ impl EventSplitter {
                 for artifact in &mut task.artifacts {
                     artifact.artifact_id = self.position(&artifact.artifact_id);
                 }
-                if task.state().is_terminal() {
+                let has_ended = task.state().is_terminal();
+                if has_ended || self.writes_snapshots {
                     let artifacts = task.artifacts.into_iter().map(|artifact| {
                         Payload::ArtifactUpdate(TaskArtifactUpdateEvent {
                             task_id: task.id.clone(),
                             context_id: task.context_id.clone(),
                             artifact: Some(artifact),
-                            last_chunk: true,
+                            last_chunk: has_ended,
                             ..TaskArtifactUpdateEvent::default()
                         })
                     });

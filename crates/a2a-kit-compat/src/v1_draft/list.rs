@@ -53,6 +53,10 @@ fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     }
 }
 
+/// The description of an unknown state.
+const UNKNOWN_STATE: &str = "is not a known value: must be submitted, working, completed, failed, \
+    canceled, input-required, rejected or auth-required";
+
 /// Reads the parameters of a list.
 pub(super) fn read_params_of_list(params: &Value) -> Result<ListTasksRequest> {
     let params: ListTasksParams =
@@ -60,7 +64,7 @@ pub(super) fn read_params_of_list(params: &Value) -> Result<ListTasksRequest> {
     let status = match params.status.as_deref() {
         None | Some("") => v1::TaskState::Unspecified,
         Some(name) => v1::TaskState::from_any_name(name)
-            .ok_or_else(|| Error::invalid_params("status", "is not a known state"))?,
+            .ok_or_else(|| Error::invalid_params("status", UNKNOWN_STATE))?,
     };
     Ok(ListTasksRequest {
         context_id: params.context_id.unwrap_or_default(),

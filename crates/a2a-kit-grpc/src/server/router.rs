@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use a2a_core::{DESCRIPTOR, Error, ErrorKind, SERVICE};
-use a2a_kit_http::{Limits, VersionPolicy};
+use a2a_core::{DESCRIPTOR, Error, ErrorKind, ProtocolVersion, SERVICE};
+use a2a_kit_http::{BindingOptions, Limits, VersionPolicy};
 use a2a_kit_operations::Agent;
 use axum::{Router, extract::Request, response::Response};
 use derive_setters::Setters;
@@ -30,6 +30,8 @@ pub struct GrpcOptions {
     pub limits: Limits,
     /// The meaning of a call without `a2a-version`. Default: revision 0.3, which is rejected.
     pub version_policy: VersionPolicy,
+    /// The revisions that version errors list: all that are served at the same address. Default: 1.0.
+    pub served_versions: Vec<ProtocolVersion>,
     /// Largest response message, in bytes; larger ones fail the call. Default: only gRPC's limit of
     /// 4 GiB.
     pub max_response_bytes: usize,
@@ -48,6 +50,7 @@ impl Default for GrpcOptions {
         Self {
             limits: Limits::default(),
             version_policy: VersionPolicy::default(),
+            served_versions: vec![ProtocolVersion::V1_0],
             max_response_bytes: usize::MAX,
             reflection: true,
             health: true,
@@ -82,9 +85,11 @@ pub fn router_with(agent: impl Agent, options: GrpcOptions) -> Router {
 fn routes(agent: Arc<dyn Agent>, options: &GrpcOptions) -> Router {
     let service = AgentService::new(
         agent,
-        options.version_policy,
+        BindingOptions::default()
+            .with_limits(options.limits.clone())
+            .with_version_policy(options.version_policy)
+            .with_served_versions(options.served_versions.clone()),
         options.max_response_bytes,
-        options.limits.max_json_values,
     );
     let service =
         A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);

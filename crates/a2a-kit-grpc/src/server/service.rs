@@ -12,7 +12,7 @@ use a2a_core::{
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
     },
 };
-use a2a_kit_http::{Drain, VersionPolicy, service_parameters};
+use a2a_kit_http::{BindingOptions, Drain, service_parameters};
 use a2a_kit_operations::{
     Agent, Call, CallContext, EventId, EventStream, Reply, list_tasks_within, trace::ServerSpan,
 };
@@ -36,9 +36,8 @@ pub const MAX_PAGE_BYTES: usize = 4 << 20;
 /// An agent as the generated service.
 pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
-    versions: VersionPolicy,
+    options: BindingOptions,
     max_response_bytes: usize,
-    max_json_values: usize,
 }
 
 type Answer<M> = Result<Response<Shared<M>>, Status>;
@@ -46,16 +45,15 @@ type Answer<M> = Result<Response<Shared<M>>, Status>;
 impl AgentService {
     pub(crate) fn new(
         agent: Arc<dyn Agent>,
-        versions: VersionPolicy,
+        options: BindingOptions,
         max_response_bytes: usize,
-        max_json_values: usize,
     ) -> Self {
-        Self { agent, versions, max_response_bytes, max_json_values }
+        Self { agent, options, max_response_bytes }
     }
 
     fn context(&self, request: &Request<impl Sized>) -> Result<(CallContext, Option<Instant>)> {
         let headers = request.metadata().as_ref();
-        let mut context = service_parameters::read(headers, None, self.versions)?;
+        let mut context = self.options.read_parameters(headers, None)?;
         context.caller = service_parameters::caller(request.extensions());
         context.metrics_label = service_parameters::metrics_label(request.extensions());
         context.max_response_bytes = Some(MAX_PAGE_BYTES.min(self.max_response_bytes));
@@ -72,8 +70,10 @@ impl AgentService {
     where
         Q: a2a_core::Request + prost::Message + Default + 'static,
     {
-        let message = Undecoded::decode(&mut request, self.max_json_values).await?;
+        let message = Undecoded::decode(&mut request, self.options.limits.max_json_values).await?;
         let (mut context, deadline) = self.context(&request)?;
+        context.last_event_id =
+            context.last_event_id.filter(|_| name == Operation::SubscribeToTask);
         let mut served = begin(name, &mut context, &message);
         let resumed_after = context.last_event_id;
         let performed = operation(&*self.agent, Call::from_parts(context, message));

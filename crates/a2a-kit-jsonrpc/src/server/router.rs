@@ -93,7 +93,7 @@ impl Endpoint {
 
     /// Responds to a `POST` with this envelope.
     pub async fn respond(&self, parts: &Parts, opened: Opened) -> Response<Body> {
-        if let Err(error) = content_type::require_json(&parts.headers) {
+        if let Err(error) = content_type::require_jsonrpc(&parts.headers) {
             return response::error(Id::NULL.as_str(), error);
         }
         let Opened { id, request } = opened;
@@ -107,8 +107,7 @@ impl Endpoint {
 
     fn context(&self, parts: &Parts) -> Result<CallContext> {
         let query = parts.uri.query();
-        let mut context =
-            service_parameters::read(&parts.headers, query, self.options.version_policy)?;
+        let mut context = self.options.read_parameters(&parts.headers, query)?;
         context.caller = service_parameters::caller(&parts.extensions);
         context.metrics_label = service_parameters::metrics_label(&parts.extensions);
         Ok(context)

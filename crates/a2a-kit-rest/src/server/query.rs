@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use a2a_core::{Error, Result, well_known::Timestamp};
-use a2a_kit_http::service_parameters;
+use a2a_kit_http::{query, service_parameters};
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
     value::{SeqDeserializer, StrDeserializer},
@@ -28,10 +28,11 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     ///
-    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for the name of a nested member.
+    /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for the name of a nested member, and for
+    /// text that is not UTF-8.
     pub(super) fn parse(text: &'a str) -> Result<Self> {
         let mut query = Self::default();
-        for (name, value) in form_urlencoded::parse(text.as_bytes()) {
+        for (name, value) in query::parse(text)? {
             if name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()) {
                 continue;
             }
@@ -85,8 +86,10 @@ impl<'a> Query<'a> {
 
 /// Converts names to JSON names, and values of the draft to those of the current revision.
 fn spell<'a>(name: Cow<'a, str>, value: Cow<'a, str>) -> (Cow<'a, str>, Cow<'a, str>) {
-    if !matches!(&*name, "lastUpdatedAfter" | "last_updated_after") {
-        return (camel_case(name), value);
+    match &*name {
+        "lastUpdatedAfter" | "last_updated_after" => {}
+        "status" => return (name, state(value)),
+        _ => return (camel_case(name), value),
     }
     // The name of the filter in the draft, whose value may be in milliseconds.
     let value = match value.parse() {
@@ -94,6 +97,18 @@ fn spell<'a>(name: Cow<'a, str>, value: Cow<'a, str>) -> (Cow<'a, str>, Cow<'a, 
         Err(_) => value,
     };
     ("statusTimestampAfter".into(), value)
+}
+
+/// Converts the name of a state as older revisions and the example of the specification (spec §11.5)
+/// write it, such as `input-required`.
+fn state(value: Cow<'_, str>) -> Cow<'_, str> {
+    let is_lower = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_');
+    if value.is_empty() || !value.bytes().all(is_lower) {
+        return value;
+    }
+    let name = if value == "cancelled" { "canceled" } else { &*value };
+    let name = name.replace('-', "_").to_ascii_uppercase();
+    format!("TASK_STATE_{name}").into()
 }
 
 /// Why a member is invalid.
@@ -266,6 +281,14 @@ mod tests {
 
     use super::*;
 
+    const UNKNOWN_STATE: &str = "is not a known value: must be TASK_STATE_SUBMITTED, \
+        TASK_STATE_WORKING, TASK_STATE_COMPLETED, TASK_STATE_FAILED, TASK_STATE_CANCELED, \
+        TASK_STATE_INPUT_REQUIRED, TASK_STATE_REJECTED or TASK_STATE_AUTH_REQUIRED";
+    const INVALID_UTF8: &str =
+        "must be percent-encoded UTF-8: invalid utf-8 sequence of 1 bytes from index 0";
+    const INVALID_UTF8_END: &str =
+        "must be percent-encoded UTF-8: incomplete utf-8 byte sequence from index 0";
+
     fn list(query: &str) -> Result<ListTasksRequest> {
         let request: ListTasksRequest = Query::parse(query)?.read()?;
         request.validate()?;
@@ -312,6 +335,20 @@ mod tests {
     }
 
     #[test]
+    fn states_are_read_in_lower_case_too() {
+        for (name, state) in [
+            ("TASK_STATE_WORKING", TaskState::Working),
+            ("working", TaskState::Working),
+            ("input-required", TaskState::InputRequired),
+            ("auth_required", TaskState::AuthRequired),
+            ("canceled", TaskState::Canceled),
+            ("cancelled", TaskState::Canceled),
+        ] {
+            assert_eq!(list(&format!("status={name}")).unwrap().status, state as i32, "{name}");
+        }
+    }
+
+    #[test]
     fn invalid_values_are_rejected_with_the_member_name() {
         for (query, field, description) in [
             ("pageSize=7&pageSize=7", "pageSize", "must not be repeated"),
@@ -319,7 +356,10 @@ mod tests {
             ("tenant=a&tenant=b", "tenant", "must not be repeated"),
             ("includeArtifacts=yes", "includeArtifacts", "must be true or false"),
             ("includeArtifacts=", "includeArtifacts", "must be true or false"),
-            ("status=WORKING", "status", "is not a known value"),
+            ("status=WORKING", "status", UNKNOWN_STATE),
+            ("status=paused", "status", UNKNOWN_STATE),
+            ("contextId=%ff", "contextId", INVALID_UTF8),
+            ("tenant=a&%C3=b", "\u{fffd}", INVALID_UTF8_END),
             ("page_size=ten", "pageSize", "invalid digit found in string"),
             ("pageSize=1.5", "pageSize", "1.5 is not a 32-bit integer"),
             ("a.b=1", "a.b", "must be a top-level member of the request"),

@@ -41,6 +41,30 @@ enum Segment {
     Variable(&'static str),
 }
 
+/// The encoded forms of a colon, which some HTTP libraries send.
+const ENCODED_COLONS: [&str; 2] = ["%3A", "%3a"];
+
+/// Returns whether a segment is a literal, such as `message:send`, whose colon may be encoded. An id
+/// could contain an encoded colon, so the verb behind one may not be encoded.
+fn is_literal(literal: &str, text: &str) -> bool {
+    literal == text
+        || literal.split_once(':').is_some_and(|(noun, verb)| {
+            let rest = text.strip_prefix(noun).and_then(|rest| rest.strip_suffix(verb));
+            rest.is_some_and(|colon| ENCODED_COLONS.contains(&colon))
+        })
+}
+
+/// Returns whether a path ends in the verb of a task behind an encoded colon.
+fn has_encoded_verb(path: &str) -> bool {
+    TEMPLATES.iter().filter_map(|template| template.verb).any(|verb| {
+        let before = path.strip_suffix(verb);
+        before.is_some_and(|path| ENCODED_COLONS.iter().any(|colon| path.ends_with(colon)))
+    })
+}
+
+/// Maximum length of a path in an error message, in characters.
+const MAX_ECHOED_CHARS: usize = 200;
+
 /// All paths, in matching order.
 static TEMPLATES: LazyLock<Vec<PathTemplate>> = LazyLock::new(templates);
 
@@ -58,9 +82,7 @@ pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, NoMatch> {
         .ok_or(NoMatch::UnknownPath)?;
     let route = template.methods.iter().find(|(verb, ..)| *verb == method.as_str());
     let Some((_, operation, has_body)) = route else {
-        return Err(NoMatch::WrongMethod(
-            template.methods.iter().map(|(verb, ..)| *verb).collect(),
-        ));
+        return Err(NoMatch::WrongMethod(template.allowed_methods()));
     };
     let decode = |(name, value): (&'static str, &str)| {
         let text = percent_decode_str(value).decode_utf8().map_err(|error| {
@@ -75,9 +97,16 @@ pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, NoMatch> {
 
 /// The path patterns for [`resolve`].
 ///
-/// A router can't distinguish `/tasks/{id}:cancel` from `/tasks/{id}`, so both are one pattern.
+/// A router can't distinguish `/tasks/{id}:cancel` from `/tasks/{id}`, so both are one pattern. It
+/// compares literals as they are sent, so those with a colon have a pattern for each way to write it.
 pub(super) fn patterns() -> Vec<String> {
-    let mut patterns: Vec<_> = TEMPLATES.iter().map(PathTemplate::pattern).collect();
+    let patterns = TEMPLATES.iter().map(PathTemplate::pattern);
+    let mut patterns: Vec<_> = patterns
+        .flat_map(|pattern| {
+            let encoded = ENCODED_COLONS.map(|colon| pattern.replace(':', colon));
+            [pattern].into_iter().chain(encoded)
+        })
+        .collect();
     patterns.sort_unstable();
     patterns.dedup();
     patterns
@@ -111,12 +140,18 @@ impl PathTemplate {
                 _ => text,
             };
             match segment {
-                Segment::Literal(literal) if *literal == text => {}
+                Segment::Literal(literal) if is_literal(literal, text) => {}
                 Segment::Variable(name) if !text.is_empty() => values.push((*name, text)),
                 Segment::Literal(_) | Segment::Variable(_) => return None,
             }
         }
         Some(values)
+    }
+
+    /// The methods, with HEAD wherever GET is one.
+    fn allowed_methods(&self) -> Vec<&'static str> {
+        let verbs = self.methods.iter().map(|(verb, ..)| *verb);
+        verbs.flat_map(|verb| [verb].into_iter().chain((verb == "GET").then_some("HEAD"))).collect()
     }
 
     fn pattern(&self) -> String {
@@ -162,15 +197,23 @@ fn templates() -> Vec<PathTemplate> {
     templates
 }
 
-impl From<NoMatch> for Error {
-    fn from(no_match: NoMatch) -> Self {
-        match no_match {
-            NoMatch::UnknownPath => Self::new(ErrorKind::MethodNotFound, "unknown path"),
-            NoMatch::WrongMethod(allowed) => Self::new(
-                ErrorKind::MethodNotAllowed,
-                format!("method not allowed: use {}", allowed.join(" or ")),
-            ),
-            NoMatch::Malformed(error) => error,
+impl NoMatch {
+    /// Returns the error for a request to `path`.
+    pub(super) fn into_error(self, path: &str) -> Error {
+        match self {
+            Self::UnknownPath => {
+                let path: String = path.chars().take(MAX_ECHOED_CHARS).collect();
+                Error::new(ErrorKind::MethodNotFound, format!("unknown path {path:?}"))
+            }
+            Self::WrongMethod(allowed) => {
+                let verbs: Vec<_> = allowed.into_iter().filter(|verb| *verb != "HEAD").collect();
+                let mut message = format!("method not allowed: use {}", verbs.join(" or "));
+                if has_encoded_verb(path) {
+                    message.push_str("; an encoded colon is part of the id: send \":\"");
+                }
+                Error::new(ErrorKind::MethodNotAllowed, message)
+            }
+            Self::Malformed(error) => error,
         }
     }
 }
@@ -202,7 +245,8 @@ mod tests {
     #[test]
     fn segments_are_split_before_they_are_decoded() {
         use Operation::{
-            CancelTask, GetTask, GetTaskPushNotificationConfig, ListTasks, SubscribeToTask,
+            CancelTask, GetTask, GetTaskPushNotificationConfig, ListTasks, SendMessage,
+            SendStreamingMessage, SubscribeToTask,
         };
         for (method, path, operation, variables) in [
             ("GET", "/tasks/a%2Fb", GetTask, vec![("id", "a/b")]),
@@ -211,6 +255,8 @@ mod tests {
             ("POST", "/tasks/a:subscribe", SubscribeToTask, vec![("id", "a")]),
             ("POST", "/tasks/a:cancel", CancelTask, vec![("id", "a")]),
             ("GET", "/tasks/a%3Acancel", GetTask, vec![("id", "a:cancel")]),
+            ("POST", "/message%3Asend", SendMessage, vec![]),
+            ("POST", "/t/message%3astream", SendStreamingMessage, vec![("tenant", "t")]),
             ("GET", "/tasks/tasks", GetTask, vec![("id", "tasks")]),
             ("GET", "/tasks/extendedAgentCard", GetTask, vec![("id", "extendedAgentCard")]),
             ("GET", "/t%C3%A9/tasks", ListTasks, vec![("tenant", "té")]),
@@ -236,19 +282,22 @@ mod tests {
             ("GET", "", None),
             ("GET", "/tasks/", None),
             ("GET", "//tasks", None),
-            ("POST", "/tasks/:cancel", Some("GET")),
+            ("POST", "/tasks/:cancel", Some("GET,HEAD")),
             ("GET", "/tasks/a/b", None),
             ("POST", "/message:sent", None),
             ("POST", "/Message:send", None),
             ("GET", "/message:send", Some("POST")),
-            ("PUT", "/tasks", Some("GET")),
-            ("HEAD", "/tasks", Some("GET")),
-            ("POST", "/tasks/a", Some("GET")),
-            ("POST", "/tasks/a:pause", Some("GET")),
+            ("PUT", "/tasks", Some("GET,HEAD")),
+            ("POST", "/tasks/a", Some("GET,HEAD")),
+            ("POST", "/tasks/a:pause", Some("GET,HEAD")),
+            ("POST", "/tasks/a%3Acancel", Some("GET,HEAD")),
+            ("GET", "/message%3Asend", Some("POST")),
+            ("POST", "/message%3asent", None),
+            ("POST", "/message%253Asend", None),
             ("GET", "/tasks/a:cancel", Some("POST")),
-            ("DELETE", "/tasks/a:subscribe", Some("GET,POST")),
-            ("PATCH", "/t/tasks/a/pushNotificationConfigs", Some("POST,GET")),
-            ("POST", "/tasks/message:send", Some("GET")),
+            ("DELETE", "/tasks/a:subscribe", Some("GET,HEAD,POST")),
+            ("PATCH", "/t/tasks/a/pushNotificationConfigs", Some("POST,GET,HEAD")),
+            ("POST", "/tasks/message:send", Some("GET,HEAD")),
         ] {
             let no_match = resolve(&method.parse().unwrap(), path).unwrap_err();
             match (&no_match, allowed) {

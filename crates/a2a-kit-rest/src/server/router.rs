@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::{Error, Operation, Result, card};
+use a2a_core::{Operation, Result, card};
 use a2a_kit_http::{
     BindingOptions, Drain, body, content_type,
     dispatch::{Output, dispatch},
@@ -11,9 +11,14 @@ use a2a_kit_http::{
     service_parameters, sse,
 };
 use a2a_kit_operations::Agent;
-use axum::{Router, body::Body, extract::State, routing::any};
+use axum::{
+    Router,
+    body::Body,
+    extract::{OriginalUri, State},
+    routing::any,
+};
 use http::{
-    HeaderValue, Request, Response,
+    HeaderValue, Method, Request, Response,
     header::{ALLOW, CACHE_CONTROL, VARY},
     request::Parts,
 };
@@ -56,24 +61,31 @@ fn routes(binding: Binding) -> Router {
 async fn serve(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let media_type = content_type::response_type(&parts.headers);
-    match route::resolve(&parts.method, parts.uri.path()) {
+    // HEAD is GET without the body, which the router removes (RFC 9110 §9.3.2).
+    let method = if parts.method == Method::HEAD { &Method::GET } else { &parts.method };
+    match route::resolve(method, parts.uri.path()) {
         Ok(target) => binding
             .respond(target, &parts, body, &media_type)
             .await
             .unwrap_or_else(|error| response::error(error, media_type)),
         Err(no_match) => {
             body::discard(body, &binding.options.limits).await;
-            reject(no_match, media_type)
+            reject(no_match, path_of(&parts), media_type)
         }
     }
 }
 
-fn reject(no_match: NoMatch, media_type: HeaderValue) -> Response<Body> {
+/// The path of a request as sent, before a router removed a prefix from it.
+fn path_of(parts: &Parts) -> &str {
+    parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |OriginalUri(uri)| uri).path()
+}
+
+fn reject(no_match: NoMatch, path: &str, media_type: HeaderValue) -> Response<Body> {
     let allowed = match &no_match {
         NoMatch::WrongMethod(methods) => HeaderValue::try_from(methods.join(", ")).ok(),
         NoMatch::UnknownPath | NoMatch::Malformed(_) => None,
     };
-    let mut response = response::error(Error::from(no_match), media_type);
+    let mut response = response::error(no_match.into_error(path), media_type);
     if let Some(allowed) = allowed {
         response.headers_mut().insert(ALLOW, allowed);
     }
@@ -99,8 +111,7 @@ impl Binding {
             body::discard(body, limits).await;
             None
         };
-        let mut context =
-            service_parameters::read(&parts.headers, query, self.options.version_policy)?;
+        let mut context = self.options.read_parameters(&parts.headers, query)?;
         context.caller = service_parameters::caller(&parts.extensions);
         context.metrics_label = service_parameters::metrics_label(&parts.extensions);
         if body.as_ref().is_some_and(|body| !body.is_empty()) {

@@ -1,7 +1,7 @@
 //! Reads a request from its path, query and body.
 
 use a2a_core::{Operation, Result};
-use a2a_kit_http::service_parameters;
+use a2a_kit_http::{query, service_parameters};
 use a2a_kit_rest::camel_case;
 use serde_json::{Map, Value};
 
@@ -14,11 +14,16 @@ use crate::{
 pub(super) type Query = Vec<(String, String)>;
 
 /// Parses a query string.
-pub(super) fn read_query(query: Option<&str>) -> Query {
-    form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+///
+/// # Errors
+///
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for text that is not UTF-8.
+pub(super) fn read_query(text: Option<&str>) -> Result<Query> {
+    let members = query::parse(text.unwrap_or_default())?
+        .into_iter()
         .filter(|(name, _)| !name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()))
-        .map(|(name, value)| (camel_case(name).into_owned(), value.into_owned()))
-        .collect()
+        .map(|(name, value)| (camel_case(name).into_owned(), value.into_owned()));
+    Ok(members.collect())
 }
 
 /// Reads a request in the given format. `body` is the body as sent, `value` the parsed body.
@@ -112,7 +117,8 @@ mod tests {
 
     #[test]
     fn query_names_are_converted_to_camel_case() {
-        let query = read_query(Some("history_length=3&pageSize=2&A2A-Version=0.3&context_id=a+b"));
+        let query =
+            read_query(Some("history_length=3&pageSize=2&A2A-Version=0.3&context_id=a+b")).unwrap();
         let expected = [("historyLength", "3"), ("pageSize", "2"), ("contextId", "a b")];
         assert_eq!(query, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }

@@ -16,7 +16,7 @@ use crate::{
     common::error_data::name,
     detect::RestShape,
     proto::{Files as _, json as proto_json},
-    server::stream::is_last,
+    server::{dispatch::name_revision, stream::is_last},
     v0_3::{self, V0_3},
     v1_draft::{self, PROBLEM_JSON, V1Draft},
 };
@@ -58,6 +58,7 @@ pub(super) fn error(shape: RestShape, error: Error) -> Response<Body> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = respond(status, body.to_string().into_bytes(), media_type);
     error_body::write_headers(&error, response.headers_mut());
+    name_revision(shape.revision(), response.headers_mut());
     response
 }
 

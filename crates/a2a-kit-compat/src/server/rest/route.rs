@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 
 /// The patterns of paths for [`resolve`]. Routers can't distinguish `/tasks/{id}:cancel` from
 /// `/tasks/{id}`.
-pub(super) const PATTERNS: [&str; 9] = [
+const PATTERNS: [&str; 9] = [
     "/v1/message:send",
     "/v1/message:stream",
     "/v1/tasks",
@@ -18,6 +18,18 @@ pub(super) const PATTERNS: [&str; 9] = [
     "/v1/card",
     "/v1/extendedAgentCard",
 ];
+
+/// The encoded forms of a colon, which some HTTP libraries send.
+const ENCODED_COLONS: [&str; 2] = ["%3A", "%3a"];
+
+/// Returns the patterns of paths, with each way to write a colon.
+pub(super) fn patterns() -> impl Iterator<Item = String> {
+    PATTERNS.into_iter().flat_map(|pattern| {
+        let encoded = ENCODED_COLONS.into_iter().filter(move |_| pattern.contains(':'));
+        let encoded = encoded.map(move |colon| pattern.replace(':', colon));
+        [pattern.to_owned()].into_iter().chain(encoded)
+    })
+}
 
 /// The operation of a request, and the ids of its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +45,12 @@ pub(super) struct Target {
 pub(super) fn resolve(method: &Method, path: &str) -> Option<Target> {
     let segments: Vec<&str> = path.strip_prefix("/v1/")?.split('/').collect();
     let (operation, task_id, config_id) = match (method.as_str(), &segments[..]) {
-        ("POST", ["message:send"]) => (Operation::SendMessage, "", ""),
-        ("POST", ["message:stream"]) => (Operation::SendStreamingMessage, "", ""),
+        ("POST", ["message:send" | "message%3Asend" | "message%3asend"]) => {
+            (Operation::SendMessage, "", "")
+        }
+        ("POST", ["message:stream" | "message%3Astream" | "message%3astream"]) => {
+            (Operation::SendStreamingMessage, "", "")
+        }
         ("GET", ["tasks"]) | ("POST", ["tasks", "list"]) => (Operation::ListTasks, "", ""),
         ("GET", ["card" | "extendedAgentCard"]) => (Operation::GetExtendedAgentCard, "", ""),
         (method, ["tasks", task]) => {
@@ -102,6 +118,8 @@ mod tests {
             ("GET", "/v1/tasks/list", GetTask, "list", ""),
             ("GET", "/v1/tasks", ListTasks, "", ""),
             ("POST", "/v1/tasks/list", ListTasks, "", ""),
+            ("POST", "/v1/message%3Asend", SendMessage, "", ""),
+            ("POST", "/v1/message%3astream", SendStreamingMessage, "", ""),
             ("POST", "/v1/tasks/a:b:cancel", CancelTask, "a:b", ""),
             ("POST", "/v1/tasks/t:subscribe", SubscribeToTask, "t", ""),
             ("GET", "/v1/tasks/t:subscribe", SubscribeToTask, "t", ""),
