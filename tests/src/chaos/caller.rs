@@ -130,6 +130,7 @@ impl Caller {
     /// Pauses before the next attempt, unless the message was refused for good.
     async fn again(&self, seat: Seat<'_>, body: &Value, problem: Problem) -> Result<(), String> {
         if problem.is_transient() {
+            self.history.note(format!("{} to {seat:?}: {problem:?}", body["message"]));
             sleep(RETRY).await;
             return Ok(());
         }

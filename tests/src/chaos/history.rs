@@ -14,8 +14,8 @@ use super::Event;
 pub struct History {
     start: Instant,
     inner: Mutex<Inner>,
-    /// The newest position of any stream.
-    newest: watch::Sender<u64>,
+    /// Changes with every new event.
+    changed: watch::Sender<()>,
 }
 
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ struct Inner {
     records: Vec<Record>,
     events: BTreeMap<u64, Value>,
     streams: u64,
+    /// The last failure of a call, for explanations.
+    problem: Option<String>,
 }
 
 /// One answer, or one event of a stream.
@@ -85,7 +87,7 @@ pub enum Seen {
 
 impl Default for History {
     fn default() -> Self {
-        Self { start: Instant::now(), inner: Mutex::default(), newest: watch::Sender::new(0) }
+        Self { start: Instant::now(), inner: Mutex::default(), changed: watch::Sender::new(()) }
     }
 }
 
@@ -119,12 +121,9 @@ impl History {
         if !is_snapshot {
             let mut inner = self.inner.lock().expect("no panic while locked");
             inner.events.entry(position).or_insert(data);
+            drop(inner);
+            self.changed.send_replace(());
         }
-        self.newest.send_if_modified(|newest| {
-            let is_newer = position > *newest;
-            *newest = position.max(*newest);
-            is_newer
-        });
     }
 
     /// All records so far.
@@ -135,6 +134,16 @@ impl History {
     /// All events by their positions, without snapshots at the start of streams.
     pub fn events(&self) -> BTreeMap<u64, Value> {
         self.inner.lock().expect("no panic while locked").events.clone()
+    }
+
+    /// Notes why a call failed.
+    pub fn note(&self, problem: String) {
+        self.inner.lock().expect("no panic while locked").problem = Some(problem);
+    }
+
+    /// Why a call failed last.
+    pub fn problem(&self) -> Option<String> {
+        self.inner.lock().expect("no panic while locked").problem.clone()
     }
 
     /// When a time since the start of the history was.
@@ -162,15 +171,37 @@ impl History {
 
     /// Waits until the events satisfy the condition.
     pub async fn wait(&self, mut has_arrived: impl FnMut(&BTreeMap<u64, Value>) -> bool) {
-        let mut newest = self.newest.subscribe();
+        let mut changed = self.changed.subscribe();
         loop {
-            newest.borrow_and_update();
+            changed.borrow_and_update();
             if has_arrived(&self.inner.lock().expect("no panic while locked").events) {
                 return;
             }
-            if newest.changed().await.is_err() {
+            if changed.changed().await.is_err() {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{super::fold::events::update, *};
+
+    #[tokio::test(start_paused = true)]
+    async fn event_wakes_the_client_although_a_task_at_its_position_came_before() {
+        let history = History::default();
+        let asked = Instant::now();
+        let wait = history.wait(|events| events.contains_key(&3));
+        tokio::pin!(wait);
+        let hour = Duration::from_secs(3600);
+        let snapshot = json!({ "task": { "id": "t" } });
+        history.event(asked, 1, &Event { id: 3, data: snapshot });
+        let early = tokio::time::timeout(hour, &mut wait).await;
+        early.expect_err("a task is no event");
+        history.event(asked, 2, &Event { id: 3, data: update("INPUT_REQUIRED", 1) });
+        tokio::time::timeout(hour, wait).await.expect("the event");
     }
 }

@@ -119,9 +119,10 @@ impl Load {
         let work = self.play(&scenario, &history, has_webhook.then_some(name.as_str()));
         match timeout(limit, work).await {
             Err(_elapsed) => {
-                let last = history.events().into_iter().next_back();
-                let task = history.task();
-                let detail = format!("{scenario:?}, task {task:?} is stuck after {last:?}");
+                let last = history.events().into_keys().next_back();
+                let (task, problem) = (history.task(), history.problem());
+                let detail =
+                    format!("{scenario:?}, task {task:?}, after event {last:?}; {problem:?}");
                 tally.fault(Fault::Stuck, 1, detail);
                 // What was seen of it is judged all the same.
                 self.judge(&history, &history.last_read().unwrap_or_default());
