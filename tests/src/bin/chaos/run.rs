@@ -103,20 +103,23 @@ impl Run {
                 self.wait(end.saturating_duration_since(Instant::now())).await?;
                 return Ok(());
             }
-            let disturbance = drill.disturbance();
-            if disturbance.is_some() {
+            let disturbance = drill.disturbance().unwrap_or_default();
+            let rest = drill.duration().saturating_sub(disturbance);
+            if !disturbance.is_zero() {
                 self.load.disturb();
             }
             let what = self.cluster.begin(drill, node).await?;
             self.say(&what);
-            let disturbed = disturbance.unwrap_or_default();
-            self.wait(disturbed).await?;
-            let lasts = drill.duration().saturating_sub(disturbed);
-            if disturbance.is_some() {
-                self.load.settle(if lasts.is_zero() { PAUSE } else { Duration::ZERO });
+            self.wait(disturbance).await?;
+            if !disturbance.is_zero() && !rest.is_zero() {
+                self.load.settle(Duration::ZERO);
             }
-            self.wait(lasts).await?;
+            self.wait(rest).await?;
             self.cluster.end(drill, node).await?;
+            if rest.is_zero() {
+                // A restart takes time, too.
+                self.load.settle(PAUSE);
+            }
             self.say("that is over");
             self.wait(PAUSE).await?;
         }
