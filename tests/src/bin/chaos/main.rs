@@ -54,13 +54,19 @@ async fn main() -> ExitCode {
             }
         };
     }
-    let plan: Plan = match serde_json::from_str(&plan) {
+    let mut plan: Plan = match serde_json::from_str(&plan) {
         Ok(plan) => plan,
         Err(error) => {
             eprintln!("error: run `cargo xtask chaos`: {error}");
             return ExitCode::FAILURE;
         }
     };
+    let drills = plan.drills.clone();
+    plan.topologies.retain(|topology| !topology.drills(&drills).is_empty());
+    if plan.topologies.is_empty() {
+        eprintln!("error: none of the topologies has one of these drills");
+        return ExitCode::FAILURE;
+    }
     println!("seed {}; logs and journals in {}", plan.seed, plan.folder.display());
     let mut is_clean = true;
     for topology in &plan.topologies {

@@ -14,7 +14,7 @@ use tokio::{
 use crate::{
     Plan,
     cluster::{Cluster, Service},
-    drill::{Drill, Schedule},
+    drill::Schedule,
     topology::Topology,
 };
 
@@ -56,8 +56,9 @@ pub(crate) async fn run(topology: Topology, plan: &Plan) -> Result<Arc<Tally>, S
     let now = Instant::now();
     let mut run = Run { cluster, load, start: now, told: now };
     // As long as its round is.
-    let all: Duration = plan.topologies.iter().map(|topology| topology.round()).sum();
-    let share = topology.round().as_secs_f64() / all.as_secs_f64();
+    let round = |topology: &Topology| topology.round(&plan.drills);
+    let all: Duration = plan.topologies.iter().map(round).sum();
+    let share = round(&topology).as_secs_f64() / all.as_secs_f64();
     let time = Duration::from_secs(plan.seconds).mul_f64(share);
     run.drill(topology, plan, now + time).await?;
     run.load.stop();
@@ -90,11 +91,7 @@ pub(crate) async fn run(topology: Topology, plan: &Plan) -> Result<Arc<Tally>, S
 impl Run {
     /// Holds drills until the time is over; each of them ends.
     async fn drill(&mut self, topology: Topology, plan: &Plan, end: Instant) -> Result<(), String> {
-        let is_wanted = |drill: &&Drill| plan.drills.is_empty() || plan.drills.contains(drill);
-        let drills: Vec<Drill> = topology.drills().iter().filter(is_wanted).copied().collect();
-        if drills.is_empty() {
-            return Err("it has none of these drills".into());
-        }
+        let drills = topology.drills(&plan.drills);
         let schedule = Schedule::new(&drills, topology.nodes(), plan.seed);
         self.wait(PAUSE).await?;
         for (drill, node) in schedule {

@@ -47,12 +47,18 @@ impl Topology {
         }
     }
 
-    /// The time of a round of drills.
-    pub(crate) fn round(self) -> Duration {
-        self.drills().iter().map(|drill| drill.duration() + PAUSE).sum()
+    /// The drills of those that are wanted; none means all.
+    pub(crate) fn drills(self, wanted: &[Drill]) -> Vec<Drill> {
+        let is_wanted = |drill: &Drill| wanted.is_empty() || wanted.contains(drill);
+        self.all_drills().iter().copied().filter(is_wanted).collect()
     }
 
-    pub(crate) const fn drills(self) -> &'static [Drill] {
+    /// The time of a round of drills.
+    pub(crate) fn round(self, wanted: &[Drill]) -> Duration {
+        self.drills(wanted).iter().map(|drill| drill.duration() + PAUSE).sum()
+    }
+
+    const fn all_drills(self) -> &'static [Drill] {
         use Drill::{FailOver, Kill, LoseNats, SlowLink, StalledLink, Stop};
         match self {
             Self::Postgres2 | Self::Postgres3 => &[Kill, StalledLink, Stop, FailOver, SlowLink],
