@@ -1,6 +1,9 @@
 //! A store wrapper that records calls.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use a2a_kit_operations::{
     EventId, Scope, Store, Webhook,
@@ -80,6 +83,7 @@ recording_store! {
     replay(scope: &Scope, task_id: &str, after: EventId) -> Option<Replay>;
     list(scope: &Scope, query: &TaskQuery) -> TaskPage;
     usage(owner: &str) -> Usage;
+    open_tasks(owner: &str) -> usize;
     claim_key(scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim;
     take_over_key(scope: &Scope, key: &str, fingerprint: u64, gone: &str, task_id: &str) -> Claim;
     release_key(scope: &Scope, key: &str, task_id: &str) -> ();
@@ -117,6 +121,10 @@ recording_store! {
 impl LeaseStore for RecordingStore {
     fn node(&self) -> &str {
         self.store.node()
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        self.store.lease()
     }
 
     fn signals(&self) -> Option<Signals> {
