@@ -33,12 +33,15 @@ const LEASE: Duration = Duration::from_millis(400);
 /// Longer than any of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
+/// The tenant and the scopes that a run has seen.
+type Seen = (String, Vec<String>);
+
 /// Notes the callers of its runs; waits for an approval, and then works until it is told to end.
 #[derive(Clone)]
 struct Approved {
     approval: watch::Sender<bool>,
     end: watch::Sender<bool>,
-    callers: Arc<Mutex<Vec<(String, Vec<String>)>>>,
+    callers: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Approved {
@@ -47,7 +50,7 @@ impl Approved {
         Self { approval, end, callers: Arc::default() }
     }
 
-    fn callers(&self) -> Vec<(String, Vec<String>)> {
+    fn callers(&self) -> Vec<Seen> {
         self.callers.lock().unwrap().clone()
     }
 }
