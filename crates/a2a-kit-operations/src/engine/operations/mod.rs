@@ -38,9 +38,7 @@ use crate::{
 
 pub use self::replies::Exchange;
 use self::{check::history_length, response::limit_history};
-pub(in crate::engine) use self::{
-    replies::Replies, response::newest_messages, webhook::Registrations,
-};
+pub(in crate::engine) use self::{replies::Replies, webhook::Registrations};
 
 #[async_trait]
 impl Agent for Engine {

@@ -11,7 +11,7 @@ use crate::{
     Event, EventStream,
     engine::{
         runtime::{Begin, Handle, Reader, Until},
-        task::{Change, LiveTask},
+        task::{Change, LiveTask, newest_messages},
     },
 };
 
@@ -257,18 +257,5 @@ pub(super) fn limit_history(task: Arc<Task>, limit: Option<usize>) -> Task {
             task
         }
         Err(task) => newest_messages(&task, task.history.len() - skip),
-    }
-}
-
-/// A copy of a task with the newest `limit` messages of its history.
-pub(in crate::engine) fn newest_messages(task: &Task, limit: usize) -> Task {
-    let skip = task.history.len().saturating_sub(limit);
-    Task {
-        id: task.id.clone(),
-        context_id: task.context_id.clone(),
-        status: task.status.clone(),
-        artifacts: task.artifacts.clone(),
-        history: task.history[skip..].to_vec(),
-        metadata: task.metadata.clone(),
     }
 }

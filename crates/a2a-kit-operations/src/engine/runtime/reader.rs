@@ -15,9 +15,8 @@ use tokio::sync::oneshot;
 use crate::{
     Event, EventStream, StreamEnd,
     engine::{
-        operations::newest_messages,
         runtime::Handle,
-        task::{LiveTask, snapshot},
+        task::{LiveTask, newest_messages, snapshot},
     },
     metrics,
 };

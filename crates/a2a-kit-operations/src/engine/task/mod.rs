@@ -361,3 +361,16 @@ impl LiveTask {
 pub(in crate::engine) fn snapshot(last: u64, task: &Task) -> Event {
     Event::of_task(EventId::new(last), task.clone())
 }
+
+/// A copy of a task with the newest `limit` messages of its history.
+pub(in crate::engine) fn newest_messages(task: &Task, limit: usize) -> Task {
+    let skip = task.history.len().saturating_sub(limit);
+    Task {
+        id: task.id.clone(),
+        context_id: task.context_id.clone(),
+        status: task.status.clone(),
+        artifacts: task.artifacts.clone(),
+        history: task.history[skip..].to_vec(),
+        metadata: task.metadata.clone(),
+    }
+}
