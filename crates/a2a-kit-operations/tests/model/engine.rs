@@ -155,6 +155,17 @@ fn past_failures_pass_at_any_store_latency() {
             run(2, seed, scene.clone());
         }
     }
+    // Listed while a write of the only node was stored, and not answered.
+    let mut scene = vec![send("start gate complete", Mode::AtOnce, false), Step::Pause(50)];
+    scene.extend([Step::Slow(0), Step::Gates]);
+    for _ in 0..12 {
+        let (list, get) =
+            (Step::List { node: 0, size: 9, state: None }, Step::Get { node: 0, task: 0 });
+        scene.extend([list, Step::Pause(3), get, Step::Pause(1)]);
+    }
+    for seed in 0..48 {
+        run(1, seed, scene.clone());
+    }
     // Loaded twice concurrently during a release, and the older response came last.
     let again = |node| Step::Again { node, sent: 0 };
     let scene = [
