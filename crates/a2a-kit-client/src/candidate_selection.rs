@@ -5,6 +5,10 @@ use a2a_kit_auth::client::{AgentCredentials, CredentialError, Origin};
 
 use crate::{ClientBuilder, ClientEvent, DiscoveryError, SelectedInterface, candidate::Candidate};
 
+/// The maximum number of interfaces that a client tries: each retry tries all of them again, and a
+/// card can list any number.
+const MAX_INTERFACES: usize = 5;
+
 impl ClientBuilder {
     /// The origins to which credentials may be sent; empty if the application vouches for the card.
     pub(crate) fn trusted_origins(&self) -> Vec<Origin> {
@@ -12,14 +16,16 @@ impl ClientBuilder {
         std::iter::once(from).chain(&self.origins).cloned().collect()
     }
 
-    /// Selects interfaces with the credentials for them.
+    /// Selects up to five interfaces, with the credentials for them.
     pub(crate) fn select_candidates(
         &self,
         card: &AgentCard,
     ) -> Result<Vec<Candidate>, DiscoveryError> {
         let selected = self.preference.select(card)?;
         let preferred = selected.first().cloned();
-        let candidates = self.assign_credentials(card, self.trusted_interfaces(card, selected)?)?;
+        let mut candidates =
+            self.assign_credentials(card, self.trusted_interfaces(card, selected)?)?;
+        candidates.truncate(MAX_INTERFACES);
         if let (Some(preferred), Some(used)) = (preferred, candidates.first())
             && preferred != used.selected
         {

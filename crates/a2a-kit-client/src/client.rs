@@ -396,6 +396,15 @@ mod tests {
         Client::from_agent(agent.clone(), card)
     }
 
+    #[test]
+    fn client_tries_at_most_five_interfaces_of_a_card() {
+        let card = (0..12).fold(AgentCard::new("a", "b"), |card, port| {
+            card.with_interface("JSONRPC", format!("http://127.0.0.1:{}", 9_000 + port))
+        });
+        let client = Client::builder().build(card).unwrap();
+        assert_eq!(client.candidates.interfaces.len(), 5);
+    }
+
     fn page(ids: &[&str], next: &str) -> ListTasksResponse {
         let tasks = ids.iter().map(|id| Task { id: (*id).into(), ..task(TaskState::Working) });
         ListTasksResponse {
