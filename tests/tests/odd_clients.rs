@@ -1,6 +1,11 @@
 //! Clients that use HTTP in unusual ways: one table with a row for each behaviour, on every binding,
 //! and streams that are resumed or half closed.
-#![allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed setup fails the test"
+)]
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

@@ -11,17 +11,20 @@ use serde_json::{Value, json};
 fn what_is_served_is_printed_one_field_a_line() {
     let server = Server::start(&[]);
     let address = &server.address;
+    // Printed where the machine has fewer descriptors or less memory than the defaults need.
+    let of_machine = |line: &&String| line.starts_with("Limits: ");
+    let lines: Vec<_> = server.lines.iter().filter(|line| !of_machine(line)).collect();
     assert_eq!(
-        server.lines,
+        lines,
         [
-            format!("Listening: http://{address}"),
-            format!("Card: http://{address}/.well-known/agent-card.json"),
-            format!(
+            &format!("Listening: http://{address}"),
+            &format!("Card: http://{address}/.well-known/agent-card.json"),
+            &format!(
                 "Bindings: JSONRPC http://{address}, HTTP+JSON http://{address}, GRPC {address}"
             ),
-            "Store: memory (tasks are lost at exit)".to_owned(),
-            format!("Try: curl -s http://{address}/.well-known/agent-card.json"),
-            format!("Try: a2a send -a {address} \"stream 5\" --stream"),
+            &"Store: memory (tasks are lost at exit)".to_owned(),
+            &format!("Try: curl -s http://{address}/.well-known/agent-card.json"),
+            &format!("Try: a2a send -a {address} \"stream 5\" --stream"),
         ]
     );
 }

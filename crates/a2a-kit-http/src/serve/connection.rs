@@ -175,29 +175,26 @@ impl Connection {
 }
 
 impl Connection {
-    /// Checks the head of a request before it reaches the router.
-    ///
-    /// # Errors
-    ///
-    /// The response that rejects it.
-    fn check<B>(&self, request: &Request<B>) -> Result<(), Response<Body>> {
+    /// Checks the head of a request before it reaches the router, and returns the response that
+    /// rejects it.
+    fn rejection<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
         if let Err(reason) = host::check(request) {
             tracing::debug!(peer = %self.peer, reason, "rejecting request");
-            return Err(host::reject(StatusCode::BAD_REQUEST, reason));
+            return Some(host::reject(StatusCode::BAD_REQUEST, reason));
         }
         let max_bytes = usize::try_from(self.limits.max_header_bytes.max(MIN_HEAD_BYTES));
         if head_bytes(request) > max_bytes.unwrap_or(usize::MAX) {
             let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-            return Err(host::reject(status, "request head too large"));
+            return Some(host::reject(status, "request head too large"));
         }
         if self.is_reserved && !self.probes.contains(&request.uri().path()) {
             metrics::refused("connections");
             let reason = "too many open connections";
             let mut rejection = host::reject(StatusCode::SERVICE_UNAVAILABLE, reason);
             rejection.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-            return Err(rejection);
+            return Some(rejection);
         }
-        Ok(())
+        None
     }
 }
 
@@ -241,9 +238,9 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
             extensions.insert(certificates.clone());
         }
         // `Router::poll_ready` is always ready.
-        let route = match connection.check(&request) {
-            Ok(()) => Either::Left(connection.router.clone().call(request)),
-            Err(rejection) => Either::Right(ready(Ok(rejection))),
+        let route = match connection.rejection(&request) {
+            None => Either::Left(connection.router.clone().call(request)),
+            Some(rejection) => Either::Right(ready(Ok(rejection))),
         };
         let budget = AddressBudget {
             budget: Arc::clone(&connection.responses),
