@@ -24,7 +24,7 @@ use crate::{
     trace::TraceContext,
 };
 use a2a_core::{
-    Error, ErrorKind, Result, TaskState, fresh_id,
+    Error, ErrorKind, Result, Role, TaskState, fresh_id,
     v1::{
         SendMessageConfiguration, SendMessageRequest, Task, TaskPushNotificationConfig, TaskStatus,
     },
@@ -57,6 +57,11 @@ impl Inner {
         let key = self.key_of(&context, &message).filter(|_| may_join);
         let is_new = message.task_id.is_empty();
         let task_id = if is_new { fresh_id() } else { message.task_id.clone() };
+        // What is known before the key is claimed, so that no attempt under it is missed.
+        let known_messages = match is_new || key.is_none() {
+            true => 0,
+            false => self.client_messages(&scope, &task_id).await?,
+        };
         let claimed = match (&key, fingerprint) {
             (Some(key), Some(fingerprint)) => {
                 Some(self.claim(&scope, key, fingerprint, &task_id).await?)
@@ -79,8 +84,13 @@ impl Inner {
             accepted_output_modes: configuration.accepted_output_modes.clone().into(),
             metadata: metadata.map(Arc::new),
             streams,
-            // Clients reuse message ids: a new key means a new message.
-            joins: is_known || self.config.dedupe_by_message_id,
+            // Clients reuse message ids: a new key means a new message. It may still be delivered
+            // twice, to another node and by a retry.
+            joins_from: match is_known || self.config.dedupe_by_message_id {
+                true => Some(0),
+                false => key.is_some().then_some(known_messages),
+            },
+            key: key.as_deref().map(Arc::from),
             rerun: false,
             is_lost: false,
             commands: Vec::new(),
@@ -98,6 +108,14 @@ impl Inner {
             self.store.release_key(&scope, key, &task_id).await.map_err(Error::from)?;
         }
         accepted
+    }
+
+    /// The number of client messages of a task, or of those known to this node.
+    async fn client_messages(self: &Arc<Self>, scope: &Scope, task_id: &str) -> Result<usize> {
+        let handle = self.find_or_load(scope, task_id).await?;
+        let handle = handle.ok_or_else(|| Error::task_not_found(task_id))?;
+        let live = handle.lock();
+        Ok(live.task.history.iter().filter(|message| message.role() == Role::User).count())
     }
 
     async fn begin(
@@ -207,9 +225,9 @@ impl Inner {
         loop {
             let ticket_of = || {
                 let live = handle.lock();
-                live.turns.ticket_of(&live.task, &turn.message.message_id)
+                live.turns.ticket_of(&live.task, &turn)
             };
-            if let Some(ticket) = turn.joins.then(ticket_of).flatten() {
+            if let Some(ticket) = ticket_of() {
                 return Ok(Accepted { handle, ticket, remote: None });
             }
             handle.wait(|live| (!live.is_ending()).then_some(())).await;

@@ -6,7 +6,7 @@ use a2a_core::{ExtensionSet, Message, ProtocolVersion, well_known::Struct};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::turn::TurnRequest;
+use super::turn::{TurnRequest, Turns};
 use crate::{CallContext, Caller};
 
 /// A turn as stored in a checkpoint, and as sent to the node that holds the task.
@@ -19,8 +19,13 @@ pub(in crate::engine) struct Checkpoint {
     metadata: Option<Struct>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     accepted_output_modes: Vec<String>,
-    #[serde(default)]
-    joins: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    joins_from: Option<usize>,
+    /// The keys of earlier messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) keys: Vec<String>,
     #[serde(flatten)]
     context: Context,
 }
@@ -65,8 +70,11 @@ impl Context {
 
 impl Checkpoint {
     /// Encodes a turn whose message is in the history of its task.
-    pub(in crate::engine) fn encode_turn(turn: &TurnRequest) -> Bytes {
-        encode(&Self::of(turn, None))
+    pub(in crate::engine) fn encode_turn(turn: &TurnRequest, turns: &Turns) -> Bytes {
+        encode(&Self {
+            keys: turns.keys().map(|key| key.as_ref().to_owned()).collect(),
+            ..Self::of(turn, None)
+        })
     }
 
     pub(in crate::engine) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
@@ -74,7 +82,9 @@ impl Checkpoint {
             message,
             metadata: turn.metadata.as_deref().cloned(),
             accepted_output_modes: turn.accepted_output_modes.to_vec(),
-            joins: turn.joins,
+            key: turn.key.as_deref().map(str::to_owned),
+            joins_from: turn.joins_from,
+            keys: Vec::new(),
             context: Context::of(&turn.call),
         }
     }
@@ -92,7 +102,8 @@ impl Checkpoint {
             accepted_output_modes: self.accepted_output_modes.into(),
             metadata: self.metadata.map(Arc::new),
             streams: false,
-            joins: self.joins,
+            key: self.key.map(Arc::from),
+            joins_from: self.joins_from,
             rerun: false,
             is_lost: false,
             commands: Vec::new(),

@@ -81,9 +81,7 @@ impl LiveTask {
         if self.persistence.has_failed() {
             return Err(Refusal::Failed);
         }
-        if turn.joins
-            && let Some(ticket) = self.turns.ticket_of(&self.task, &turn.message.message_id)
-        {
+        if let Some(ticket) = self.turns.ticket_of(&self.task, &turn) {
             self.join(ticket, turn.commands, return_immediately);
             return Ok((ticket, None));
         }
@@ -122,7 +120,7 @@ impl LiveTask {
         if !may_run {
             return Err(Refusal::TooManyRunning);
         }
-        let ticket = self.turns.take_ticket(&self.task, &turn.message.message_id);
+        let ticket = self.turns.take_ticket(&self.task, &turn);
         if let Some(slot) = new_slot {
             self.run.begin(slot, now);
             self.effects.begin = true;
@@ -207,7 +205,7 @@ impl LiveTask {
         for turn in turns {
             let is_new = turn.commands.iter().all(|command| self.commands.take(command));
             if is_new {
-                let ticket = self.turns.take_ticket(&self.task, &turn.message.message_id);
+                let ticket = self.turns.take_ticket(&self.task, &turn);
                 self.turns.enqueue(Queued { ticket, turn, is_acknowledged: true });
             }
         }
@@ -222,6 +220,7 @@ impl LiveTask {
         now: Instant,
     ) {
         self.turns.current = ticket;
+        self.turns.remember_key(turn.key.as_ref());
         // The status first: it moves the open question into the history, before the answer.
         self.turns.start = self.push(new_status(TaskState::Working, None), now);
         for command in &turn.commands {

@@ -12,6 +12,9 @@ use crate::CallContext;
 /// Number of losses to remember for waiting callers.
 const MAX_LOST: usize = 16;
 
+/// Number of idempotency keys to remember of messages whose turn has begun.
+const MAX_KEYS: usize = 32;
+
 /// One message for an executor.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnRequest {
@@ -21,8 +24,11 @@ pub(crate) struct TurnRequest {
     pub(crate) metadata: Option<Arc<a2a_core::well_known::Struct>>,
     /// Whether the sender reads a stream.
     pub(crate) streams: bool,
-    /// Whether the message is a retry of an earlier one with the same id.
-    pub(crate) joins: bool,
+    /// The idempotency key of the message, if it has one.
+    pub(crate) key: Option<Arc<str>>,
+    /// The number of client messages before which no attempt at this message can be; 0 for a retry
+    /// of an earlier one with the same id. `None` without a key, as clients reuse ids.
+    pub(crate) joins_from: Option<usize>,
     /// Whether an earlier run for the message was interrupted.
     pub(crate) rerun: bool,
     /// Whether the message belongs to a run that cannot be repeated.
@@ -40,6 +46,14 @@ pub(in crate::engine) struct Queued {
     pub(in crate::engine) is_acknowledged: bool,
 }
 
+/// An accepted message that may not be in the history yet.
+#[derive(Debug)]
+struct Taken {
+    message_id: String,
+    key: Option<Arc<str>>,
+    ticket: u64,
+}
+
 /// The messages of a task: queued, current, and lost.
 ///
 /// Each accepted message gets a ticket, an increasing number.
@@ -48,7 +62,9 @@ pub(in crate::engine) struct Turns {
     /// Queued messages, oldest first.
     queue: VecDeque<Queued>,
     /// Ids of accepted messages that may not be in the history yet, with their tickets.
-    taken: Vec<(String, u64)>,
+    taken: Vec<Taken>,
+    /// The keys of the newest messages whose turn has begun.
+    keys: VecDeque<Arc<str>>,
     /// The ticket of the newest message.
     newest: u64,
     /// The ticket of the current or last message.
@@ -68,6 +84,7 @@ impl Turns {
         Self {
             queue: VecDeque::new(),
             taken: Vec::new(),
+            keys: VecDeque::new(),
             newest: 0,
             current: 0,
             start: last + 1,
@@ -135,24 +152,50 @@ impl Turns {
     /// Drops the queued messages, and returns the commands that carried them.
     pub(super) fn drain(&mut self) -> Vec<Arc<str>> {
         let current = self.current;
-        self.taken.retain(|(_, ticket)| *ticket <= current);
+        self.taken.retain(|taken| taken.ticket <= current);
         self.queue.drain(..).flat_map(|queued| queued.turn.commands).collect()
     }
 
-    /// Returns the ticket of an accepted message; 0 if it is in the history of the task.
-    pub(in crate::engine) fn ticket_of(&self, task: &Task, message_id: &str) -> Option<u64> {
-        if has_message(task, message_id) {
+    /// Returns the ticket of an earlier attempt at a message; 0 if it is in the history of the task.
+    /// The first attempt may be delivered again, by the node that sent it or from the store, after
+    /// a retry: only its key tells it from another message with its id.
+    pub(in crate::engine) fn ticket_of(&self, task: &Task, turn: &TurnRequest) -> Option<u64> {
+        let from = turn.joins_from?;
+        let is_retry = from == 0;
+        let has_begun = turn.key.as_ref().is_some_and(|key| self.keys.contains(key));
+        let is_certain = is_retry || task.state().is_terminal();
+        if has_begun || is_certain && has_message(task, &turn.message.message_id, from) {
             return Some(0);
         }
-        let mut taken = self.taken.iter();
-        taken.find(|(taken, _)| taken == message_id).map(|(_, ticket)| *ticket)
+        let is_same =
+            |taken: &&Taken| taken.message_id == turn.message.message_id && taken.key == turn.key;
+        self.taken.iter().find(is_same).map(|taken| taken.ticket)
+    }
+
+    /// The keys of the newest messages whose turn has begun, for the next holder of the lease.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.keys.iter()
+    }
+
+    /// The turn of a message with a key has begun.
+    pub(super) fn remember_key(&mut self, key: Option<&Arc<str>>) {
+        if let Some(key) = key.filter(|key| !self.keys.contains(key)) {
+            self.keys.push_back(Arc::clone(key));
+            if self.keys.len() > MAX_KEYS {
+                self.keys.pop_front();
+            }
+        }
     }
 
     /// Assigns a ticket to a message.
-    pub(super) fn take_ticket(&mut self, task: &Task, message_id: &str) -> u64 {
-        self.taken.retain(|(id, _)| !has_message(task, id));
+    pub(super) fn take_ticket(&mut self, task: &Task, turn: &TurnRequest) -> u64 {
+        let current = self.current;
+        let is_stored =
+            |taken: &Taken| taken.ticket <= current && has_message(task, &taken.message_id, 0);
+        self.taken.retain(|taken| !is_stored(taken));
         self.newest += 1;
-        self.taken.push((message_id.to_owned(), self.newest));
+        let message_id = turn.message.message_id.clone();
+        self.taken.push(Taken { message_id, key: turn.key.clone(), ticket: self.newest });
         self.newest
     }
 
@@ -160,12 +203,12 @@ impl Turns {
     pub(super) fn lose(&mut self, task: &Task, last: u64) {
         self.queue.clear();
         let taken = std::mem::take(&mut self.taken);
-        let first_lost = taken.iter().find(|(id, _)| !has_message(task, id));
+        let first_lost = taken.iter().find(|taken| !has_message(task, &taken.message_id, 0));
         let begun = self.start <= last;
         if !begun {
             self.current = self.current.saturating_sub(1);
         }
-        if let Some((_, ticket)) = first_lost {
+        if let Some(Taken { ticket, .. }) = first_lost {
             // Several turns may have begun of which none was stored.
             self.current = self.current.min(ticket - 1);
         }
@@ -188,9 +231,8 @@ impl Turns {
     }
 }
 
-/// Returns whether a client message is in the history.
-fn has_message(task: &Task, message_id: &str) -> bool {
-    let is_same =
-        |message: &Message| message.role() == Role::User && message.message_id == message_id;
-    task.history.iter().any(is_same)
+/// Returns whether a client message is in the history, not before that number of client messages.
+fn has_message(task: &Task, message_id: &str, from: usize) -> bool {
+    let of_user = task.history.iter().filter(|message| message.role() == Role::User);
+    of_user.skip(from).any(|message| message.message_id == message_id)
 }
