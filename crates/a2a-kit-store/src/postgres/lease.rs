@@ -72,8 +72,8 @@ const HELD: &str = "SELECT 1 FROM tasks WHERE id = $1 AND epoch = $2 AND node IS
 
 const ABANDON: &str = "
 WITH l AS (
-    UPDATE leases SET until = '-infinity'
-    WHERE task_id = $1 AND epoch = $2 AND until > '-infinity'
+    UPDATE leases SET until = now() - $5::int8 * interval '1 ms'
+    WHERE task_id = $1 AND epoch = $2 AND until > now() - $5::int8 * interval '1 ms'
     RETURNING 1
 ), notified AS MATERIALIZED (
     SELECT pg_notify($4::text, $3::text || E'\\nb')::text AS notified FROM l WHERE $4 IS NOT NULL
@@ -180,7 +180,9 @@ impl PostgresStore {
 
     pub(super) async fn expire_lease(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
         let (epoch, me) = (number(epoch), &*self.node);
-        self.pool.write_idempotent(ABANDON, &[&task_id, &epoch, &me, &self.channel]).await?;
+        self.pool
+            .write_idempotent(ABANDON, &[&task_id, &epoch, &me, &self.channel, &millis(self.lease)])
+            .await?;
         Ok(())
     }
 

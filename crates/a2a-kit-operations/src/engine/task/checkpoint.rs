@@ -6,7 +6,7 @@ use a2a_core::{ExtensionSet, Message, ProtocolVersion, well_known::Struct};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::turn::{TurnRequest, Turns};
+use super::turn::TurnRequest;
 use crate::{CallContext, Caller};
 
 /// A turn as stored in a checkpoint, and as sent to the node that holds the task.
@@ -23,9 +23,6 @@ pub(in crate::engine) struct Checkpoint {
     key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     joins_from: Option<usize>,
-    /// The keys of earlier messages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) keys: Vec<String>,
     #[serde(flatten)]
     context: Context,
 }
@@ -70,11 +67,8 @@ impl Context {
 
 impl Checkpoint {
     /// Encodes a turn whose message is in the history of its task.
-    pub(in crate::engine) fn encode_turn(turn: &TurnRequest, turns: &Turns) -> Bytes {
-        encode(&Self {
-            keys: turns.keys().map(|key| key.as_ref().to_owned()).collect(),
-            ..Self::of(turn, None)
-        })
+    pub(in crate::engine) fn encode_turn(turn: &TurnRequest) -> Bytes {
+        encode(&Self::of(turn, None))
     }
 
     pub(in crate::engine) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
@@ -84,7 +78,6 @@ impl Checkpoint {
             accepted_output_modes: turn.accepted_output_modes.to_vec(),
             key: turn.key.as_deref().map(str::to_owned),
             joins_from: turn.joins_from,
-            keys: Vec::new(),
             context: Context::of(&turn.call),
         }
     }

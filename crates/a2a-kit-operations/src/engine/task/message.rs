@@ -220,7 +220,6 @@ impl LiveTask {
         now: Instant,
     ) {
         self.turns.current = ticket;
-        self.turns.remember_key(turn.key.as_ref());
         // The status first: it moves the open question into the history, before the answer.
         self.turns.start = self.push(new_status(TaskState::Working, None), now);
         for command in &turn.commands {

@@ -374,9 +374,8 @@ impl LiveTask {
     }
 
     /// The interrupted turn, restored from its checkpoint.
-    pub(in crate::engine) fn interrupted_turn(&mut self, checkpoint: &[u8]) -> Option<TurnRequest> {
+    pub(in crate::engine) fn interrupted_turn(&self, checkpoint: &[u8]) -> Option<TurnRequest> {
         let checkpoint = super::Checkpoint::read(checkpoint)?;
-        checkpoint.keys.iter().for_each(|key| self.turns.remember_key(Some(&key.as_str().into())));
         let mut messages = self.task.history.iter().rev();
         let message = messages.find(|message| message.role() == a2a_core::Role::User)?;
         let mut turn = checkpoint.into_turn(message.clone());

@@ -197,7 +197,7 @@ impl LiveTask {
             _ if ends || is_new && !self.run.is_running() && !self.run.was_interrupted => {
                 LeaseUpdate::Release
             }
-            Some(turn) => LeaseUpdate::Checkpoint(Checkpoint::encode_turn(&turn, &self.turns)),
+            Some(turn) => LeaseUpdate::Checkpoint(Checkpoint::encode_turn(&turn)),
             None => LeaseUpdate::Keep,
         };
         Some(Group {

@@ -12,9 +12,6 @@ use crate::CallContext;
 /// Number of losses to remember for waiting callers.
 const MAX_LOST: usize = 16;
 
-/// Number of idempotency keys to remember of messages whose turn has begun.
-const MAX_KEYS: usize = 32;
-
 /// One message for an executor.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnRequest {
@@ -63,8 +60,6 @@ pub(in crate::engine) struct Turns {
     queue: VecDeque<Queued>,
     /// Ids of accepted messages that may not be in the history yet, with their tickets.
     taken: Vec<Taken>,
-    /// The keys of the newest messages whose turn has begun.
-    keys: VecDeque<Arc<str>>,
     /// The ticket of the newest message.
     newest: u64,
     /// The ticket of the current or last message.
@@ -84,7 +79,6 @@ impl Turns {
         Self {
             queue: VecDeque::new(),
             taken: Vec::new(),
-            keys: VecDeque::new(),
             newest: 0,
             current: 0,
             start: last + 1,
@@ -157,41 +151,31 @@ impl Turns {
     }
 
     /// Returns the ticket of an earlier attempt at a message; 0 if it is in the history of the task.
-    /// The first attempt may be delivered again, by the node that sent it or from the store, after
-    /// a retry: only its key tells it from another message with its id.
+    ///
+    /// The first attempt may be delivered after a retry that was handled, by the node that sent it
+    /// or from the store. As clients reuse ids, only a later message with the same content is that
+    /// retry.
     pub(in crate::engine) fn ticket_of(&self, task: &Task, turn: &TurnRequest) -> Option<u64> {
         let from = turn.joins_from?;
         let is_retry = from == 0;
-        let has_begun = turn.key.as_ref().is_some_and(|key| self.keys.contains(key));
-        let is_certain = is_retry || task.state().is_terminal();
-        if has_begun || is_certain && has_message(task, &turn.message.message_id, from) {
+        let is_same = |message: &&Message| {
+            message.message_id == turn.message.message_id
+                && (is_retry || message.parts == turn.message.parts)
+        };
+        if client_messages(task).skip(from).any(|message| is_same(&message)) {
             return Some(0);
         }
-        let is_same =
-            |taken: &&Taken| taken.message_id == turn.message.message_id && taken.key == turn.key;
-        self.taken.iter().find(is_same).map(|taken| taken.ticket)
-    }
-
-    /// The keys of the newest messages whose turn has begun, for the next holder of the lease.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.keys.iter()
-    }
-
-    /// The turn of a message with a key has begun.
-    pub(super) fn remember_key(&mut self, key: Option<&Arc<str>>) {
-        if let Some(key) = key.filter(|key| !self.keys.contains(key)) {
-            self.keys.push_back(Arc::clone(key));
-            if self.keys.len() > MAX_KEYS {
-                self.keys.pop_front();
-            }
-        }
+        let mut taken = self.taken.iter();
+        taken
+            .find(|taken| taken.message_id == turn.message.message_id && taken.key == turn.key)
+            .map(|taken| taken.ticket)
     }
 
     /// Assigns a ticket to a message.
     pub(super) fn take_ticket(&mut self, task: &Task, turn: &TurnRequest) -> u64 {
         let current = self.current;
         let is_stored =
-            |taken: &Taken| taken.ticket <= current && has_message(task, &taken.message_id, 0);
+            |taken: &Taken| taken.ticket <= current && has_message(task, &taken.message_id);
         self.taken.retain(|taken| !is_stored(taken));
         self.newest += 1;
         let message_id = turn.message.message_id.clone();
@@ -203,7 +187,7 @@ impl Turns {
     pub(super) fn lose(&mut self, task: &Task, last: u64) {
         self.queue.clear();
         let taken = std::mem::take(&mut self.taken);
-        let first_lost = taken.iter().find(|taken| !has_message(task, &taken.message_id, 0));
+        let first_lost = taken.iter().find(|taken| !has_message(task, &taken.message_id));
         let begun = self.start <= last;
         if !begun {
             self.current = self.current.saturating_sub(1);
@@ -231,8 +215,44 @@ impl Turns {
     }
 }
 
-/// Returns whether a client message is in the history, not before that number of client messages.
-fn has_message(task: &Task, message_id: &str, from: usize) -> bool {
-    let of_user = task.history.iter().filter(|message| message.role() == Role::User);
-    of_user.skip(from).any(|message| message.message_id == message_id)
+/// Returns whether a client message is in the history.
+fn has_message(task: &Task, message_id: &str) -> bool {
+    client_messages(task).any(|message| message.message_id == message_id)
+}
+
+fn client_messages(task: &Task) -> impl Iterator<Item = &Message> {
+    task.history.iter().filter(|message| message.role() == Role::User)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(text: &str, joins_from: Option<usize>) -> TurnRequest {
+        TurnRequest {
+            message: Arc::new(Message { message_id: "m".into(), ..Message::user(text) }),
+            call: Arc::default(),
+            accepted_output_modes: Arc::default(),
+            metadata: None,
+            streams: false,
+            key: Some("key".into()),
+            joins_from,
+            rerun: false,
+            is_lost: false,
+            commands: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn first_attempt_that_comes_after_its_retry_joins_it() {
+        let message = |text: &str| Message { message_id: "m".into(), ..Message::user(text) };
+        let task = Task { history: vec![message("one"), message("two")], ..Task::default() };
+        let turns = Turns::new(1);
+        let ticket = |text, from| turns.ticket_of(&task, &turn(text, from));
+        assert_eq!(ticket("two", Some(1)), Some(0), "the retry was handled first");
+        assert_eq!(ticket("three", Some(1)), None, "another message with the same id");
+        assert_eq!(ticket("one", Some(1)), None, "an earlier message with the same id");
+        assert_eq!(ticket("changed by an extension", Some(0)), Some(0), "a retry");
+        assert_eq!(ticket("two", None), None, "without a key");
+    }
 }
