@@ -36,7 +36,7 @@ impl Upstream {
 /// The request that opened a stream, as needed to reopen it.
 pub(crate) enum StreamRequest {
     /// A subscription.
-    Subscription { context: CallContext, tenant: String, task_id: String },
+    Subscription { context: Box<CallContext>, tenant: String, task_id: String },
     /// A send. It can be retried only with an idempotency key.
     Send { call: Box<Call<SendMessageRequest>> },
 }
@@ -44,7 +44,7 @@ pub(crate) enum StreamRequest {
 impl StreamRequest {
     fn context(&self) -> CallContext {
         let mut context = match self {
-            Self::Subscription { context, .. } => context.clone(),
+            Self::Subscription { context, .. } => CallContext::clone(context),
             Self::Send { call } => call.context.clone(),
         };
         context.last_event_id = None;

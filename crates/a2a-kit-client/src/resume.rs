@@ -61,7 +61,7 @@ impl Agent for Resume {
         call: Call<SubscribeToTaskRequest>,
     ) -> Result<Reply<EventStream>> {
         let request = StreamRequest::Subscription {
-            context: call.context.clone(),
+            context: Box::new(call.context.clone()),
             tenant: call.request.tenant.clone(),
             task_id: call.request.id.clone(),
         };

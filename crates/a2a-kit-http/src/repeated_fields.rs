@@ -5,24 +5,13 @@
 
 use a2a_core::{Error, Result};
 use axum::Router;
-use http::{
-    HeaderMap, HeaderName,
-    header::{AUTHORIZATION, CONTENT_TYPE},
-};
+use http::HeaderMap;
 
-use crate::{
-    gate::gate,
-    service_parameters::{IDEMPOTENCY_KEY, LAST_EVENT_ID, VERSION},
-};
+use crate::gate::gate;
 
-/// The single-valued fields, and their names in errors.
-const SINGLE: [(HeaderName, &str); 5] = [
-    (VERSION, "A2A-Version"),
-    (IDEMPOTENCY_KEY, "Idempotency-Key"),
-    (LAST_EVENT_ID, "Last-Event-ID"),
-    (AUTHORIZATION, "Authorization"),
-    (CONTENT_TYPE, "Content-Type"),
-];
+/// The single-valued fields.
+const SINGLE: [&str; 5] =
+    ["A2A-Version", "Idempotency-Key", "Last-Event-ID", "Authorization", "Content-Type"];
 
 /// Checks that a single-valued field that is repeated has the same value each time.
 ///
@@ -33,8 +22,8 @@ pub fn check(headers: &HeaderMap) -> Result<()> {
     if headers.len() == headers.keys_len() {
         return Ok(());
     }
-    for (field, name) in SINGLE {
-        let mut values = headers.get_all(&field).iter();
+    for name in SINGLE {
+        let mut values = headers.get_all(name).iter();
         if let Some(first) = values.next()
             && values.any(|other| other != first)
         {
