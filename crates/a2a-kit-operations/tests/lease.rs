@@ -43,6 +43,8 @@ struct Faults {
     all_hang: AtomicBool,
     /// Takeovers take half a lease.
     is_slow: AtomicBool,
+    /// A round trip takes 300 ms.
+    is_far: AtomicBool,
     /// How often each call yields.
     yields: AtomicUsize,
     renewals: Mutex<Vec<Instant>>,
@@ -62,6 +64,13 @@ impl Linked {
         (Self { store, faults: Arc::clone(&faults) }, faults)
     }
 
+    /// Half of a round trip.
+    async fn travel(&self) {
+        if self.faults.is_far.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+    }
+
     async fn pass<T>(
         &self,
         _call: &'static str,
@@ -70,7 +79,9 @@ impl Linked {
         while self.faults.all_hang.load(Ordering::SeqCst) {
             tokio::time::sleep(PERIOD / 10).await;
         }
+        self.travel().await;
         let result = work.await;
+        self.travel().await;
         for _ in 0..self.faults.yields.load(Ordering::SeqCst) {
             tokio::task::yield_now().await;
         }
@@ -93,7 +104,7 @@ impl LeaseStore for Linked {
         if self.faults.renewal_fails.load(Ordering::SeqCst) {
             return Err(StoreError::failed("no connection"));
         }
-        self.store.renew(held).await
+        self.pass("renew", self.store.renew(held)).await
     }
 
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
@@ -362,6 +373,34 @@ async fn renewals_do_not_wait_for_a_takeover() {
     assert!(longest <= PERIOD * 3 / 2, "{longest:?} without a renewal");
     assert!(executor.dropped.lock().unwrap().is_empty(), "no lease was lost");
     assert_eq!(executor.begun.lock().unwrap().len(), 301, "each task runs once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_keep_their_leases_over_a_slow_link_while_others_are_taken_over() {
+    const OWN: usize = 1_200;
+    const ORPHANS: usize = 2_400;
+    let (one, two) = stores();
+    let (one, faults) = Linked::new(one);
+    let gone = engine(two, Endless::default());
+    for _ in 0..ORPHANS {
+        begin(&gone).await;
+    }
+    let executor = Endless::default();
+    let one = engine(one, executor.clone());
+    for _ in 0..OWN {
+        begin(&one).await;
+    }
+    faults.is_far.store(true, Ordering::SeqCst);
+    gone.shutdown(Duration::ZERO).await;
+    let all = async {
+        while executor.begun.lock().unwrap().len() < OWN + ORPHANS {
+            tokio::time::sleep(PERIOD).await;
+        }
+        tokio::time::sleep(LEASE * 3).await;
+    };
+    tokio::time::timeout(Duration::from_secs(300), all).await.expect("all are taken over");
+    assert_eq!(executor.begun.lock().unwrap().len(), OWN + ORPHANS, "each runs once");
+    assert!(executor.dropped.lock().unwrap().is_empty(), "no lease was lost");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,11 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use futures_util::future::join_all;
+use futures_util::{
+    StreamExt as _,
+    future::{join_all, ready},
+    stream,
+};
 use tokio::time::Instant;
 
 use crate::{
@@ -14,19 +18,22 @@ use crate::{
     store::Orphan,
 };
 
-/// Maximum number of tasks to take over in one call.
+/// Maximum number of tasks to take over in one call, and of concurrent calls.
 const BATCH: usize = 64;
 
 impl Inner {
     /// Retries to abandon leases.
     pub(in crate::engine) async fn retry_abandoned(&self) {
         let abandoned = std::mem::take(&mut *self.cluster.abandoned.lock());
-        for (index, (task_id, epoch)) in abandoned.iter().enumerate() {
-            if self.store.abandon(task_id, *epoch).await.is_err() {
-                self.cluster.abandoned.lock().extend_from_slice(&abandoned[index..]);
-                return;
-            }
-        }
+        let attempt = async |(task_id, epoch): (Arc<str>, u64)| {
+            self.store.abandon(&task_id, epoch).await.is_err().then_some((task_id, epoch))
+        };
+        let failed: Vec<_> = stream::iter(abandoned.into_iter().map(attempt))
+            .buffer_unordered(BATCH)
+            .filter_map(ready)
+            .collect()
+            .await;
+        self.cluster.abandoned.lock().extend(failed);
     }
 
     /// Takes over tasks of failed nodes, as many batches as fit into half a period of renewal, and
