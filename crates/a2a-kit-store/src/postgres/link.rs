@@ -1,6 +1,13 @@
 //! Database connections and their prepared statements.
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt,
+    future::poll_fn,
+    sync::Arc,
+    task::{Poll, ready},
+    time::Duration,
+};
 
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Client, Connection, Row, Socket, Statement, types::ToSql};
@@ -78,11 +85,8 @@ impl Connector {
     pub(super) async fn link(&self) -> Result<Link, LinkError> {
         let generation = self.health.generation();
         let (client, connection) = with_timeout(self.open()).await?;
-        let driver = AbortOnDropHandle::new(tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "database connection lost");
-            }
-        }));
+        let driver = tokio::spawn(drive(connection, Arc::clone(&self.health)));
+        let driver = AbortOnDropHandle::new(driver);
         with_timeout(client.batch_execute(&self.session)).await?;
         Ok(Link {
             client,
@@ -104,6 +108,36 @@ impl fmt::Debug for Connector {
             .field("schema", &self.schema)
             .finish_non_exhaustive()
     }
+}
+
+/// Drives a connection until it is lost. A session that becomes read-only is noticed with the
+/// response to its next statement (PostgreSQL 14 and later): what a demoted primary reads is
+/// outdated.
+async fn drive(mut connection: Connection<Socket, Tls>, health: Arc<Health>) {
+    let mut was_read_only = is_read_only(&connection);
+    let polled = poll_fn(|cx| {
+        let message = connection.poll_message(cx);
+        if !was_read_only && is_read_only(&connection) {
+            was_read_only = true;
+            health.found_read_only();
+        }
+        match ready!(message) {
+            Some(Ok(_)) => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Some(Err(error)) => Poll::Ready(Err(error)),
+            None => Poll::Ready(Ok(())),
+        }
+    });
+    if let Err(error) = polled.await {
+        tracing::debug!(%error, "database connection lost");
+    }
+}
+
+fn is_read_only(connection: &Connection<Socket, Tls>) -> bool {
+    let is_on = |name| connection.parameter(name) == Some("on");
+    is_on("default_transaction_read_only") || is_on("in_hot_standby")
 }
 
 /// One connection, for one user at a time.

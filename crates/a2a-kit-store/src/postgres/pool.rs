@@ -61,13 +61,14 @@ impl Pool {
         Self { connector, idle: Mutex::new(Vec::new()), permits, acquire_timeout }
     }
 
-    /// Runs a read-only statement; retried once if the connection turns out to be dead.
+    /// Runs a read-only statement; retried once if the connection turns out to be dead, or to be
+    /// one of a demoted primary, whose response may be outdated.
     pub(super) async fn read(
         &self,
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        match self.run(sql, params, Checkout::Any).await {
+        match self.run_current(sql, params).await {
             Err(Failure { error, stale: true }) if !error.is_refusal() => {
                 self.run(sql, params, Checkout::Any).await.map_err(Failure::into_store)
             }
@@ -85,6 +86,7 @@ impl Pool {
             let (mut connection, fresh) =
                 self.checkout(Checkout::Any).await.map_err(Failure::into_store)?;
             match connection.link.query_once(sql, params).await {
+                Ok(_) if !last && !fresh && connection.link.is_closed() => {}
                 Ok(rows) => {
                     self.check_in(connection);
                     return Ok(rows);
@@ -194,6 +196,21 @@ impl Pool {
     ) -> Result<Vec<Row>, Failure> {
         let (mut connection, fresh) = self.checkout(which).await?;
         let result = connection.link.query(sql, params).await;
+        self.returned(connection, !fresh, result)
+    }
+
+    /// Runs a read-only statement on a connection that is not to be replaced, even afterwards.
+    async fn run_current(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, Failure> {
+        let (mut connection, fresh) = self.checkout(Checkout::Any).await?;
+        let result = connection.link.query(sql, params).await;
+        if result.is_ok() && !fresh && connection.link.is_closed() {
+            drop(connection);
+            return self.run(sql, params, Checkout::New).await;
+        }
         self.returned(connection, !fresh, result)
     }
 

@@ -1,6 +1,6 @@
 //! Sessions that became read-only, as those of a demoted primary do, and writes that fail.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use a2a_core::TaskState;
 use a2a_kit_operations::{
@@ -10,6 +10,7 @@ use a2a_kit_operations::{
 use a2a_kit_store_testing::store::fixtures::{
     chunk, command, get, insert, insert_held, new_task, scope, task, transition, webhook,
 };
+use a2a_test_servers::Private;
 use futures_util::{StreamExt as _, future::join_all};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::Client;
@@ -170,4 +171,36 @@ async fn value_that_the_database_rejects_is_never_tried_again() {
     let impossible = a2a_kit_operations::Scope { tenant: "\0".into(), owner: "ann".into() };
     let rejected = store.insert(&impossible, new("u")).await;
     assert!(matches!(rejected, Err(StoreError::Rejected(_))), "{rejected:?}");
+}
+
+/// The sessions of the stores.
+async fn sessions(client: &Client) -> BTreeSet<i32> {
+    let sessions = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() \
+        AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+    client.query(sessions, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn read_over_a_session_that_became_read_only_is_repeated_over_a_new_one() {
+    let Ok(server) = Private::postgres(&[]).await else { return };
+    let schema = Schema::of(&server);
+    let (store, client, scope) = (schema.open().await, schema.client().await, scope("ann"));
+    insert_held(&store, &scope, "t", b"work").await;
+    get(&store, &scope, "t").await;
+    let before = sessions(&client).await;
+    client.batch_execute("ALTER SYSTEM SET default_transaction_read_only = on").await.unwrap();
+    client.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    let is_loaded = async {
+        let show = "SELECT current_setting('default_transaction_read_only')";
+        while client.query_one(show, &[]).await.unwrap().get::<_, String>(0) != "on" {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, is_loaded).await.expect("the server reloads");
+    assert_eq!(get(&store, &scope, "t").await.version, 1, "the database can still be read");
+    let after = sessions(&client).await;
+    assert!(after.difference(&before).next().is_some(), "an old session may read the past");
+    let served = sessions(&client).await;
+    get(&store, &scope, "t").await;
+    assert_eq!(sessions(&client).await, served, "a new session is kept while nothing changes");
 }

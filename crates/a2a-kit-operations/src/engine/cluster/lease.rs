@@ -1,6 +1,9 @@
 //! Lease renewal, and giving up leases that were not renewed in time.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use parking_lot::Mutex;
 use tokio::time::timeout;
@@ -21,44 +24,39 @@ const RENEWAL_TIMEOUT: u32 = 3;
 /// How often in a lease its expiry is checked: while it is renewed, and when it is not.
 const CHECKS: (u32, u32) = (4, 20);
 
-/// The time of the last successful lease renewal, as it began.
-#[derive(Debug)]
-pub(in crate::engine) struct LastRenewal(Mutex<std::time::Instant>);
+/// The time of the last successful lease renewal, as it began; `None` if leases do not expire.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct LastRenewal(Mutex<Option<Instant>>);
 
 impl LastRenewal {
-    pub(super) fn now() -> Self {
-        Self(Mutex::new(clock()))
-    }
-
-    /// Nothing is held yet.
-    pub(in crate::engine) fn reset(&self) {
-        self.set(clock());
-    }
-
-    fn set(&self, time: std::time::Instant) {
+    pub(in crate::engine) fn set(&self, time: Option<Instant>) {
         *self.0.lock() = time;
+    }
+
+    fn get(&self) -> Option<Instant> {
+        *self.0.lock()
     }
 
     /// The time since the last renewal.
     pub(in crate::engine) fn elapsed(&self) -> Duration {
-        clock().saturating_duration_since(*self.0.lock())
+        self.get().map_or(Duration::ZERO, |time| clock().saturating_duration_since(time))
     }
 }
 
 /// The time by which leases are judged. It advances while the machine is suspended.
-fn clock() -> std::time::Instant {
+fn clock() -> Instant {
     now() + suspension::total()
 }
 
 impl Inner {
     /// The time by which leases are judged, if they expire.
-    pub(in crate::engine) fn lease_clock(&self) -> Option<std::time::Instant> {
+    pub(in crate::engine) fn lease_clock(&self) -> Option<Instant> {
         self.store.lease().map(|_| clock())
     }
 
     /// Renews the leases of all tasks with work.
     pub(in crate::engine) async fn renew(self: &Arc<Self>) {
-        let begun = clock();
+        let begun = self.lease_clock();
         let held: Vec<_> = self
             .entries
             .all()
@@ -150,9 +148,9 @@ impl Inner {
 
     /// Returns whether a lease has expired that was granted or renewed after `since`, or will
     /// before its work can be dropped.
-    fn is_expired(&self, since: std::time::Instant) -> bool {
+    fn is_expired(&self, since: Instant) -> bool {
         let Some(lease) = self.store.lease() else { return false };
-        let renewed = (*self.cluster.last_renewal.0.lock()).max(since);
+        let renewed = self.cluster.last_renewal.get().map_or(since, |time| time.max(since));
         clock().saturating_duration_since(renewed) > lease - lease / MARGIN
     }
 }

@@ -41,7 +41,7 @@ impl Cluster {
         Self {
             is_shared: signals.is_some(),
             signals: Mutex::new(signals),
-            last_renewal: LastRenewal::now(),
+            last_renewal: LastRenewal::default(),
             takeover_notify: Arc::new(Notify::new()),
             abandoned: Mutex::default(),
             pending_calls: PendingCalls::default(),

@@ -32,7 +32,8 @@ impl Inner {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
         }
-        self.cluster.last_renewal.reset();
+        // Nothing is held yet.
+        self.cluster.last_renewal.set(self.lease_clock());
         let period = self.config.lease_renewal;
         let wake = Arc::clone(&self.cluster.takeover_notify);
         runtime.spawn(renewal_loop(Arc::downgrade(self), period));
