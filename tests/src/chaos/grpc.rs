@@ -74,7 +74,9 @@ impl GrpcWire {
             timeout(ANSWER, call).await.map_err(timed_out)?.map_err(problem)?;
         let position = answer.metadata().get("event-position");
         let position = position.and_then(|value| value.to_str().ok()?.parse().ok());
-        Ok(GrpcEvents { events: answer.into_inner(), position: position.unwrap_or(1) })
+        // A stream that opens before the turn of its message has no positions: a retry has.
+        let none = || Problem::Unreachable("the stream has no positions".into());
+        Ok(GrpcEvents { events: answer.into_inner(), position: position.ok_or_else(none)? })
     }
 
     async fn client(&self, node: &str) -> Result<Grpc<Channel>, Problem> {

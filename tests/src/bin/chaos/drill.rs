@@ -36,12 +36,14 @@ impl Drill {
     }
 
     /// For how long it excuses delays: tasks of a node that is away wait for their takeover, and
-    /// sessions for the new primary, but not for the end of the old one.
+    /// sessions for the new primary, but not for the end of the old one. Over a slow link, messages
+    /// that wait for others take many round trips.
     pub(crate) const fn disturbance(self) -> Option<Duration> {
         match self {
             Self::Kill | Self::Stop | Self::StalledLink => Some(self.duration()),
             Self::FailOver => Some(Duration::from_secs(4)),
-            Self::SlowLink | Self::LoseNats => None,
+            Self::SlowLink => Some(Duration::from_secs(6)),
+            Self::LoseNats => None,
         }
     }
 }
