@@ -36,7 +36,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// The tenant and the scopes that a run has seen.
 type Seen = (String, Vec<String>);
 
-/// Notes the callers of its runs; waits for an approval, and then works until it is told to end.
+/// Notes the callers of its runs; waits for an approval, and then works until a test ends it.
 #[derive(Clone)]
 struct Approved {
     approval: watch::Sender<bool>,

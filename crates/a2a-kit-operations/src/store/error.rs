@@ -22,7 +22,7 @@ pub enum StoreError {
     #[error("the store is full")]
     Full,
     /// Writes fail until an operator intervenes: the disk is full, a quota or file size limit is
-    /// reached, the file system is read-only, the file was removed or replaced, or somebody holds a
+    /// reached, the file system is read-only, the file was removed or replaced, or another user holds a
     /// lock for longer than a few seconds. Nothing was written.
     #[error("the store cannot write")]
     Unwritable(#[source] Box<dyn std::error::Error + Send + Sync>),

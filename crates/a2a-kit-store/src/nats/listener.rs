@@ -102,7 +102,7 @@ impl Listener {
         }
     }
 
-    /// Opens the stream again. While that takes, the engine is told every second to read what it
+    /// Opens the stream again. Until then, a signal every second makes the engine read what it
     /// watches from the store.
     async fn reopen(&mut self) -> (Stream, pull::Stream) {
         let sender = self.sender.clone();

@@ -28,7 +28,7 @@ use super::{
 /// Statements are often planned while tables are empty, and the plans are kept. Index scans are
 /// therefore forced even if another plan looks cheaper.
 ///
-/// A table that somebody has locked for longer than a few seconds counts as not writable.
+/// A table that is locked for longer than a few seconds counts as not writable.
 const SESSION: &str = "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'; \
     SET jit = off; SET enable_seqscan = off";
 

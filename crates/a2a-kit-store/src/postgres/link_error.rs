@@ -90,7 +90,7 @@ impl LinkError {
         self.class().is_some_and(|class| matches!(class, "22" | "23" | "54"))
     }
 
-    /// Whether writes fail until somebody frees space, removes a lock, or restores the schema or a
+    /// Whether writes fail until an operator frees space, removes a lock, or restores the schema or a
     /// privilege.
     pub(super) fn needs_operator(&self) -> bool {
         self.class().is_some_and(|class| matches!(class, "42" | "3F"))

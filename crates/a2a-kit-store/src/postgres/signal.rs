@@ -234,7 +234,7 @@ impl ListenTask {
         }
     }
 
-    /// Opens the connection again. While that takes, the engine is told every second to read what
+    /// Opens the connection again. Until then, a signal every second makes the engine read what
     /// it watches.
     async fn reopen(&self) -> ListenConnection {
         let mut reload = interval_at(Instant::now() + RELOAD_INTERVAL, RELOAD_INTERVAL);

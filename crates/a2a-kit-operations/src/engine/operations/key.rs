@@ -97,7 +97,7 @@ impl Inner {
     }
 }
 
-/// A hash of a request, by which a retry is told from another request under the same key.
+/// A hash of a request, which distinguishes a retry from another request under the same key.
 pub(super) fn fingerprint(request: &SendMessageRequest) -> u64 {
     // Stored, so it must not depend on the version of this crate or of the compiler.
     let mut hasher = SipHasher13::new();
