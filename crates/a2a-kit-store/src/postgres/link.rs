@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Client, Connection, Row, Socket, Statement, types::ToSql};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -85,7 +86,9 @@ impl Connector {
     pub(super) async fn link(&self) -> Result<Link, LinkError> {
         let generation = self.health.generation();
         let (client, connection) = with_timeout(self.open()).await?;
-        let driver = tokio::spawn(drive(connection, Arc::clone(&self.health)));
+        let polled = Arc::default();
+        let driver = drive(connection, Arc::clone(&self.health), Arc::clone(&polled));
+        let driver = tokio::spawn(driver);
         let driver = AbortOnDropHandle::new(driver);
         with_timeout(client.batch_execute(&self.session)).await?;
         Ok(Link {
@@ -94,6 +97,7 @@ impl Connector {
             planned: Instant::now(),
             health: Arc::clone(&self.health),
             generation,
+            polled,
             _driver: driver,
         })
     }
@@ -113,9 +117,17 @@ impl fmt::Debug for Connector {
 /// Drives a connection until it is lost. A session that becomes read-only is noticed with the
 /// response to its next statement (PostgreSQL 14 and later): what a demoted primary reads is
 /// outdated.
-async fn drive(mut connection: Connection<Socket, Tls>, health: Arc<Health>) {
+///
+/// A response is delivered before its poll ends, and what it says about the session is noted with
+/// the lock held, so that whoever takes the lock after a response knows it as well.
+async fn drive(
+    mut connection: Connection<Socket, Tls>,
+    health: Arc<Health>,
+    polled: Arc<Mutex<()>>,
+) {
     let mut was_read_only = is_read_only(&connection);
-    let polled = poll_fn(|cx| {
+    let lost = poll_fn(|cx| {
+        let _poll = polled.lock();
         let message = connection.poll_message(cx);
         if !was_read_only && is_read_only(&connection) {
             was_read_only = true;
@@ -130,7 +142,7 @@ async fn drive(mut connection: Connection<Socket, Tls>, health: Arc<Health>) {
             None => Poll::Ready(Ok(())),
         }
     });
-    if let Err(error) = polled.await {
+    if let Err(error) = lost.await {
         tracing::debug!(%error, "database connection lost");
     }
 }
@@ -147,6 +159,8 @@ pub(super) struct Link {
     planned: Instant,
     health: Arc<Health>,
     generation: u64,
+    /// Held while the connection is polled.
+    polled: Arc<Mutex<()>>,
     _driver: AbortOnDropHandle<()>,
 }
 
@@ -157,6 +171,7 @@ impl Link {
 
     /// Whether it is closed, or to be replaced.
     pub(super) fn is_closed(&self) -> bool {
+        drop(self.polled.lock());
         self.client.is_closed() || self.generation != self.health.generation()
     }
 
