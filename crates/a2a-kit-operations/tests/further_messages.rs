@@ -19,7 +19,8 @@ use a2a_core::{
 use a2a_kit_operations::{
     Agent, AgentError, AgentExecutor, BoxError, Call, Delivery, Engine, EngineConfig, Event,
     EventStream, MemoryStore, PushError, PushSender, RequestContext, RunLimits, TaskUpdater,
-    Webhook, store::MemoryLimits,
+    Webhook, forward_store, intercept_store,
+    store::{LeaseStore, MemoryLimits, PushStore, StoreError, TaskStore},
 };
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
@@ -277,6 +278,24 @@ async fn sender_that_waits_is_refused_when_the_task_ends_first() {
 }
 
 #[tokio::test]
+async fn sender_that_waits_before_an_acknowledged_message_is_refused_when_the_task_ends() {
+    let (engine, gate) = scene(MemoryStore::new(), EngineConfig::default());
+    let task = task_of(&engine, at_once("", "gate complete")).await;
+    let mut stream = stream_of(&engine, send(&task.id, "waiting")).await.expect("a stream");
+    task_of(&engine, at_once(&task.id, "acknowledged")).await;
+    gate.add_permits(1);
+    let mut last = next(&mut stream).await;
+    while let Some(Ok(_)) = last {
+        last = next(&mut stream).await;
+    }
+    let refused = last.expect("an end").expect_err("no turn");
+    assert_eq!(refused.kind(), ErrorKind::UnsupportedOperation);
+    let seen = texts(&ended(&engine, &task.id).await);
+    let sent: Vec<_> = seen.iter().filter(|text| text.starts_with('>')).collect();
+    assert_eq!(sent, ["> gate complete", "> acknowledged"]);
+}
+
+#[tokio::test]
 async fn executor_that_takes_no_message_refuses_it_before_it_is_acknowledged() {
     let (engines, gate) = nodes();
     for other in [0, 1] {
@@ -298,6 +317,77 @@ async fn executor_that_takes_no_message_refuses_it_before_it_is_acknowledged() {
         let said: Vec<_> = texts(&task).into_iter().filter(|text| text.starts_with('>')).collect();
         assert_eq!(said, ["> alone start gate park", "> complete"]);
     }
+}
+
+/// A memory store whose commands are read late.
+#[derive(Debug)]
+struct LateCommands {
+    store: MemoryStore,
+    reads: Arc<Semaphore>,
+}
+
+impl LateCommands {
+    async fn answer<T>(
+        &self,
+        method: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        if method == "commands" {
+            self.reads.acquire().await.expect("it is never closed").forget();
+        }
+        call.await
+    }
+}
+
+impl TaskStore for LateCommands {
+    forward_store!(TaskStore: this => this.store);
+}
+
+impl LeaseStore for LateCommands {
+    intercept_store!(answer, LeaseStore: this => this.store);
+}
+
+impl PushStore for LateCommands {
+    forward_store!(PushStore: this => this.store);
+}
+
+#[tokio::test(start_paused = true)]
+async fn message_that_another_node_refuses_late_is_not_acknowledged() {
+    let (gate, reads) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let one = MemoryStore::new();
+    let two = one.join("two");
+    let late = LateCommands { store: one, reads: Arc::clone(&reads) };
+    let there = Engine::builder(card(), Gated(Arc::clone(&gate))).store(late).build();
+    let here = Engine::builder(card(), Gated(Arc::clone(&gate))).store(two).build();
+    let task = task_of(&there, at_once("", "start gate complete")).await;
+    working(&here, &task.id).await;
+    let sent = tokio::spawn({
+        let (here, id) = (here.clone(), task.id.clone());
+        async move { here.send_message(at_once(&id, "more")).await }
+    });
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    gate.add_permits(1);
+    ended(&there, &task.id).await;
+    reads.add_permits(Semaphore::MAX_PERMITS);
+    let refused = timeout(LONG, sent).await.expect("in time").expect("no panic");
+    assert_eq!(refused.expect_err("no turn").kind(), ErrorKind::UnsupportedOperation);
+    assert_eq!(texts(&get(&here, &task.id).await)[..1], ["> start gate complete"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_for_another_node_are_acknowledged_before_their_turns() {
+    let (engines, gate) = nodes();
+    let task = task_of(&engines[0], at_once("", "start gate gate")).await;
+    working(&engines[1], &task.id).await;
+    for (node, text) in [(1, "gate"), (0, "gate"), (1, "complete")] {
+        let sent = task_of(&engines[node], at_once(&task.id, text)).await;
+        assert_eq!(sent.state(), TaskState::Working);
+        assert!(!texts(&sent).contains(&format!("> {text}")), "it waits for its turn");
+    }
+    gate.add_permits(4);
+    let seen = texts(&ended(&engines[1], &task.id).await);
+    let sent: Vec<_> = seen.iter().filter(|text| text.starts_with('>')).collect();
+    assert_eq!(sent, ["> start gate gate", "> gate", "> gate", "> complete"]);
 }
 
 fn runtime() -> Runtime {

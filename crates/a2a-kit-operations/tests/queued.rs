@@ -48,7 +48,7 @@ impl AgentExecutor for Agentic {
 }
 
 fn engine(store: MemoryStore) -> Engine {
-    let config = EngineConfig::default().with_lease_renewal(LEASE / 4);
+    let config = EngineConfig::default().with_lease_renewal(LEASE / 4).with_max_queued_messages(2);
     let card = AgentCard::new("Test", "An agent under test");
     Engine::builder(card, Agentic).store(store).config(config).build()
 }
@@ -85,10 +85,11 @@ fn acknowledged_message_survives_its_node() {
         let queued = Message::user("more").with_task_id(&id);
         let task = task_of(&engine, queued).await;
         assert!(!task.state().is_settled(), "it is answered before its turn: {task:?}");
-        let third = engine.send_message(at_once(Message::user("third").with_task_id(&id))).await;
-        assert_eq!(third.unwrap_err().kind(), ErrorKind::ResourceExhausted);
+        task_of(&engine, Message::user("third").with_task_id(&id)).await;
+        let fourth = engine.send_message(at_once(Message::user("fourth").with_task_id(&id))).await;
+        assert_eq!(fourth.unwrap_err().kind(), ErrorKind::ResourceExhausted);
         let waiting = spy.commands(&id).await.unwrap();
-        assert_eq!(waiting.len(), 1, "what is refused is not left for anybody: {waiting:?}");
+        assert_eq!(waiting.len(), 2, "what is refused is not left for anybody: {waiting:?}");
         (id, engine)
     });
     // As if the process were killed.
@@ -103,6 +104,9 @@ fn acknowledged_message_survives_its_node() {
             let task = engine.get_task(Call::new(request)).await.unwrap().response;
             if task.state() == TaskState::Completed {
                 assert_eq!(task.status_message().unwrap().text(), "heard more");
+                let said: Vec<_> = task.history.iter().map(Message::text).collect();
+                let refused = "this message was not handled: the task ended first";
+                assert_eq!(said[said.len() - 2..], ["third", refused]);
                 break;
             }
             assert!(Instant::now() < deadline, "the message is lost: {task:?}");

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::{
     engine::{
         runtime::Handle,
-        task::{Answer, Checkpoint, Context, TurnRequest, encode},
+        task::{Answer, Checkpoint, Context, Sender, TurnRequest, encode},
     },
     store::Command,
 };
@@ -22,8 +22,18 @@ const ANSWER_PAUSE: Duration = Duration::from_millis(200);
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Body {
-    Message { turn: Box<Checkpoint>, return_immediately: bool },
-    Cancel { context: Context, metadata: Option<Struct> },
+    Message {
+        turn: Box<Checkpoint>,
+        return_immediately: bool,
+    },
+    Cancel {
+        context: Context,
+        metadata: Option<Struct>,
+    },
+    /// Asks whether the message of an earlier command is accepted, which may wait for its turn.
+    Accepted {
+        command: String,
+    },
 }
 
 /// The messages among these commands whose senders do not wait: their acceptance may have been
@@ -44,14 +54,22 @@ fn message_turn(id: &Arc<str>, mut turn: Checkpoint) -> Result<TurnRequest> {
 }
 
 impl Handle {
-    /// Handles commands that were read from the store under this generation.
-    pub(super) async fn execute(&self, commands: Vec<Command>, generation: u64) {
+    /// Handles commands that were read from the store under this generation. Senders of messages
+    /// to an earlier holder `have_left`, unless they wait for a turn.
+    pub(super) async fn execute(&self, commands: Vec<Command>, generation: u64, have_left: bool) {
+        let sender = if have_left { Sender::HasLeft } else { Sender::Leaves };
+        let mut left = Vec::new();
         for Command { id, body } in commands {
             let body = serde_json::from_slice(&body);
             let cancels = matches!(body, Ok(Body::Cancel { .. }));
-            if self.change(|live| live.take_command(generation, &id, cancels))
-                && let Err(error) = self.execute_one(&id, body).await
-            {
+            let is_left = matches!(&body, Ok(Body::Accepted { command }) if left.contains(command));
+            if is_left || !self.change(|live| live.take_command(generation, &id, cancels)) {
+                if !self.lock().commands.has_taken(&id) {
+                    left.push((*id).to_owned());
+                }
+                continue;
+            }
+            if let Err(error) = self.execute_one(&id, body, sender).await {
                 // An idle task is released after a rejection, which is still the answer.
                 let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
                 if !is_refusal && self.lock().is_away() {
@@ -64,11 +82,17 @@ impl Handle {
         }
     }
 
-    async fn execute_one(&self, id: &Arc<str>, body: serde_json::Result<Body>) -> Result<()> {
+    async fn execute_one(
+        &self,
+        id: &Arc<str>,
+        body: serde_json::Result<Body>,
+        sender: Sender,
+    ) -> Result<()> {
         match body.map_err(Error::internal)? {
             Body::Message { turn, return_immediately } => {
                 let turn = message_turn(id, *turn)?;
-                if self.inner.take_here(self, turn, return_immediately)? == 0 {
+                let sender = if return_immediately { sender } else { Sender::Waits };
+                if self.inner.take_here(self, turn, sender)? == 0 {
                     // An earlier attempt delivered the same message.
                     let last = self.lock().log.last();
                     self.answer(id, encode(&Answer::At(last))).await;
@@ -76,6 +100,11 @@ impl Handle {
             }
             Body::Cancel { context, metadata } => {
                 self.inner.cancel_here(self, Arc::new(context.read()), metadata, Some(id))?;
+            }
+            // Refusals were answered before.
+            Body::Accepted { .. } => {
+                let last = self.lock().log.last();
+                self.answer(id, encode(&Answer::At(last))).await;
             }
         }
         Ok(())

@@ -184,13 +184,16 @@ impl Handle {
             })
         });
         let Some(next) = next else { return };
+        let generation = self.lock().ownership.generation;
         tracing::debug!(task.id = %self.task_id, epoch, outcome = next.name(), "task taken over");
         metrics::took_over(inner.config.metrics_label, next.name());
         match next {
-            Next::Leave => self.change_silently(LiveTask::notice_commands),
+            Next::Leave => {
+                self.execute(commands, generation, true).await;
+                self.change_silently(LiveTask::notice_commands);
+            }
             Next::Run(turn) => {
-                let generation = self.lock().ownership.generation;
-                self.execute(commands, generation).await;
+                self.execute(commands, generation, true).await;
                 self.run(turn, StartMode::Spawned);
             }
             Next::Write => {
@@ -214,7 +217,7 @@ impl Handle {
             });
         }
         match self.inner.store.commands(&self.task_id).await {
-            Ok(commands) => self.execute(commands, generation).await,
+            Ok(commands) => self.execute(commands, generation, false).await,
             Err(error) => {
                 tracing::warn!(error = ?error, "failed to read commands");
                 self.pause(SERVE_PAUSE).await;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     commands::{Body, refused},
@@ -14,13 +14,14 @@ use crate::{
     engine::{
         Inner,
         runtime::{Begin, Handle},
-        task::{Answer, Checkpoint, Context, LiveTask, TurnRequest, encode},
+        task::{Answer, Checkpoint, Context, LiveTask, Sender, TurnRequest, encode},
     },
-    store::Command,
+    store::{Command, StoreError},
 };
 
-/// How long a message with `returnImmediately` waits for its acceptance.
-const ACCEPT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a message with `returnImmediately` waits for its turn before its sender asks whether it
+/// is accepted.
+const TURN_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How long a stream waits for the beginning of its turn, or for its refusal, before it opens with
 /// the current task.
@@ -41,8 +42,42 @@ impl Inner {
         let message = Some(Message::clone(&turn.message));
         let body =
             Body::Message { turn: Box::new(Checkpoint::of(turn, message)), return_immediately };
-        let patience = return_immediately.then_some(ACCEPT_TIMEOUT);
-        self.send_command(handle, &body, patience).await
+        let Some(call) = self.post(handle, &body).await? else { return Ok(None) };
+        if !return_immediately {
+            return position(self.wait_for_answer(handle, &call).await?);
+        }
+        match timeout(TURN_TIMEOUT, self.wait_for_answer(handle, &call)).await {
+            Ok(answer) => position(answer?),
+            Err(_elapsed) => self.wait_for_acceptance(handle, &call).await,
+        }
+    }
+
+    /// Waits until the holder has accepted the message of this call, or has answered the call.
+    async fn wait_for_acceptance(
+        &self,
+        handle: &Handle,
+        call: &PendingCall<'_>,
+    ) -> Result<Option<u64>> {
+        let body = Body::Accepted { command: (*call.id).to_owned() };
+        let asked = self.post(handle, &body).await?;
+        let Some(asked) = asked else {
+            // The lease was released, after all commands were answered.
+            return position(self.wait_for_answer(handle, call).await?);
+        };
+        tokio::select! {
+            biased;
+            answer = self.wait_for_answer(handle, call) => position(answer?),
+            accepted = self.wait_for_answer(handle, &asked) => {
+                accepted?;
+                match self.read_answer(call).await.map_err(Error::from)? {
+                    Some(answer) => position(answer?),
+                    None => {
+                        handle.catch_up().await?;
+                        Ok(Some(handle.lock().log.last()))
+                    }
+                }
+            }
+        }
     }
 
     /// Forwards a message whose sender reads a stream, which opens before the turn begins. `None` if
@@ -87,7 +122,8 @@ impl Inner {
     ) -> Result<Option<u64>> {
         let context = Context::of(context);
         let body = Body::Cancel { context, metadata: request.metadata.clone() };
-        self.send_command(handle, &body, None).await
+        let Some(call) = self.post(handle, &body).await? else { return Ok(None) };
+        position(self.wait_for_answer(handle, &call).await?)
     }
 
     /// Queues a message on this node, which holds the task, through a stored command, so that it
@@ -112,7 +148,7 @@ impl Inner {
             return posted.map(|_| None).map_err(Error::from);
         }
         let turn = TurnRequest { commands: vec![Arc::clone(&id)], ..turn.clone() };
-        let ticket = match self.take_here(handle, turn, true) {
+        let ticket = match self.take_here(handle, turn, Sender::Leaves) {
             Ok(ticket) => ticket,
             Err(error)
                 if error.kind() != ErrorKind::ResourceExhausted && handle.lock().is_away() =>
@@ -147,12 +183,8 @@ impl Inner {
         Ok(Some(ticket))
     }
 
-    async fn send_command(
-        &self,
-        handle: &Handle,
-        body: &Body,
-        patience: Option<Duration>,
-    ) -> Result<Option<u64>> {
+    /// Posts a command to the holder of a task; `None` if the task is unleased.
+    async fn post(&self, handle: &Handle, body: &Body) -> Result<Option<PendingCall<'_>>> {
         let call = PendingCall::new(&self.cluster.pending_calls);
         let command = Command { id: Arc::clone(&call.id), body: encode(body) };
         let posted = self.store.post_command(&handle.scope, &handle.task_id, command).await;
@@ -162,42 +194,14 @@ impl Inner {
         // The task may still be waiting for a takeover, or was taken over by this node meanwhile.
         self.cluster.takeover_notify.notify_one();
         handle.serve_commands();
-        let answer = self.wait_for_answer(handle, &call);
-        let answer = match patience {
-            None => answer.await?,
-            Some(patience) => {
-                let mut answer = std::pin::pin!(answer);
-                match tokio::time::timeout(patience, &mut answer).await {
-                    Ok(answer) => answer?,
-                    Err(_elapsed) => {
-                        handle.catch_up().await?;
-                        if !handle.lock().has_ended() {
-                            // The message is stored and will be handled; the caller does not wait
-                            // for more.
-                            return Ok(Some(handle.lock().log.last()));
-                        }
-                        // The task ended without it.
-                        answer.await?
-                    }
-                }
-            }
-        };
-        match answer {
-            Answer::At(position) => Ok(Some(position)),
-            Answer::Refused { status, message, details } => {
-                Err(Error::from_wire(ErrorKind::from_http(status), message, details))
-            }
-        }
+        Ok(Some(call))
     }
 
     async fn wait_for_answer(&self, handle: &Handle, call: &PendingCall<'_>) -> Result<Answer> {
         let mut ended = false;
         loop {
-            match self.store.read_answer(&call.id).await {
-                Ok(Some(answer)) => {
-                    self.delete_answer(Arc::clone(&call.id));
-                    return serde_json::from_slice(&answer).map_err(Error::internal);
-                }
+            match self.read_answer(call).await {
+                Ok(Some(answer)) => return answer,
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(error = ?error, "failed to read command answer");
@@ -215,6 +219,18 @@ impl Inner {
         }
     }
 
+    /// Reads the answer to a call, if there is one.
+    async fn read_answer(
+        &self,
+        call: &PendingCall<'_>,
+    ) -> Result<Option<Result<Answer>>, StoreError> {
+        let answer = self.store.read_answer(&call.id).await?;
+        Ok(answer.map(|answer| {
+            self.delete_answer(Arc::clone(&call.id));
+            serde_json::from_slice(&answer).map_err(Error::internal)
+        }))
+    }
+
     /// Deletes an answer that was read; the store would do so later.
     fn delete_answer(&self, id: Arc<str>) {
         let store = Arc::clone(&self.store);
@@ -223,5 +239,14 @@ impl Inner {
                 tracing::debug!(error = ?error, "failed to delete command answer");
             }
         });
+    }
+}
+
+fn position(answer: Answer) -> Result<Option<u64>> {
+    match answer {
+        Answer::At(position) => Ok(Some(position)),
+        Answer::Refused { status, message, details } => {
+            Err(Error::from_wire(ErrorKind::from_http(status), message, details))
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
         },
         runtime::{Begin, Entry, Handle},
         slots::Draft,
-        task::{AdmissionLimits, Creation, Holder, Refusal, Size, TurnRequest, ended},
+        task::{AdmissionLimits, Creation, Holder, Refusal, Sender, Size, TurnRequest, ended},
     },
     metrics,
     trace::TraceContext,
@@ -244,7 +244,8 @@ impl Inner {
                     }
                 }
                 Holder::Here => {
-                    match self.try_take_here(&handle, turn.clone(), return_immediately) {
+                    let sender = if return_immediately { Sender::Leaves } else { Sender::Waits };
+                    match self.try_take_here(&handle, turn.clone(), sender) {
                         Ok(ticket) => return Ok(Accepted { handle, ticket, remote: None }),
                         // An executor has just begun to work.
                         Err((Refusal::NotStored, _)) => {}
@@ -286,18 +287,18 @@ impl Inner {
         &self,
         handle: &Handle,
         turn: TurnRequest,
-        return_immediately: bool,
+        sender: Sender,
     ) -> Result<u64> {
-        self.try_take_here(handle, turn, return_immediately).map_err(|(_, error)| error)
+        self.try_take_here(handle, turn, sender).map_err(|(_, error)| error)
     }
 
     fn try_take_here(
         &self,
         handle: &Handle,
         turn: TurnRequest,
-        return_immediately: bool,
+        sender: Sender,
     ) -> Result<u64, (Refusal, Error)> {
-        let (ticket, run) = match self.take(handle, turn, return_immediately) {
+        let (ticket, run) = match self.take(handle, turn, sender) {
             Ok(taken) => taken,
             Err(refused) => {
                 handle.release_if_idle();
@@ -315,19 +316,23 @@ impl Inner {
         &self,
         handle: &Handle,
         turn: TurnRequest,
-        return_immediately: bool,
+        sender: Sender,
     ) -> Result<(u64, Option<TurnRequest>), (Refusal, Error)> {
         let owner = &handle.scope.owner;
         let limits = self.config.caller_limits.of(owner);
+        let (max_queued, max_running) = match sender {
+            Sender::HasLeft => (usize::MAX, None),
+            _ => (self.config.max_queued_messages, limits.running_tasks),
+        };
         let new_status = |state, text| handle.new_status(state, text);
         handle.change(|live| {
             let room = AdmissionLimits {
                 task: &self.config.task_limits,
-                max_queued: self.config.max_queued_messages,
-                max_running: limits.running_tasks,
-                slot: &mut || self.load.slots.take(owner, limits.running_tasks),
+                max_queued,
+                max_running,
+                slot: &mut || self.load.slots.take(owner, max_running),
             };
-            let taken = live.take(turn, return_immediately, room, &new_status, now());
+            let taken = live.take(turn, sender, room, &new_status, now());
             let error_of = |refusal| match refusal {
                 Refusal::Failed => live.failure(),
                 Refusal::Ended => ended(&handle.task_id),
@@ -341,10 +346,6 @@ impl Inner {
                     handle.task_id
                 ))
                 .with_metadata("taskId", &*handle.task_id),
-                Refusal::AlreadyQueued => Error::new(
-                    ErrorKind::ResourceExhausted,
-                    "a message is already queued; send again without returnImmediately",
-                ),
                 Refusal::QueueFull(queued) => Error::new(
                     ErrorKind::ResourceExhausted,
                     format!("{queued} messages are already queued for this task"),

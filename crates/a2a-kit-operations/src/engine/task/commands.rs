@@ -99,6 +99,11 @@ impl Commands {
         self.cancels.clear();
     }
 
+    /// Returns whether a command was taken and is not answered.
+    pub(in crate::engine) fn has_taken(&self, command: &Arc<str>) -> bool {
+        self.taken.contains(command)
+    }
+
     /// Takes a stored command, unless it was taken before.
     pub(in crate::engine) fn take(&mut self, command: &Arc<str>) -> bool {
         let is_new = !self.taken.contains(command) && !self.done.contains(command);

@@ -20,6 +20,17 @@ pub(in crate::engine) struct AdmissionLimits<'a> {
     pub(in crate::engine) slot: &'a mut dyn FnMut() -> Option<Slot>,
 }
 
+/// What the sender of a message waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Sender {
+    /// Its turn.
+    Waits,
+    /// Its acceptance.
+    Leaves,
+    /// Nothing: it may have been told that the message is accepted, so no limit applies any more.
+    HasLeft,
+}
+
 /// Why a message is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Refusal {
@@ -34,8 +45,6 @@ pub(in crate::engine) enum Refusal {
     NotStored,
     /// The executor takes no message while it works.
     AtWork,
-    /// A message is already queued, and another one would be lost with this node.
-    AlreadyQueued,
     /// The queue is full, with this many messages.
     QueueFull(usize),
     Limit(TaskLimit),
@@ -73,7 +82,7 @@ impl LiveTask {
     pub(in crate::engine) fn take(
         &mut self,
         turn: TurnRequest,
-        return_immediately: bool,
+        sender: Sender,
         room: AdmissionLimits<'_>,
         new_status: NewStatus<'_>,
         now: Instant,
@@ -82,7 +91,7 @@ impl LiveTask {
             return Err(Refusal::Failed);
         }
         if let Some(ticket) = self.turns.ticket_of(&self.task, &turn) {
-            self.join(ticket, turn.commands, return_immediately);
+            self.join(ticket, turn.commands, sender);
             return Ok((ticket, None));
         }
         if self.is_over() || self.run.is_canceling {
@@ -97,17 +106,16 @@ impl LiveTask {
                 return Err(Refusal::AtWork);
             }
             let queued = self.turns.queue_len();
-            if return_immediately && queued > 0 {
-                return Err(Refusal::AlreadyQueued);
-            }
             if queued >= room.max_queued {
                 return Err(Refusal::QueueFull(queued));
             }
-            if return_immediately && turn.commands.is_empty() {
+            if sender == Sender::Leaves && turn.commands.is_empty() {
                 return Err(Refusal::NotStored);
             }
         }
-        if let Some(limit) = self.refuses(&turn.message, room.task) {
+        if sender != Sender::HasLeft
+            && let Some(limit) = self.refuses(&turn.message, room.task)
+        {
             return Err(Refusal::Limit(limit));
         }
         let (may_run, new_slot) = match self.run.work() {
@@ -128,7 +136,8 @@ impl LiveTask {
             return Ok((ticket, Some(self.resumed(turn))));
         }
         if is_queued {
-            self.turns.enqueue(Queued { ticket, turn, is_acknowledged: return_immediately });
+            let is_acknowledged = sender != Sender::Waits;
+            self.turns.enqueue(Queued { ticket, turn, is_acknowledged });
         } else {
             self.begin_turn(ticket, &turn, new_status, now);
             self.hand(&turn.message);
@@ -137,11 +146,11 @@ impl LiveTask {
     }
 
     /// A retry of the message with this ticket.
-    fn join(&mut self, ticket: u64, commands: Vec<Arc<str>>, return_immediately: bool) {
+    fn join(&mut self, ticket: u64, commands: Vec<Arc<str>>, sender: Sender) {
         match self.turns.queued_mut(ticket) {
             Some(queued) => {
                 // The command keeps it if this node fails.
-                queued.is_acknowledged |= return_immediately && !commands.is_empty();
+                queued.is_acknowledged |= sender != Sender::Waits && !commands.is_empty();
                 queued.turn.commands.extend(commands);
             }
             None if ticket > 0 => {
@@ -191,8 +200,7 @@ impl LiveTask {
         if self.turns.is_lost(ticket) {
             return Some(Error::unavailable("another node took over the task; retry the request"));
         }
-        let waits = ticket > self.turns.current;
-        let never = waits && (self.has_ended() || !self.run.is_running());
+        let never = self.turns.waits(ticket) && (self.has_ended() || !self.run.is_running());
         never.then(|| match self.changes.head.is_terminal() {
             true => ended(&self.task.id),
             // This node is shutting down.

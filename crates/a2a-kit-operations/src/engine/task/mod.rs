@@ -39,7 +39,7 @@ pub(in crate::engine) use self::{
     commands::{Answer, Commands},
     journal::Journal,
     log::Log,
-    message::{AdmissionLimits, Refusal, ended},
+    message::{AdmissionLimits, Refusal, Sender, ended},
     ownership::{Holder, Ownership},
     persistence::{Failure, Group, Persistence},
     reconcile::{Step, Takeover},
@@ -265,7 +265,7 @@ impl LiveTask {
 
     /// Returns whether the turn of a message, or a later one, has visibly begun.
     pub(in crate::engine) fn has_begun(&self, ticket: u64) -> bool {
-        ticket == 0 || self.turns.current >= ticket && self.log.last() >= self.turns.start
+        ticket == 0 || !self.turns.waits(ticket) && self.log.last() >= self.turns.start
     }
 
     /// The error for callers of a task that could not be stored or loaded.

@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 use super::{
     AdmissionLimits, CancelStep, Creation, Ended, Failure, Group, Holder, LiveTask, Log, NewStatus,
-    Refusal, TurnRequest, run::RunSummary,
+    Refusal, Sender, TurnRequest, run::RunSummary,
 };
 use crate::{
     CallContext, Event, EventId, TaskLimits, UpdateError,
@@ -60,9 +60,10 @@ const STATES: &[State] = &[
 ];
 
 const INPUTS: &[Input] = &[
-    ("message", |b| b.take("next", false)),
-    ("message, return immediately", |b| b.take("next", true)),
-    ("first message again", |b| b.take("first", false)),
+    ("message", |b| b.take("next", Sender::Waits)),
+    ("message, return immediately", |b| b.take("next", Sender::Leaves)),
+    ("acknowledged message", |b| b.take("next", Sender::HasLeft)),
+    ("first message again", |b| b.take("first", Sender::Waits)),
     ("update: working", |b| b.put(status(TaskState::Working))),
     ("update: artifact", |b| b.put(chunk())),
     ("update: completed", |b| b.put(status(TaskState::Completed))),
@@ -339,11 +340,11 @@ impl Fixture {
         self.live.ask(generation, question, &limits, &new_status, self.now)
     }
 
-    fn take(&mut self, id: &str, return_immediately: bool) -> String {
-        self.take_turn(turn(id), return_immediately)
+    fn take(&mut self, id: &str, sender: Sender) -> String {
+        self.take_turn(turn(id), sender)
     }
 
-    fn take_turn(&mut self, turn: TurnRequest, return_immediately: bool) -> String {
+    fn take_turn(&mut self, turn: TurnRequest, sender: Sender) -> String {
         let new_status: NewStatus<'_> = &new_status;
         let limits = TaskLimits::default();
         let room = AdmissionLimits {
@@ -352,7 +353,7 @@ impl Fixture {
             max_running: None,
             slot: &mut || Some(slot()),
         };
-        match self.live.take(turn, return_immediately, room, new_status, self.now) {
+        match self.live.take(turn, sender, room, new_status, self.now) {
             Ok((ticket, None)) => format!("ticket {ticket}"),
             Ok((ticket, Some(_))) => format!("ticket {ticket}, run"),
             Err(refusal) => {
@@ -463,14 +464,14 @@ impl Fixture {
     }
 
     fn message(mut self, id: &str) -> Self {
-        self.take(id, false);
+        self.take(id, Sender::Waits);
         self.acknowledged()
     }
 
     /// A message whose sender does not wait, with the command that keeps it.
     fn kept_message(mut self, id: &str) -> Self {
         let turn = TurnRequest { commands: vec!["kept".into()], ..turn(id) };
-        self.take_turn(turn, true);
+        self.take_turn(turn, Sender::Leaves);
         self.acknowledged()
     }
 

@@ -71,6 +71,8 @@ pub(in crate::engine) struct Turns {
     /// Ranges of tickets that had not begun when another node took over. Waiting callers are
     /// notified at once, so only the newest few are kept.
     lost: VecDeque<(u64, u64)>,
+    /// Tickets of queued messages that were passed over, because the task is about to end.
+    passed_over: Vec<u64>,
 }
 
 impl Turns {
@@ -84,6 +86,7 @@ impl Turns {
             start: last + 1,
             opening: None,
             lost: VecDeque::new(),
+            passed_over: Vec::new(),
         }
     }
 
@@ -128,13 +131,14 @@ impl Turns {
         queue.any(|queued| queued.ticket == ticket && queued.is_acknowledged)
     }
 
-    /// Takes the acknowledged messages out of the queue, oldest first.
+    /// Takes the acknowledged messages out of the queue, oldest first, and passes over the others.
     pub(super) fn take_acknowledged(&mut self) -> Vec<Queued> {
         if !self.queue.iter().any(|queued| queued.is_acknowledged) {
             return Vec::new();
         }
         let queue = std::mem::take(&mut self.queue).into_iter();
         let (taken, left): (Vec<_>, Vec<_>) = queue.partition(|queued| queued.is_acknowledged);
+        self.passed_over = left.iter().map(|queued| queued.ticket).collect();
         self.queue = left.into();
         taken
     }
@@ -145,8 +149,8 @@ impl Turns {
 
     /// Drops the queued messages, and returns the commands that carried them.
     pub(super) fn drain(&mut self) -> Vec<Arc<str>> {
-        let current = self.current;
-        self.taken.retain(|taken| taken.ticket <= current);
+        let waits: Vec<_> = self.queue.iter().map(|queued| queued.ticket).collect();
+        self.taken.retain(|taken| !waits.contains(&taken.ticket));
         self.queue.drain(..).flat_map(|queued| queued.turn.commands).collect()
     }
 
@@ -207,6 +211,11 @@ impl Turns {
                 self.lost.pop_front();
             }
         }
+    }
+
+    /// Returns whether a message waits for a turn that has not begun.
+    pub(super) fn waits(&self, ticket: u64) -> bool {
+        ticket > self.current || self.passed_over.contains(&ticket)
     }
 
     /// Returns whether a message was lost before its turn began.
