@@ -15,7 +15,7 @@ use a2a_core::{
 
 use super::{
     slots::Slots,
-    task::{self, AdmissionLimits, Creation, Ended, Log},
+    task::{self, AdmissionLimits, Creation, Ended, Log, Sender},
 };
 use crate::{CallContext, Event, TaskLimits, UpdateError, engine::TurnRequest};
 
@@ -87,7 +87,7 @@ impl LiveTask {
             max_running: None,
             slot: &mut || slots.take(&"owner".into(), None),
         };
-        self.live.take(turn(message), false, room, &new_status, self.now).is_ok()
+        self.live.take(turn(message), Sender::Waits, room, &new_status, self.now).is_ok()
     }
 
     /// Ends the run of the executor, and returns whether another turn begins.
