@@ -69,7 +69,7 @@ pub trait Extension: fmt::Debug + Send + Sync + 'static {
     fn declaration(&self) -> AgentExtension;
 
     /// Inspects a message before it is processed, and may modify it or its context. A retried
-    /// message is inspected again.
+    /// message is inspected again, and has to be modified in the same way.
     ///
     /// The caller is already authenticated, and cannot be changed here.
     ///

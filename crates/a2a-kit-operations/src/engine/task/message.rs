@@ -128,7 +128,7 @@ impl LiveTask {
         if !may_run {
             return Err(Refusal::TooManyRunning);
         }
-        let ticket = self.turns.take_ticket(&self.task, &turn);
+        let ticket = self.turns.take_ticket(self.log.last(), &turn);
         if let Some(slot) = new_slot {
             self.run.begin(slot, now);
             self.effects.begin = true;
@@ -180,9 +180,7 @@ impl LiveTask {
             for command in turn.commands {
                 self.commands.begin(command, begin);
             }
-            self.turns.current = ticket;
-            self.turns.start = begin;
-            self.turns.opening = None;
+            self.turns.begin(ticket, begin);
             self.put(Change::History(Arc::clone(&turn.message)));
             let refusal = Message {
                 message_id: format!("{}-not-handled", turn.message.message_id),
@@ -211,10 +209,19 @@ impl LiveTask {
     /// Queues messages that were acknowledged by a node that failed.
     pub(in crate::engine) fn keep_acknowledged(&mut self, turns: Vec<TurnRequest>) {
         for turn in turns {
-            let is_new = turn.commands.iter().all(|command| self.commands.take(command));
-            if is_new {
-                let ticket = self.turns.take_ticket(&self.task, &turn);
-                self.turns.enqueue(Queued { ticket, turn, is_acknowledged: true });
+            if !turn.commands.iter().all(|command| self.commands.take(command)) {
+                continue;
+            }
+            match self.turns.ticket_of(&self.task, &turn) {
+                None => {
+                    let ticket = self.turns.take_ticket(self.log.last(), &turn);
+                    self.turns.enqueue(Queued { ticket, turn, is_acknowledged: true });
+                }
+                Some(0) => {
+                    let last = self.log.last();
+                    turn.commands.into_iter().for_each(|id| self.commands.begin(id, last));
+                }
+                Some(ticket) => self.join(ticket, turn.commands, Sender::HasLeft),
             }
         }
     }
@@ -227,9 +234,9 @@ impl LiveTask {
         new_status: NewStatus<'_>,
         now: Instant,
     ) {
-        self.turns.current = ticket;
         // The status first: it moves the open question into the history, before the answer.
-        self.turns.start = self.push(new_status(TaskState::Working, None), now);
+        let start = self.push(new_status(TaskState::Working, None), now);
+        self.turns.begin(ticket, start);
         for command in &turn.commands {
             self.commands.begin(Arc::clone(command), self.turns.start);
         }

@@ -161,7 +161,7 @@ impl LiveTask {
         self.run.is_canceling = false;
         self.changes.size = None;
         self.commands = super::Commands::default();
-        self.turns.lose(&self.task, self.log.last());
+        self.turns.lose(self.log.last());
         self.changes.last = self.log.last();
         self.changes.head = self.task.state();
         self.changes.status_time = status_time(&self.task);

@@ -24,7 +24,7 @@ pub(crate) struct TurnRequest {
     /// The idempotency key of the message, if it has one.
     pub(crate) key: Option<Arc<str>>,
     /// The number of client messages before which no attempt at this message can be; 0 for a retry
-    /// of an earlier one with the same id. `None` without a key, as clients reuse ids.
+    /// of an earlier one. `None` without a key, as clients reuse ids.
     pub(crate) joins_from: Option<usize>,
     /// Whether an earlier run for the message was interrupted.
     pub(crate) rerun: bool,
@@ -49,6 +49,23 @@ struct Taken {
     message_id: String,
     key: Option<Arc<str>>,
     ticket: u64,
+    /// The position of the event that began its turn.
+    start: Option<u64>,
+}
+
+impl Taken {
+    /// Returns whether its turn begins with an event up to this position.
+    fn is_stored(&self, last: u64) -> bool {
+        self.start.is_some_and(|start| start <= last)
+    }
+}
+
+impl TurnRequest {
+    /// Returns whether the key is the id of the message, so that no other message has this id.
+    fn is_keyed_by_id(&self) -> bool {
+        let key = self.key.as_deref().and_then(|key| key.split_once(':'));
+        key.is_some_and(|(_, key)| key == self.message.message_id)
+    }
 }
 
 /// The messages of a task: queued, current, and lost.
@@ -157,16 +174,16 @@ impl Turns {
     /// Returns the ticket of an earlier attempt at a message; 0 if it is in the history of the task.
     ///
     /// The first attempt may be delivered after a retry that was handled, by the node that sent it
-    /// or from the store. As clients reuse ids, only a later message with the same content is that
-    /// retry.
+    /// or from the store. As clients reuse ids, only a message with the same content is an attempt,
+    /// unless its key is the id.
     pub(in crate::engine) fn ticket_of(&self, task: &Task, turn: &TurnRequest) -> Option<u64> {
         let from = turn.joins_from?;
-        let is_retry = from == 0;
-        let is_same = |message: &&Message| {
+        let by_id = turn.is_keyed_by_id();
+        let is_same = |message: &Message| {
             message.message_id == turn.message.message_id
-                && (is_retry || message.parts == turn.message.parts)
+                && (by_id || message.parts == turn.message.parts)
         };
-        if client_messages(task).skip(from).any(|message| is_same(&message)) {
+        if client_messages(task).skip(from).any(is_same) {
             return Some(0);
         }
         let mut taken = self.taken.iter();
@@ -175,23 +192,30 @@ impl Turns {
             .map(|taken| taken.ticket)
     }
 
-    /// Assigns a ticket to a message.
-    pub(super) fn take_ticket(&mut self, task: &Task, turn: &TurnRequest) -> u64 {
-        let current = self.current;
-        let is_stored =
-            |taken: &Taken| taken.ticket <= current && has_message(task, &taken.message_id);
-        self.taken.retain(|taken| !is_stored(taken));
+    /// Assigns a ticket to a message of a task whose newest event is at `last`.
+    pub(super) fn take_ticket(&mut self, last: u64, turn: &TurnRequest) -> u64 {
+        self.taken.retain(|taken| !taken.is_stored(last));
         self.newest += 1;
-        let message_id = turn.message.message_id.clone();
-        self.taken.push(Taken { message_id, key: turn.key.clone(), ticket: self.newest });
+        let (message_id, key) = (turn.message.message_id.clone(), turn.key.clone());
+        self.taken.push(Taken { message_id, key, ticket: self.newest, start: None });
         self.newest
     }
 
+    /// Begins the turn of a message with the event at `start`.
+    pub(super) fn begin(&mut self, ticket: u64, start: u64) {
+        self.current = ticket;
+        self.start = start;
+        self.opening = None;
+        if let Some(taken) = self.taken.iter_mut().find(|taken| taken.ticket == ticket) {
+            taken.start = Some(start);
+        }
+    }
+
     /// Drops what was not stored: another node continues after the event at `last`.
-    pub(super) fn lose(&mut self, task: &Task, last: u64) {
+    pub(super) fn lose(&mut self, last: u64) {
         self.queue.clear();
         let taken = std::mem::take(&mut self.taken);
-        let first_lost = taken.iter().find(|taken| !has_message(task, &taken.message_id));
+        let first_lost = taken.iter().find(|taken| !taken.is_stored(last));
         let begun = self.start <= last;
         if !begun {
             self.current = self.current.saturating_sub(1);
@@ -222,11 +246,6 @@ impl Turns {
     pub(in crate::engine) fn is_lost(&self, ticket: u64) -> bool {
         self.lost.iter().any(|(first, last)| (*first..=*last).contains(&ticket))
     }
-}
-
-/// Returns whether a client message is in the history.
-fn has_message(task: &Task, message_id: &str) -> bool {
-    client_messages(task).any(|message| message.message_id == message_id)
 }
 
 fn client_messages(task: &Task) -> impl Iterator<Item = &Message> {
@@ -261,7 +280,26 @@ mod tests {
         assert_eq!(ticket("two", Some(1)), Some(0), "the retry was handled first");
         assert_eq!(ticket("three", Some(1)), None, "another message with the same id");
         assert_eq!(ticket("one", Some(1)), None, "an earlier message with the same id");
-        assert_eq!(ticket("changed by an extension", Some(0)), Some(0), "a retry");
+        assert_eq!(ticket("one", Some(0)), Some(0), "a retry");
+        assert_eq!(ticket("three", Some(0)), None, "a retry of an attempt that was lost");
         assert_eq!(ticket("two", None), None, "without a key");
+        let mut changed = turn("changed by an extension", Some(0));
+        assert_eq!(turns.ticket_of(&task, &changed), None);
+        changed.key = Some("key:m".into());
+        assert_eq!(turns.ticket_of(&task, &changed), Some(0), "the key is the id");
+    }
+
+    #[test]
+    fn retry_joins_a_message_that_is_not_stored_yet_though_another_one_has_its_id() {
+        let message = |text: &str| Message { message_id: "m".into(), ..Message::user(text) };
+        let task = Task { history: vec![message("one")], ..Task::default() };
+        let mut turns = Turns::new(1);
+        let ticket = turns.take_ticket(1, &turn("two", Some(1)));
+        turns.begin(ticket, 2);
+        let other = TurnRequest { key: Some("other".into()), ..turn("three", Some(1)) };
+        let next = turns.take_ticket(1, &other);
+        assert_eq!(turns.ticket_of(&task, &turn("two", Some(1))), Some(ticket));
+        assert_eq!(turns.ticket_of(&task, &turn("two", Some(0))), Some(ticket));
+        assert_eq!(turns.ticket_of(&task, &other), Some(next));
     }
 }
