@@ -84,9 +84,7 @@ async fn write(handle: Handle) {
         match result {
             Ok(committed) => {
                 let releases = group.lease == LeaseUpdate::Release;
-                let states =
-                    handle.change(|live| is_current(live).then(|| live.stored(group, begun)));
-                let Some(states) = states else { return };
+                let Some(states) = handle.change(|live| live.stored(group, begun)) else { return };
                 states.into_iter().for_each(|state| handle.record_transition(state));
                 handle.answer_joined();
                 if committed.has_pushes {

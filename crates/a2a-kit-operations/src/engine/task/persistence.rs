@@ -217,13 +217,17 @@ impl LiveTask {
         })
     }
 
-    /// Makes a stored group visible, and returns the states that the task goes through. `begun` is
-    /// when the write of a new task began, which granted the lease, if leases expire.
+    /// Makes a stored group visible, and returns the states that the task goes through; `None` if the
+    /// task was lost in the meantime, and perhaps reacquired. `begun` is when the write of a new task
+    /// began, which granted the lease, if leases expire.
     pub(in crate::engine) fn stored(
         &mut self,
         group: Group,
         begun: Option<Instant>,
-    ) -> Vec<TaskState> {
+    ) -> Option<Vec<TaskState>> {
+        if self.ownership.generation != group.generation {
+            return None;
+        }
         match &group.snapshot {
             Some(task) => self.task = Arc::clone(task),
             None => {
@@ -243,7 +247,7 @@ impl LiveTask {
             self.log.skip_to(EventId::FIRST.get());
         }
         group.events().for_each(|event| self.log.push(event.clone()));
-        group.states
+        Some(group.states)
     }
 
     /// Discards changes that could not be stored, and drops the executor.

@@ -57,6 +57,7 @@ const STATES: &[State] = &[
     ("unleased", || working().lost().released()),
     ("taken over", || working().lost().released().acquired()),
     ("failed", || working().update().writing().not_stored()),
+    ("lost while writing", || working().update().writing().lost().acquired()),
 ];
 
 const INPUTS: &[Input] = &[
@@ -385,10 +386,10 @@ impl Fixture {
 
     fn store(&mut self) -> String {
         match self.group.take() {
-            Some(group) if group.generation == self.live.ownership.generation => {
-                format!("{} states", self.live.stored(group, Some(self.now)).len())
-            }
-            Some(_) => "stale".to_owned(),
+            Some(group) => match self.live.stored(group, Some(self.now)) {
+                Some(states) => format!("{} states", states.len()),
+                None => "stale".to_owned(),
+            },
             None => "nothing".to_owned(),
         }
     }
