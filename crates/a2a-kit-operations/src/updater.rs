@@ -316,7 +316,23 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn ask(&self, question: impl Into<StatusMessage>) -> Result<Message, UpdateError> {
-        self.ask_in(TaskState::InputRequired, question.into().0).await
+        self.ask_until(question, std::future::pending()).await
+    }
+
+    /// Requests input like [`ask`](Self::ask), but waits only until `expiry` is ready. Then, as after
+    /// [`ask_timeout`](crate::EngineConfig::ask_timeout), the executor is dropped and the task stays
+    /// INPUT_REQUIRED; the answer runs the executor again. For executors that hold something scarce
+    /// while they wait, such as a process.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub async fn ask_until(
+        &self,
+        question: impl Into<StatusMessage>,
+        expiry: impl Future<Output = ()>,
+    ) -> Result<Message, UpdateError> {
+        self.ask_in(TaskState::InputRequired, question.into().0, expiry).await
     }
 
     /// Requests authorization like [`require_auth`](Self::require_auth), and returns the next
@@ -352,7 +368,7 @@ impl TaskUpdater {
         &self,
         question: impl Into<StatusMessage>,
     ) -> Result<Message, UpdateError> {
-        self.ask_in(TaskState::AuthRequired, question.into().0).await
+        self.ask_in(TaskState::AuthRequired, question.into().0, std::future::pending()).await
     }
 
     /// Does something once in a run, however often the run is [repeated](Self::ask) or
@@ -418,12 +434,13 @@ impl TaskUpdater {
         &self,
         state: TaskState,
         question: Option<Message>,
+        expiry: impl Future<Output = ()>,
     ) -> Result<Message, UpdateError> {
         let mut question = update(state, question);
         if let Some(extensions) = &self.extensions {
             extensions.status(&mut question);
         }
-        self.handle.ask(self.run, question).await
+        self.handle.ask(self.run, question, expiry).await
     }
 }
 

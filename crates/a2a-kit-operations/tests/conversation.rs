@@ -31,7 +31,7 @@ use a2a_kit_operations::{
 };
 use tokio::{
     runtime::{Builder, Runtime},
-    sync::{Notify, watch},
+    sync::{Notify, mpsc, watch},
     time::Instant,
 };
 
@@ -169,6 +169,42 @@ async fn answer_after_the_ask_timeout_continues_the_conversation() {
     let task = task_of(&engine, to_task(&task.id, "Lisbon")).await;
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert_planned(&task_of(&engine, to_task(&task.id, "May")).await);
+}
+
+/// Sends the number of recorded answers of a run when its executor is dropped.
+struct Dropped(mpsc::UnboundedSender<usize>, usize);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _test_ended = self.0.send(self.1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_to_a_question_that_expired_continues_the_conversation() {
+    let (runs, mut dropped) = mpsc::unbounded_channel();
+    let agent = script(move |_, context: RequestContext, updates: TaskUpdater| {
+        let runs = runs.clone();
+        async move {
+            let _dropped = Dropped(runs, context.recorded_answers());
+            let expiry = || tokio::time::sleep(Duration::from_secs(30));
+            let city = updates.ask_until("Where to?", expiry()).await?;
+            let month = updates.ask_until("When?", expiry()).await?;
+            let left = context.recorded_answers();
+            Ok(updates.complete(format!("{} in {}, {left}", city.text(), month.text())).await?)
+        }
+    });
+    let engine = builder(MemoryStore::new(), agent, EngineConfig::default());
+    let id = task_of(&engine, send("plan")).await.id;
+    assert_eq!(dropped.recv().await, Some(0));
+    assert_eq!(get(&engine, &id).await.state(), TaskState::InputRequired);
+    let task = task_of(&engine, to_task(&id, "Lisbon")).await;
+    assert_eq!(task.status_message().unwrap().text(), "When?");
+    assert_eq!(dropped.recv().await, Some(1));
+    let task = task_of(&engine, to_task(&id, "May")).await;
+    assert_eq!(task.state(), TaskState::Completed);
+    assert_eq!(task.status_message().unwrap().text(), "Lisbon in May, 0");
+    assert_eq!(dropped.recv().await, Some(2));
 }
 
 #[test]

@@ -80,6 +80,12 @@ impl RequestContext {
         self.handle.is_replay()
     }
 
+    /// The number of questions of this run that get a recorded answer at once: those that an earlier
+    /// run asked before it was dropped. See [`ask`](crate::TaskUpdater::ask).
+    pub fn recorded_answers(&self) -> usize {
+        self.handle.recorded_answers()
+    }
+
     /// The call context: version, extensions, parameters, caller. In a run that repeats an earlier
     /// one, that of the message that continues the conversation. After a crash and on another node
     /// the caller has its subject and scopes, but no claims, expiry or credential.

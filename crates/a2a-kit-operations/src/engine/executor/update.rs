@@ -202,8 +202,9 @@ impl Handle {
         &self,
         generation: u64,
         question: TaskStatusUpdateEvent,
+        expiry: impl Future<Output = ()>,
     ) -> Result<Message, UpdateError> {
-        let answer = self.ask_now(generation, question).await;
+        let answer = self.ask_now(generation, question, expiry).await;
         if matches!(answer, Err(UpdateError::Canceled)) {
             // An executor that also waits for the cancel sees that first.
             tokio::task::yield_now().await;
@@ -215,6 +216,7 @@ impl Handle {
         &self,
         generation: u64,
         mut question: TaskStatusUpdateEvent,
+        expiry: impl Future<Output = ()>,
     ) -> Result<Message, UpdateError> {
         self.own_status(&mut question);
         let question = Payload::StatusUpdate(question);
@@ -232,12 +234,18 @@ impl Handle {
             self.change(LiveTask::drop_asking);
         }
 
-        let answer = self.wait(|live| live.asked(generation));
+        let answer = async {
+            tokio::select! {
+                biased;
+                answer = self.wait(|live| live.asked(generation)) => Some(answer),
+                () = expiry => None,
+            }
+        };
         // A waiting executor does not count as running.
         let _parked = Parked::new(self);
         match tokio::time::timeout(self.inner.config.ask_timeout, answer).await {
-            Ok(answer) => answer,
-            Err(_elapsed) => {
+            Ok(Some(answer)) => answer,
+            Ok(None) | Err(_) => {
                 // Leaves the task unchanged, unless a message has just arrived.
                 self.change(|live| live.ask_expired(&new_status, now()));
                 self.write();
@@ -249,6 +257,11 @@ impl Handle {
     /// Returns whether the executor still repeats an earlier run.
     pub(crate) fn is_replay(&self) -> bool {
         self.lock().journal.is_replaying()
+    }
+
+    /// The number of recorded answers that questions of this run have not been given yet.
+    pub(crate) fn recorded_answers(&self) -> usize {
+        self.lock().journal.recorded_answers()
     }
 
     /// The result of named work in an earlier run.

@@ -96,6 +96,10 @@ impl Record {
         self.entries.iter().map(Entry::bytes).sum()
     }
 
+    fn answers(&self) -> usize {
+        self.entries.iter().filter(|entry| **entry == Entry::Answered).count()
+    }
+
     fn is_asking(&self) -> bool {
         let mut questions = self.entries.iter().rev();
         questions.find(|entry| entry.is_question()).is_some_and(|entry| *entry == Entry::Asked)
@@ -153,6 +157,12 @@ impl Journal {
     /// Returns whether the run has not reached all that an earlier one did.
     pub(in crate::engine) fn is_replaying(&self) -> bool {
         self.replay.as_ref().is_some_and(|replay| replay.left > 0)
+    }
+
+    /// The number of recorded answers that questions of this run have not been given yet.
+    pub(in crate::engine) fn recorded_answers(&self) -> usize {
+        let (Some(record), Some(replay)) = (&self.record, &self.replay) else { return 0 };
+        record.answers().saturating_sub(replay.answers)
     }
 
     /// The number of client messages before the one that began the run.
@@ -376,8 +386,7 @@ impl LiveTask {
     /// The turn with the first message of the run to repeat, if any.
     fn first_turn(&self, turn: TurnRequest) -> TurnRequest {
         let Some(record) = &self.journal.record else { return turn };
-        let answers = record.entries.iter().filter(|entry| **entry == Entry::Answered).count();
-        let is_whole = self.client_message(record.first.saturating_add(answers)).is_some();
+        let is_whole = self.client_message(record.first.saturating_add(record.answers())).is_some();
         let metadata = record.metadata.clone().map(Arc::new);
         let accepted_output_modes = record.accepted_output_modes.clone().into();
         match self.client_message(record.first).filter(|_| is_whole) {
