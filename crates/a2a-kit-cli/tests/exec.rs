@@ -74,7 +74,8 @@ fn a_failing_command_tells_its_status_and_its_stderr_only_where_asked_to() {
     assert_eq!(missing.run(&["send", "hi"]).field("State"), "FAILED");
     let slow = Server::start(&["--exec", "sleep 60", "--exec-timeout", "200ms"]);
     let run = slow.run(&["send", "hi", "--poll-interval", "100ms"]);
-    assert!(run.stdout.contains("The command took too long"), "{run:?}");
+    let expired = "Text:\nthe agent worked on this message for longer than 200ms\n\n";
+    assert!(run.stdout.contains(expired), "{run:?}");
 }
 
 #[test]

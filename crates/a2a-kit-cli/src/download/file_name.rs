@@ -15,7 +15,7 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 /// Both kinds of slashes separate folders. Control characters, characters that are reserved on
 /// Windows, and those that change the direction of text are replaced by `_`, as is a leading dot:
 /// an agent must not be able to create a hidden file that configures another program.
-pub(super) fn safe(path: &str) -> Option<String> {
+pub(crate) fn safe(path: &str) -> Option<String> {
     let base = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let base = base.trim_matches(|c: char| c == ' ').trim_end_matches(['.', ' ']);
     let mut name: String = base.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect();

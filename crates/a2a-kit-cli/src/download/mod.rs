@@ -2,7 +2,7 @@
 
 mod directory;
 mod fetch;
-mod file_name;
+pub(crate) mod file_name;
 mod plan;
 mod report;
 

@@ -3,20 +3,20 @@
 use std::{io, path::Path, process::Stdio, time::Duration};
 
 use a2a_core::{Artifact, Part, v1::part::Content};
-use a2a_kit_operations::{RequestContext, trace};
+use a2a_kit_operations::RequestContext;
 #[cfg(windows)]
 use process_wrap::tokio::JobObject;
 #[cfg(unix)]
 use process_wrap::tokio::ProcessGroup;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
-use tempfile::TempDir;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use super::{
-    ExecAgent,
+    ExecAgent, caller,
     output_files::{self, OutputFilesError},
+    run_directory::{CommandDirectory, write_private},
 };
-use crate::log;
+use crate::download::file_name;
 
 /// Grace period of a command after SIGTERM.
 #[cfg(unix)]
@@ -29,10 +29,7 @@ const REAP_TIMEOUT: Duration = Duration::from_millis(500);
 pub(super) struct Process {
     child: Box<dyn ChildWrapper>,
     is_killed: bool,
-    /// The parts that are not text, as files.
-    _inputs: TempDir,
-    /// Files for the caller.
-    outputs: TempDir,
+    directory: CommandDirectory,
 }
 
 /// The pipes to and from a command.
@@ -53,24 +50,32 @@ pub(super) enum Ended {
 }
 
 impl Process {
-    /// Starts the command for a message. User input is passed through the environment and stdin
-    /// only.
-    pub(super) fn start(agent: &ExecAgent, context: &RequestContext) -> io::Result<(Self, Pipes)> {
-        let inputs = tempfile::Builder::new().prefix("a2a-input-").tempdir()?;
-        write_inputs(inputs.path(), &context.message().parts)?;
-        let outputs = tempfile::Builder::new().prefix("a2a-output-").tempdir()?;
+    /// Starts the command for a message. User input is passed through the environment, files and
+    /// stdin only.
+    ///
+    /// # Errors
+    ///
+    /// The message for the client. The cause, which may name the directory, goes to the log.
+    pub(super) fn start(
+        agent: &ExecAgent,
+        context: &RequestContext,
+    ) -> Result<(Self, Pipes), &'static str> {
+        Self::spawn(agent, context).map_err(|error| {
+            tracing::warn!(task.id = context.task_id(), %error, "failed to start a command");
+            "The command can't be started"
+        })
+    }
+
+    fn spawn(agent: &ExecAgent, context: &RequestContext) -> io::Result<(Self, Pipes)> {
+        let directory = agent.directory.command()?;
+        write_inputs(&directory.input(), &context.message().parts)?;
+        let variables = caller::describe(context, &directory)?;
         let mut command = CommandWrap::with_new(&agent.program, |command| {
             command
                 .args(&agent.arguments)
                 .env_clear()
                 .envs(agent.environment.variables())
-                .env("A2A_TASK_ID", context.task_id())
-                .env("A2A_CONTEXT_ID", context.context_id())
-                .env("A2A_MESSAGE_ID", &context.message().message_id)
-                .env("A2A_INPUT_DIR", inputs.path())
-                .env("A2A_OUTPUT_DIR", outputs.path())
-                // The command continues the trace of the caller.
-                .envs(trace::current().map(|context| (log::TRACEPARENT, context.to_string())))
+                .envs(variables)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
@@ -82,7 +87,11 @@ impl Process {
         command.wrap(JobObject);
         let mut child = command.spawn()?;
         let pipes = child.stdin().take().zip(child.stdout().take()).zip(child.stderr().take());
-        let process = Self { child, is_killed: false, _inputs: inputs, outputs };
+        let group = child.id();
+        let process = Self { child, is_killed: false, directory };
+        if let Some(group) = group {
+            process.directory.register(group)?;
+        }
         let Some(((stdin, stdout), stderr)) = pipes else {
             return Err(io::Error::other("a pipe to the command is missing"));
         };
@@ -96,7 +105,7 @@ impl Process {
         self.kill();
         self.reap().await;
         if status.success() {
-            let outputs = self.outputs.path().to_owned();
+            let outputs = self.directory.output();
             let read = tokio::task::spawn_blocking(move || output_files::read(&outputs)).await?;
             return match read {
                 Ok(files) => Ok(Ended::Well(files)),
@@ -135,6 +144,7 @@ impl Process {
             // The group is gone if all of its processes have exited.
             tracing::debug!(%error, "process group already ended");
         }
+        self.directory.unregister();
     }
 
     /// Reaps killed processes: in a container, this process may be their parent.
@@ -149,7 +159,8 @@ impl Drop for Process {
     }
 }
 
-/// Writes the parts that are not text to files, named by number and base name.
+/// Writes the parts that are not text to files, named by number and base name, made safe like the
+/// name of a download.
 fn write_inputs(directory: &Path, parts: &[Part]) -> io::Result<()> {
     for (number, part) in parts.iter().enumerate() {
         let (content, fallback) = match &part.content {
@@ -158,9 +169,9 @@ fn write_inputs(directory: &Path, parts: &[Part]) -> io::Result<()> {
             Some(Content::Url(url)) => (format!("{url}\n").into_bytes(), "link.url"),
             Some(Content::Text(_)) | None => continue,
         };
-        let name = Path::new(&part.filename).file_name().and_then(|name| name.to_str());
-        let name = name.filter(|name| !name.is_empty()).unwrap_or(fallback);
-        std::fs::write(directory.join(format!("{number}-{name}")), content)?;
+        let name = file_name::safe(&part.filename);
+        let name = name.as_deref().unwrap_or(fallback);
+        write_private(&directory.join(format!("{number}-{name}")), &content)?;
     }
     Ok(())
 }

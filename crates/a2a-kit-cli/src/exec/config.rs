@@ -1,10 +1,19 @@
 //! The configuration of an agent made of a command.
 
-use std::{ffi::OsString, time::Duration};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
-use a2a_core::AgentCard;
+use a2a_core::{AgentCard, v1::AgentSkill};
 
-use super::{environment::ExecEnvironment, slots::Slots, stderr::StderrPolicy};
+use super::{
+    environment::ExecEnvironment,
+    run_directory::RunDirectory,
+    slots::Slots,
+    stderr::StderrPolicy,
+    waiting::{Waiting, WaitingLimits},
+};
+
+/// The description of an agent without one. The command line may contain secrets.
+const DESCRIPTION: &str = "Runs a command";
 
 /// An agent that runs a command for each message.
 #[derive(Clone, Debug)]
@@ -13,10 +22,14 @@ pub(crate) struct ExecAgent {
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: ExecEnvironment,
     pub(super) stderr: StderrPolicy,
+    /// Where the files of commands are.
+    pub(super) directory: Arc<RunDirectory>,
     pub(super) form: Form,
     pub(super) timeout: Option<Duration>,
     /// Limits concurrent commands.
     pub(super) slots: Slots,
+    /// Limits commands that wait for an answer.
+    pub(super) waiting: Waiting,
 }
 
 /// The format of the input and the output of the command.
@@ -32,9 +45,14 @@ pub(crate) enum Form {
 
 impl ExecAgent {
     /// Runs a command line through the shell. Input of users never becomes part of it.
-    pub(crate) fn shell(command: &str, environment: ExecEnvironment, stderr: StderrPolicy) -> Self {
+    pub(crate) fn shell(
+        command: &str,
+        environment: ExecEnvironment,
+        stderr: StderrPolicy,
+        directory: RunDirectory,
+    ) -> Self {
         let words = vec!["/bin/sh".into(), "-c".into(), command.into()];
-        Self::program(words, environment, stderr)
+        Self::program(words, environment, stderr, directory)
     }
 
     /// Runs a program without a shell; the first of `words` is its name.
@@ -42,6 +60,7 @@ impl ExecAgent {
         words: Vec<OsString>,
         environment: ExecEnvironment,
         stderr: StderrPolicy,
+        directory: RunDirectory,
     ) -> Self {
         let mut words = words.into_iter();
         Self {
@@ -49,9 +68,11 @@ impl ExecAgent {
             arguments: words.collect(),
             environment,
             stderr,
+            directory: Arc::new(directory),
             form: Form::Whole,
             timeout: None,
             slots: Slots::new(1, false),
+            waiting: Waiting::new(WaitingLimits::new(1, false, Duration::from_secs(30))),
         }
     }
 
@@ -75,23 +96,24 @@ impl ExecAgent {
         self
     }
 
-    /// The card of the agent, which declares streaming only if the format has events.
-    pub(crate) fn card(&self) -> AgentCard {
-        let name = match self.arguments.as_slice() {
-            [flag, command] if flag == "-c" => command.to_string_lossy(),
-            _ => self.program.to_string_lossy(),
-        };
-        AgentCard::new("Command agent", format!("Runs `{name}`"))
+    /// Sets the limits of commands that wait for an answer.
+    #[must_use]
+    pub(crate) fn with_waiting(mut self, limits: WaitingLimits) -> Self {
+        self.waiting = Waiting::new(limits);
+        self
+    }
+
+    /// The card of the agent, with a skill of the same name and description. It declares streaming
+    /// only if the format has events. Nothing of the command is in it: what a card, an error or an
+    /// event says about the agent comes from settings that are meant for callers.
+    pub(crate) fn card(&self, name: Option<&str>, description: Option<&str>) -> AgentCard {
+        let description = description.unwrap_or(DESCRIPTION);
+        AgentCard::new(name.unwrap_or("Command agent"), description)
             .with_version(env!("CARGO_PKG_VERSION"))
             .with_input_modes(["*/*"])
             .with_streaming(self.form != Form::Whole)
             .with_skill(
-                a2a_core::v1::AgentSkill::new(
-                    "run",
-                    "Run",
-                    format!("Runs `{name}` on what you say"),
-                )
-                .with_tags(["command"]),
+                AgentSkill::new("run", name.unwrap_or("Run"), description).with_tags(["command"]),
             )
     }
 }

@@ -1,18 +1,18 @@
 //! JSON lines: the message in on one line, events out on one line each.
 
-use a2a_core::{Artifact, TaskState};
+use std::convert::Infallible;
+
+use a2a_core::{Artifact, Message, TaskState};
 use a2a_kit_operations::{AgentError, BoxError, RequestContext, TaskUpdater};
 use serde::Deserialize;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::{
-    ExecAgent,
+    ExecAgent, MAX_LINE,
     child::{Ended, Pipes, Process},
+    slots::Slot,
 };
 use crate::settings::value;
-
-/// Maximum length of a line of output.
-const MAX_LINE: usize = 16 << 20;
 
 /// A line of output.
 #[derive(Debug, Deserialize)]
@@ -31,16 +31,21 @@ enum Line {
 }
 
 /// Runs the command, and applies its lines to the task.
+///
+/// A command that asks gives its slot back. If it is ended before the answer, the answer starts it
+/// again with the same message: what it says before its questions is dropped, and they get the
+/// recorded answers.
 pub(super) async fn run(
     agent: &ExecAgent,
     context: &RequestContext,
     updates: &TaskUpdater,
+    slot: Slot,
 ) -> Result<(), BoxError> {
     updates.check_lease()?;
     let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
-        Err(error) => {
-            updates.fail(format!("The command can't be started: {error}")).await?;
+        Err(message) => {
+            updates.fail(message).await?;
             return Ok(());
         }
     };
@@ -49,14 +54,27 @@ pub(super) async fn run(
         let mut message = serde_json::to_vec(context.message())?;
         message.push(b'\n');
         let _closed = stdin.write_all(&message).await;
-        let mut output = Output { updates, id: a2a_core::fresh_id(), begun: false, ended: false };
+        let mut output = Output {
+            agent,
+            context,
+            updates,
+            slot: Some(slot),
+            id: None,
+            is_recorded: false,
+            ended: false,
+        };
         let mut lines = BufReader::new(stdout);
         let mut line = Vec::new();
-        while lines.read_until(b'\n', &mut line).await? > 0 {
+        // Bounded while it is read: a line may have no end.
+        while (&mut lines).take(MAX_LINE as u64 + 1).read_until(b'\n', &mut line).await? > 0 {
             if line.len() > MAX_LINE {
-                return Err(AgentError::new("The command wrote a line that is too long").into());
+                let max = MAX_LINE >> 20;
+                let text = format!("The command wrote a line of more than {max} MiB");
+                return Err(AgentError::new(text).into());
             }
             if let Some(reply) = output.line(&line).await? {
+                let mut reply = serde_json::to_vec(&reply)?;
+                reply.push(b'\n');
                 let _closed = stdin.write_all(&reply).await;
             }
             line.clear();
@@ -98,16 +116,22 @@ pub(super) async fn run(
 
 /// Turns lines into updates of the task.
 struct Output<'a> {
+    agent: &'a ExecAgent,
+    context: &'a RequestContext,
     updates: &'a TaskUpdater,
-    id: String,
-    begun: bool,
+    /// `None` while the command waits for an answer.
+    slot: Option<Slot>,
+    /// The id of the artifact with the text, once begun.
+    id: Option<String>,
+    /// Whether the id is recorded.
+    is_recorded: bool,
     /// Whether a line has ended the task.
     ended: bool,
 }
 
 impl Output<'_> {
     /// Applies a line, and returns the reply for stdin.
-    async fn line(&mut self, line: &[u8]) -> Result<Option<Vec<u8>>, BoxError> {
+    async fn line(&mut self, line: &[u8]) -> Result<Option<Message>, BoxError> {
         if line.trim_ascii().is_empty() || self.ended {
             return Ok(None);
         }
@@ -116,11 +140,16 @@ impl Output<'_> {
         })?;
         match line {
             Line::Text { text } => {
-                let chunk = Artifact::new("output", text).with_id(&self.id);
-                if std::mem::replace(&mut self.begun, true) {
-                    self.updates.append(chunk).await?;
+                let chunk = Artifact::new("output", text);
+                if let Some(id) = &self.id {
+                    self.updates.append(chunk.with_id(id)).await?;
                 } else {
-                    self.updates.begin(chunk).await?;
+                    let mut id = a2a_core::fresh_id();
+                    if self.context.is_replay() {
+                        id = self.record(id).await?;
+                    }
+                    self.updates.begin(chunk.with_id(&id)).await?;
+                    self.id = Some(id);
                 }
             }
             Line::Artifact { mut artifact } => {
@@ -132,15 +161,34 @@ impl Output<'_> {
             Line::Status { state, text } => {
                 let state = value::state(&state).map_err(AgentError::new)?;
                 if state == TaskState::InputRequired {
-                    let reply = self.updates.ask(text).await?;
-                    let mut line = serde_json::to_vec(&reply)?;
-                    line.push(b'\n');
-                    return Ok(Some(line));
+                    return self.ask(text).await.map(Some);
                 }
                 self.ended = state.is_terminal();
                 self.updates.status(state, text).await?;
             }
         }
         Ok(None)
+    }
+
+    /// Asks for input, without a slot until the answer is there.
+    async fn ask(&mut self, question: String) -> Result<Message, BoxError> {
+        if let Some(id) = self.id.clone().filter(|_| !self.is_recorded) {
+            self.record(id).await?;
+        }
+        let caller = self.context.call().caller.subject().unwrap_or_default();
+        let (place, expiry) = self.agent.waiting.enter(caller);
+        self.slot = None;
+        let answer = self.updates.ask_until(question, expiry).await?;
+        place.answered();
+        let slot = self.agent.slots.acquire(caller);
+        self.slot = Some(self.context.wait_for(slot).await);
+        Ok(answer)
+    }
+
+    /// Records the id of the artifact, or returns the recorded one: a command that was started again
+    /// continues the artifact.
+    async fn record(&mut self, id: String) -> Result<String, BoxError> {
+        self.is_recorded = true;
+        self.updates.once("output", async { Ok::<_, Infallible>(id) }).await
     }
 }

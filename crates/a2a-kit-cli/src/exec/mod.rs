@@ -1,21 +1,27 @@
 //! An agent made of a command: the text of a message is its stdin, its stdout is the response.
 
+mod caller;
 mod child;
 mod config;
 mod environment;
 mod jsonl;
 mod output_files;
 mod plain;
+mod run_directory;
 mod slots;
 mod stderr;
+mod waiting;
 
-use std::time::Duration;
-
-use a2a_kit_operations::{AgentExecutor, BoxError, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentExecutor, BoxError, RequestContext, RunLimits, TaskUpdater};
 
 pub(crate) use config::{ExecAgent, Form};
 pub(crate) use environment::ExecEnvironment;
+pub(crate) use run_directory::RunDirectory;
 pub(crate) use stderr::StderrPolicy;
+pub(crate) use waiting::WaitingLimits;
+
+/// Maximum length of a line of output, or of a chunk.
+const MAX_LINE: usize = 16 << 20;
 
 impl AgentExecutor for ExecAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
@@ -29,22 +35,14 @@ impl AgentExecutor for ExecAgent {
             slot = context.wait_for(self.slots.acquire(caller)) => slot,
         };
         updates.start().await?;
-        let run = async {
-            match &self.form {
-                Form::Whole => plain::whole(self, &context, &updates).await,
-                Form::Chunks(delimiter) => plain::chunks(self, &context, &updates, delimiter).await,
-                Form::JsonLines => jsonl::run(self, &context, &updates).await,
-            }
-        };
-        let limit = self.timeout.unwrap_or(Duration::from_secs(365 * 24 * 3600));
-        let result = tokio::time::timeout(limit, run).await;
-        drop(slot);
-        match result {
-            Ok(done) => done,
-            Err(_) => {
-                updates.fail("The command took too long").await?;
-                Ok(())
-            }
+        match &self.form {
+            Form::Whole => plain::whole(self, &context, &updates).await,
+            Form::Chunks(delimiter) => plain::chunks(self, &context, &updates, delimiter).await,
+            Form::JsonLines => jsonl::run(self, &context, &updates, slot).await,
         }
+    }
+
+    fn run_limits(&self) -> RunLimits {
+        RunLimits::default().with_max_run_time(self.timeout)
     }
 }

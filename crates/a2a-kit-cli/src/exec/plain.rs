@@ -1,11 +1,12 @@
 //! Text in, text out.
 
 use a2a_core::{Artifact, Part};
-use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater};
+use a2a_kit_operations::{AgentError, BoxError, RequestContext, TaskUpdater};
+use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{
-    ExecAgent,
+    ExecAgent, MAX_LINE,
     child::{Ended, Pipes, Process},
 };
 
@@ -64,7 +65,7 @@ struct Chunked<'a> {
 
 impl Sink for Chunked<'_> {
     async fn take(&mut self, bytes: &[u8]) -> Result<(), BoxError> {
-        for chunk in self.splitter.push(bytes) {
+        for chunk in self.splitter.push(bytes)? {
             self.hold(chunk).await?;
         }
         Ok(())
@@ -152,8 +153,8 @@ async fn run(
     updates.check_lease()?;
     let (process, pipes) = match Process::start(agent, context) {
         Ok(started) => started,
-        Err(error) => {
-            updates.fail(format!("The command can't be started: {error}")).await?;
+        Err(message) => {
+            updates.fail(message).await?;
             return Ok(None);
         }
     };
@@ -201,38 +202,45 @@ fn input(context: &RequestContext) -> String {
 struct Splitter<'a> {
     delimiter: &'a [u8],
     buffer: Vec<u8>,
+    /// The start of `buffer` in which no delimiter begins.
+    searched: usize,
 }
 
 impl<'a> Splitter<'a> {
     fn new(delimiter: &'a [u8]) -> Self {
-        Self { delimiter, buffer: Vec::new() }
+        Self { delimiter, buffer: Vec::new(), searched: 0 }
     }
 
-    /// Adds bytes, and returns the complete chunks.
-    fn push(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+    /// Adds bytes, and returns the complete chunks; an error for an incomplete one that is too long.
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, AgentError> {
         self.buffer.extend_from_slice(bytes);
         let mut chunks = Vec::new();
         if self.delimiter.is_empty() {
             chunks.push(std::mem::take(&mut self.buffer));
-            return chunks;
+            return Ok(chunks);
         }
         let mut start = 0;
-        while let Some(length) = find(&self.buffer[start..], self.delimiter) {
-            chunks.push(self.buffer[start..start + length].to_vec());
-            start += length + self.delimiter.len();
+        while let Some(found) = memmem::find(&self.buffer[self.searched..], self.delimiter) {
+            let end = self.searched + found;
+            chunks.push(self.buffer[start..end].to_vec());
+            start = end + self.delimiter.len();
+            self.searched = start;
         }
         self.buffer.drain(..start);
-        chunks
+        self.searched = (self.buffer.len() + 1).saturating_sub(self.delimiter.len());
+        if self.buffer.len() > MAX_LINE {
+            let max = MAX_LINE >> 20;
+            return Err(AgentError::new(format!(
+                "The command wrote a chunk of more than {max} MiB"
+            )));
+        }
+        Ok(chunks)
     }
 
     /// Returns the bytes after the last delimiter, if any.
     fn rest(&mut self) -> Option<Vec<u8>> {
         (!self.buffer.is_empty()).then(|| std::mem::take(&mut self.buffer))
     }
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
 }
 
 #[cfg(test)]
@@ -242,8 +250,10 @@ mod tests {
     #[test]
     fn a_delimiter_that_comes_in_two_reads_still_cuts() {
         let mut splitter = Splitter::new(b"\r\n");
-        assert_eq!(splitter.push(b"a\r"), Vec::<Vec<u8>>::new());
-        assert_eq!(splitter.push(b"\nb\r\n\r\nc"), [b"a".to_vec(), b"b".to_vec(), b"".to_vec()]);
+        assert_eq!(splitter.push(b"a\r").unwrap(), Vec::<Vec<u8>>::new());
+        let chunks = splitter.push(b"\nb\r\n\r\nc").unwrap();
+        assert_eq!(chunks, [b"a".to_vec(), b"b".to_vec(), b"".to_vec()]);
+        assert_eq!(splitter.push(b"").unwrap(), Vec::<Vec<u8>>::new());
         assert_eq!(splitter.rest(), Some(b"c".to_vec()));
     }
 }

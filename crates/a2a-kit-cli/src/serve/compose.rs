@@ -23,7 +23,7 @@ use super::{
     public_url,
 };
 use crate::{
-    exec::{ExecAgent, Form, StderrPolicy},
+    exec::{ExecAgent, Form, RunDirectory, StderrPolicy, WaitingLimits},
     failure::Failure,
     log,
     script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent, Target},
@@ -303,8 +303,10 @@ fn engine(
     signer: Option<WebhookSigner>,
     authorizations: Authorizations,
 ) -> Result<Engine, Failure> {
-    let builder = if let Some(command) = exec_agent(serve, options) {
-        with_card(serve, options, command.card(), |card| Engine::builder(card, command))?
+    let builder = if let Some(command) = exec_agent(serve, options)? {
+        let agent = &serve.agent;
+        let card = command.card(agent.name.as_deref(), agent.description.as_deref());
+        with_card(serve, options, card, |card| Engine::builder(card, command))?
     } else if serve.is_bench() {
         with_card(serve, options, BenchAgent::card(), |card| Engine::builder(card, BenchAgent))?
     } else {
@@ -410,19 +412,29 @@ pub(super) fn with_words(
     Ok(card)
 }
 
-fn exec_agent(serve: &Serve, options: &Options) -> Option<ExecAgent> {
+/// The agent of `[exec]`; `None` for another.
+///
+/// # Errors
+///
+/// An internal failure if there can be no directory for its files.
+fn exec_agent(serve: &Serve, options: &Options) -> Result<Option<ExecAgent>, Failure> {
     let exec = &serve.exec;
+    let directory = || {
+        RunDirectory::create().map_err(|error| {
+            Failure::internal(format!("failed to create a directory for commands: {error}"))
+        })
+    };
     let (environment, stderr) = (
         options.exec_environment.clone(),
         StderrPolicy::new(exec.log_bytes.0, exec.log_rate.0, exec.expose_stderr),
     );
     let agent = match (&exec.command, exec.program.is_empty()) {
-        (Some(command), _) => ExecAgent::shell(command, environment, stderr),
+        (Some(command), _) => ExecAgent::shell(command, environment, stderr, directory()?),
         (None, false) => {
             let words = exec.program.iter().map(Into::into).collect();
-            ExecAgent::program(words, environment, stderr)
+            ExecAgent::program(words, environment, stderr, directory()?)
         }
-        (None, true) => return None,
+        (None, true) => return Ok(None),
     };
     let form = match (&exec.chunk, exec.io) {
         (_, Some(Io::Jsonl)) => Form::JsonLines,
@@ -431,8 +443,10 @@ fn exec_agent(serve: &Serve, options: &Options) -> Option<ExecAgent> {
         }
         (None, None) => Form::Whole,
     };
+    let has_callers = options.access.is_some();
+    let waiting = WaitingLimits::new(exec.max_waiting, has_callers, exec.ask_timeout.0);
     let agent = agent.with_form(form).with_timeout(exec.timeout.map(|timeout| timeout.0));
-    Some(agent.with_concurrency(exec.concurrency, options.access.is_some()))
+    Ok(Some(agent.with_concurrency(exec.concurrency, has_callers).with_waiting(waiting)))
 }
 
 fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {

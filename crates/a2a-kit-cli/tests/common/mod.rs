@@ -117,6 +117,11 @@ impl Server {
         format!("http://{}", self.address)
     }
 
+    /// The id of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks the server to stop.
     pub fn terminate(&self) {
         let id = rustix::process::Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();

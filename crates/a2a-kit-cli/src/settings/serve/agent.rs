@@ -64,8 +64,12 @@ section! {
         program: Vec<String> = [], "--";
         /// Max concurrent commands
         concurrency: u16 = 16, "--concurrency";
-        /// Timeout of a command
+        /// Timeout of a command, for each message; time that it waits for an answer does not count
         timeout: Duration, "--exec-timeout";
+        /// How long a command of --io jsonl waits for an answer; a later one starts it again
+        ask_timeout: Duration = "30s", "--exec-ask-timeout" advanced;
+        /// Max commands that wait for an answer
+        max_waiting: u16 = 64, "--exec-max-waiting" advanced;
         /// Stream stdout, split at this delimiter; \n and \t are escapes
         chunk: String, "--chunk";
         /// Exchange JSON lines with the command

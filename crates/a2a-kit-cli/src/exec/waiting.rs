@@ -1,0 +1,169 @@
+//! Commands that wait for an answer.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::oneshot;
+
+/// The commands that wait for an answer. They hold no [slot](super::slots), but a process each, so
+/// they are bounded by themselves, per caller and in all. Beyond a bound, the one that has waited
+/// longest has to end: of the caller, or of the caller with the most.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    limits: WaitingLimits,
+    state: Arc<Mutex<State>>,
+}
+
+/// Limits of commands that wait for an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitingLimits {
+    /// Maximum number of commands.
+    pub(crate) max: usize,
+    /// Maximum number of commands of one caller.
+    pub(crate) max_per_caller: usize,
+    /// How long each may wait.
+    pub(crate) timeout: Duration,
+}
+
+impl WaitingLimits {
+    /// With `has_callers`, each gets a quarter, at least one; a single caller gets all.
+    pub(crate) fn new(max: u16, has_callers: bool, timeout: Duration) -> Self {
+        let max = usize::from(max);
+        let max_per_caller = if has_callers { (max / 4).max(1) } else { max };
+        Self { max, max_per_caller, timeout }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By number, oldest first.
+    places: BTreeMap<u64, Place>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Place {
+    caller: Arc<str>,
+    /// Dropped to end the command; `None` if it has its answer.
+    keep: Option<oneshot::Sender<()>>,
+}
+
+/// The place of a command that waits, left when dropped.
+#[derive(Debug)]
+pub(super) struct WaitingPlace {
+    waiting: Waiting,
+    number: u64,
+}
+
+impl Waiting {
+    pub(super) fn new(limits: WaitingLimits) -> Self {
+        Self { limits, state: Arc::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Enters a command. The future is ready when the command has to end.
+    pub(super) fn enter(&self, caller: &str) -> (WaitingPlace, impl Future<Output = ()> + use<>) {
+        let (keep, kept) = oneshot::channel();
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.places.insert(number, Place { caller: caller.into(), keep: Some(keep) });
+        let of_caller = |place: &Place| &*place.caller == caller;
+        while state.places.values().filter(|place| of_caller(place)).count()
+            > self.limits.max_per_caller
+            && state.evict(of_caller)
+        {}
+        while state.places.len() > self.limits.max && state.evict(|_| true) {}
+        drop(state);
+        let timeout = self.limits.timeout;
+        let expiry = async move {
+            let _is_evicted = tokio::time::timeout(timeout, kept).await;
+        };
+        (WaitingPlace { waiting: self.clone(), number }, expiry)
+    }
+}
+
+impl State {
+    /// Ends the oldest command that has no answer yet, of the caller with the most; `false` if there
+    /// is none.
+    fn evict(&mut self, is_candidate: impl Fn(&Place) -> bool) -> bool {
+        let count =
+            |caller: &str| self.places.values().filter(|place| &*place.caller == caller).count();
+        let oldest = self
+            .places
+            .iter()
+            .filter(|(_, place)| place.keep.is_some() && is_candidate(place))
+            .min_by_key(|(number, place)| (std::cmp::Reverse(count(&place.caller)), **number))
+            .map(|(number, _)| *number);
+        oldest.is_some_and(|number| self.places.remove(&number).is_some())
+    }
+}
+
+impl WaitingPlace {
+    /// The command has its answer: it keeps its place until it has a slot again.
+    pub(super) fn answered(&self) {
+        if let Some(place) = self.waiting.lock().places.get_mut(&self.number) {
+            place.keep = None;
+        }
+    }
+}
+
+impl Drop for WaitingPlace {
+    fn drop(&mut self) {
+        self.waiting.lock().places.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn waiting(max: u16, has_callers: bool) -> Waiting {
+        Waiting::new(WaitingLimits::new(max, has_callers, Duration::from_secs(30)))
+    }
+
+    #[tokio::test]
+    async fn caller_over_its_share_loses_its_oldest_command() {
+        let waiting = waiting(8, true);
+        let mut anns: Vec<_> = (0..3).map(|_| waiting.enter("ann")).collect();
+        let bob = waiting.enter("bob");
+        let ended: Vec<_> =
+            anns.drain(..).map(|(_place, end)| end.now_or_never().is_some()).collect();
+        assert_eq!(ended, [true, false, false]);
+        assert!(bob.1.now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn all_places_taken_the_caller_with_the_most_loses_its_oldest_command() {
+        let waiting = waiting(4, false);
+        let bob = waiting.enter("bob");
+        let anns = [waiting.enter("ann"), waiting.enter("ann"), waiting.enter("ann")];
+        // It has its answer.
+        anns[0].0.answered();
+        let cat = waiting.enter("cat");
+        let [(_first, _), (_second, second), (_third, third)] = anns;
+        assert!(second.now_or_never().is_some());
+        assert!(third.now_or_never().is_none());
+        assert!(bob.1.now_or_never().is_none() && cat.1.now_or_never().is_none());
+        drop((bob.0, cat.0, _first, _second, _third));
+        assert!(waiting.lock().places.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn command_without_a_place_or_out_of_time_has_to_end() {
+        let none = waiting(0, true);
+        assert!(none.enter("ann").1.now_or_never().is_some());
+        let (_place, end) = waiting(1, true).enter("ann");
+        let start = tokio::time::Instant::now();
+        end.await;
+        assert_eq!(start.elapsed().as_secs(), 30);
+    }
+}
