@@ -13,7 +13,7 @@ use axum::{
 };
 use http::{HeaderName, StatusCode, header};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, redaction::redact};
 
 /// The level and format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,13 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, 
         Some(path) if path.as_os_str() == "-" => Audit::Stderr,
         Some(path) => Audit::File(path),
     };
+    let endpoints = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
+    let endpoints: Vec<_> = endpoints
+        .into_iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .chain(observe.otlp_endpoint.clone())
+        .filter(|endpoint| !endpoint.is_empty())
+        .collect();
     let otlp = observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment);
     let shows_spans = asked.is_some() || matches!(detail, Detail::TrafficAsJson | Detail::Debug);
     let config = Config::default()
@@ -77,7 +84,12 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, 
         .with_metrics(observe.metrics)
         .with_audit(audit);
     let guard = a2a_kit_telemetry::init(config)
-        .map_err(|error| Failure::usage(crate::failure::chain(&error)))?;
+        // An invalid endpoint is quoted, and may contain a password.
+        .map_err(|error| {
+            let text = crate::failure::chain(&error).into();
+            let text = endpoints.iter().fold(text, |text, secret| redact(text, secret));
+            Failure::usage(text)
+        })?;
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         let text = panic.payload_as_str().unwrap_or("no text");

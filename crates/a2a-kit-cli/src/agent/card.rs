@@ -7,7 +7,11 @@ use super::{
     builder::{Retries, builder, preference},
     discovery_failure::discovery_failure,
 };
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{
+    failure::Failure,
+    output::Output,
+    settings::{Settings, value},
+};
 
 /// Fetches the card that the settings name.
 ///
@@ -82,6 +86,9 @@ pub(super) fn of_endpoint(settings: &Settings, url: &str) -> Result<AgentCard, F
     if settings.agent_card.is_some() {
         return Err(Failure::usage("--endpoint and --agent-card are mutually exclusive"));
     }
+    value::public_address(url).map_err(|problem| {
+        Failure::usage(format!("--endpoint {problem}")).with_hint("use --basic or --bearer")
+    })?;
     let [binding] = settings.transport.as_slice() else {
         return Err(Failure::usage(
             "--endpoint requires exactly one --transport (with --proxy: --upstream-transport)",

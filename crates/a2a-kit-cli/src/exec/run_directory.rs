@@ -35,14 +35,13 @@ impl RunDirectory {
         sweep(&std::env::temp_dir());
         for _ in 0..ATTEMPTS {
             let path = private_directory(PREFIX, &std::env::temp_dir())?;
-            let Ok(lock) = File::create_new(path.path().join(LOCK)) else { continue };
+            let Ok(lock) = private_file(&path.path().join(LOCK)) else { continue };
             // Once locked, nobody removes it.
             if lock.try_lock().is_ok() && path.path().join(LOCK).exists() {
-                let guard = guard(path.path())
-                    .inspect_err(|error| {
-                        tracing::warn!(%error, "commands outlive a server that is killed: no guard");
-                    })
-                    .ok();
+                let guard = guard(path.path()).unwrap_or_else(|error| {
+                    tracing::warn!(%error, "no guard: commands outlive a server that is killed");
+                    None
+                });
                 return Ok(Self { path, _lock: lock, guard });
             }
         }
@@ -102,13 +101,17 @@ impl CommandDirectory {
     }
 }
 
-/// Creates a file that only this user can read.
+/// Writes a new file that only this user can read.
 pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+    private_file(path)?.write_all(content)
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(content)
+    options.open(path)
 }
 
 fn create_private(path: &Path) -> io::Result<()> {
@@ -164,7 +167,7 @@ fn is_own(entry: &fs::DirEntry) -> bool {
 /// `PR_SET_PDEATHSIG` would end a command alone, without the processes that it started, and with the
 /// thread that spawned it instead of the server.
 #[cfg(unix)]
-fn guard(directory: &Path) -> io::Result<Child> {
+fn guard(directory: &Path) -> io::Result<Option<Child>> {
     use std::{
         os::unix::process::CommandExt as _,
         process::{Command, Stdio},
@@ -185,10 +188,12 @@ fn guard(directory: &Path) -> io::Result<Child> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
+        .map(Some)
 }
 
 /// The job object of a command ends with the process that holds it.
 #[cfg(not(unix))]
-fn guard(_: &Path) -> io::Result<Child> {
-    Err(io::ErrorKind::Unsupported.into())
+#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
+fn guard(_: &Path) -> io::Result<Option<Child>> {
+    Ok(None)
 }

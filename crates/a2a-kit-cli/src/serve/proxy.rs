@@ -8,7 +8,7 @@ use a2a_kit_http::{client::ReadBudget, service_parameters};
 use a2a_kit_operations::Agent;
 use axum::{extract::Request, middleware::Next, response::Response};
 
-use super::{options::Options, record::Lines};
+use super::{options::Options, record::Lines, store};
 use crate::{
     agent::{RemoteAgent, Retries},
     failure::Failure,
@@ -70,13 +70,15 @@ impl Upstream {
             forward = forward.with_callers_credentials();
         }
         let place = client.interface().map_or_else(String::new, |interface| {
-            format!("{} {}", interface.protocol_binding, interface.url)
+            let url = store::without_secrets(&interface.url);
+            format!("{} {url}", interface.protocol_binding)
         });
         let mut card = forward.front_card(&client.card());
         if card.name.is_empty() {
             // There is no card for a bare endpoint.
             "Proxy".clone_into(&mut card.name);
-            card.description = format!("The agent at {place}");
+            // Not its address, which is for this server alone.
+            "Forwards to another agent".clone_into(&mut card.description);
         }
         let agent: Arc<dyn Agent> = match &serve.proxy.record_file {
             Some(path) => {

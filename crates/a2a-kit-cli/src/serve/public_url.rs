@@ -7,7 +7,10 @@ use url::Url;
 use crate::{
     failure::Failure,
     output::Output,
-    settings::serve::{GrpcInCard, Serve},
+    settings::{
+        serve::{GrpcInCard, Serve},
+        value,
+    },
 };
 
 /// Warns if the card names localhost although the server listens on all addresses, or can't list
@@ -15,9 +18,15 @@ use crate::{
 ///
 /// # Errors
 ///
-/// A usage failure in place of the warning, with `--production`.
+/// A usage failure for an address with credentials, and in place of the warning with `--production`.
 pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Result<(), Failure> {
     let listen = &serve.listen;
+    for (flag, address) in
+        [("--public-url", &listen.public_url), ("--grpc-address", &listen.grpc_address)]
+    {
+        let problem = address.as_deref().map_or(Ok(()), value::public_address);
+        problem.map_err(|problem| Failure::usage(format!("{flag} {problem}")))?;
+    }
     let public = listen.public_url.as_ref().and_then(|url| Url::parse(url).ok());
     let has_path = public.is_some_and(|url| url.path() != "/");
     let has_grpc = listen.grpc && listen.grpc_in_card == GrpcInCard::Always;

@@ -323,7 +323,7 @@ fn unreachable(flag: &str, place: &str, error: &dyn std::error::Error) -> Failur
 }
 
 /// An address without user, password and parameters.
-fn without_secrets(url: &str) -> String {
+pub(super) fn without_secrets(url: &str) -> String {
     let one = |url: &str| {
         let url = url.trim();
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));

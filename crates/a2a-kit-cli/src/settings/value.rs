@@ -136,6 +136,14 @@ pub(crate) fn web_origin(text: &str) -> Result<String, String> {
     if is_origin && origin != "null" { Ok(origin) } else { Err(wrong()) }
 }
 
+/// Refuses a user or a password in an address that others see: in the card, in errors and in logs.
+/// Requests to such an address fail anyway.
+pub(crate) fn public_address(address: &str) -> Result<(), &'static str> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') { Err("must not contain credentials") } else { Ok(()) }
+}
+
 /// Reads a JSON object.
 pub(crate) fn json_object(text: &str) -> Result<Struct, String> {
     serde_json::from_str(text).map_err(|error| format!("expected a JSON object: {error}"))
@@ -165,6 +173,21 @@ pub(crate) fn switch(text: &str) -> Result<bool, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn user_or_password_in_an_address_is_refused() {
+        for (address, is_fine) in [
+            ("https://a.example/path?mail=me@b.example#x@y", true),
+            ("a.example:443", true),
+            ("", true),
+            ("https://me@a.example", false),
+            ("https://me:secret@a.example/", false),
+            ("me:secret@a.example:443", false),
+            ("https://:secret@[::1]:8080", false),
+        ] {
+            assert_eq!(public_address(address).is_ok(), is_fine, "{address}");
+        }
+    }
 
     #[test]
     fn durations_have_units_and_plain_numbers_are_seconds() {

@@ -13,6 +13,7 @@ pub mod terminal;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
+    path::Path,
     process::{Child, ChildStdout, Command, Output, Stdio},
     thread::JoinHandle,
 };
@@ -56,7 +57,7 @@ impl Server {
 
     /// The same with variables of the environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        Self::started(arguments, environment, Stdio::inherit())
+        Self::started(Path::new("."), arguments, environment, Stdio::inherit())
     }
 
     /// The same, with all that it writes to stderr until its end.
@@ -69,7 +70,16 @@ impl Server {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> (Self, JoinHandle<String>) {
-        let mut server = Self::started(arguments, environment, Stdio::piped());
+        Self::start_and_read_in(Path::new("."), arguments, environment)
+    }
+
+    /// The same in a directory.
+    pub fn start_and_read_in(
+        directory: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> (Self, JoinHandle<String>) {
+        let mut server = Self::started(directory, arguments, environment, Stdio::piped());
         let mut stderr = server.child.stderr.take().unwrap();
         let read = std::thread::spawn(move || {
             let mut text = String::new();
@@ -79,9 +89,16 @@ impl Server {
         (server, read)
     }
 
-    fn started(arguments: &[&str], environment: &[(&str, &str)], stderr: Stdio) -> Self {
+    fn started(
+        directory: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        stderr: Stdio,
+    ) -> Self {
         let mut child = command()
-            .args(["serve", "--port", "0", "--quiet"])
+            .current_dir(directory)
+            .args(["serve", "--port", "0"])
+            .args(Some("--quiet").filter(|_| !arguments.contains(&"--quiet=false")))
             // Tests leave no files behind.
             .args(if arguments.iter().any(keeps_elsewhere) {
                 &[][..]

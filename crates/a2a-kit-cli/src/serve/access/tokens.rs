@@ -20,6 +20,7 @@ use crate::{
         Duration,
         auth::{self as settings, Auth},
     },
+    settings::value,
 };
 
 /// A security scheme and its verifier, or why there is none.
@@ -61,6 +62,7 @@ fn of_keys(row: &settings::Jwt, trust: &ClientTls) -> Verified {
     let (first, more) = audiences(&row.audiences)?;
     let jwt = match (&row.jwks_url, &row.jwks_file) {
         (Some(url), None) => {
+            value::public_address(url).map_err(|error| format!("jwks_url {error}"))?;
             encrypted(url).map_err(|error| format!("jwks_url: {error}"))?;
             let keys = RemoteKeys::at_with_tls(url, trust.clone());
             Jwt::new(&row.issuer.0, first, keys.map_err(|error| error.to_string())?)
@@ -78,6 +80,7 @@ fn of_keys(row: &settings::Jwt, trust: &ClientTls) -> Verified {
 /// An issuer with an OpenID Connect discovery document.
 fn of_discovery(row: &settings::Oidc, trust: &ClientTls) -> Verified {
     let url = &row.url.0;
+    value::public_address(url).map_err(|error| format!("url {error}"))?;
     let (first, more) = audiences(&row.audiences)?;
     let jwt =
         Jwt::discovered_with_tls(url, first, trust.clone()).map_err(|error| error.to_string())?;
@@ -92,6 +95,7 @@ fn of_discovery(row: &settings::Oidc, trust: &ClientTls) -> Verified {
 /// An issuer with a token introspection endpoint.
 fn of_introspection(row: &settings::Introspection, trust: &ClientTls) -> Verified {
     let (id, secret) = (&row.client_id.0, &row.client_secret.0);
+    value::public_address(&row.url.0).map_err(|error| format!("url {error}"))?;
     let verifier = Introspection::new(&row.issuer.0, &row.url.0, id, secret);
     let verifier = verifier.and_then(|verifier| verifier.with_tls(trust.clone()));
     let mut verifier = verifier.map_err(|error| error.to_string())?;
