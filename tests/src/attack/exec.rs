@@ -28,7 +28,7 @@ const GONE: Duration = Duration::from_secs(5);
 const MAX_LOG: u64 = 512 << 10;
 
 /// Starts the attacked server again with a command.
-async fn server(env: &Environment, command: &str) -> Result<Started, String> {
+pub(super) async fn server(env: &Environment, command: &str) -> Result<Started, String> {
     Started::with_settings(env, &format!("[exec]\ncommand = {command:?}\n"), &[]).await
 }
 
@@ -94,7 +94,7 @@ async fn environment(env: &Environment) -> Verdict {
 
 /// A command that leaves a process behind that ignores SIGTERM, writes the id of that process to
 /// a file, and then does something else.
-fn stubborn(id_file: &Path, then: &str) -> String {
+pub(super) fn stubborn(id_file: &Path, then: &str) -> String {
     let id = id_file.display();
     format!(
         "sh -c 'trap \"\" TERM; echo $$ > {id}.new; mv {id}.new {id}; exec sleep 300 >/dev/null \
@@ -103,7 +103,7 @@ fn stubborn(id_file: &Path, then: &str) -> String {
 }
 
 /// The process id in a file, once written.
-async fn id_of(id_file: &Path) -> Result<i32, String> {
+pub(super) async fn id_of(id_file: &Path) -> Result<i32, String> {
     let end = Instant::now() + Duration::from_secs(20);
     while !id_file.exists() {
         if Instant::now() > end {
@@ -116,7 +116,7 @@ async fn id_of(id_file: &Path) -> Result<i32, String> {
 }
 
 /// Waits until a process has exited, possibly as a zombie.
-async fn is_gone(id: i32) -> Verdict {
+pub(super) async fn is_gone(id: i32) -> Verdict {
     let start = Instant::now();
     loop {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();

@@ -13,6 +13,7 @@ mod canary;
 mod disk;
 mod environment;
 mod exec;
+mod exec_caller;
 mod frames;
 mod http1;
 mod http2;
@@ -80,7 +81,7 @@ impl Group {
             Self { name: "tls", attacks: tls::all() },
             Self { name: "injection", attacks: injection::all() },
             Self { name: "revisions", attacks: origins::all() },
-            Self { name: "exec", attacks: exec::all() },
+            Self { name: "exec", attacks: [exec::all(), exec_caller::all()].concat() },
             Self { name: "stall", attacks: stall::all() },
             Self { name: "browser", attacks: browser::all() },
             Self { name: "quota", attacks: quota::all() },
