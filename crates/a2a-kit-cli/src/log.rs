@@ -13,7 +13,7 @@ use axum::{
 };
 use http::{HeaderName, StatusCode, header};
 
-use crate::{failure::Failure, redaction::redact};
+use crate::{failure::Failure, settings::value};
 
 /// The level and format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +66,14 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, 
         Some(path) if path.as_os_str() == "-" => Audit::Stderr,
         Some(path) => Audit::File(path),
     };
-    let endpoints = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
-    let endpoints: Vec<_> = endpoints
-        .into_iter()
-        .filter_map(|name| std::env::var(name).ok())
-        .chain(observe.otlp_endpoint.clone())
-        .filter(|endpoint| !endpoint.is_empty())
-        .collect();
+    let variables = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
+    let variables = variables.map(|name| (name, std::env::var(name).ok()));
+    let flag = ("--otlp-endpoint", observe.otlp_endpoint.clone());
+    for (source, endpoint) in variables.into_iter().chain([flag]) {
+        // An exporter could not use it, and its errors quote it.
+        value::public_address(endpoint.as_deref().unwrap_or_default())
+            .map_err(|problem| Failure::usage(format!("{source} {problem}")))?;
+    }
     let otlp = observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment);
     let shows_spans = asked.is_some() || matches!(detail, Detail::TrafficAsJson | Detail::Debug);
     let config = Config::default()
@@ -84,12 +85,7 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, 
         .with_metrics(observe.metrics)
         .with_audit(audit);
     let guard = a2a_kit_telemetry::init(config)
-        // An invalid endpoint is quoted, and may contain a password.
-        .map_err(|error| {
-            let text = crate::failure::chain(&error).into();
-            let text = endpoints.iter().fold(text, |text, secret| redact(text, secret));
-            Failure::usage(text)
-        })?;
+        .map_err(|error| Failure::usage(crate::failure::chain(&error)))?;
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         let text = panic.payload_as_str().unwrap_or("no text");

@@ -1,5 +1,5 @@
 //! Secrets that an operator can write somewhere leave a server of a command nowhere: not in cards,
-//! errors, events, webhooks, metrics and logs.
+//! errors, events, webhooks, metrics, spans and logs.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't be set up fails")]
 
@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use a2a_tests::collector::Collector;
 use common::{Run, Server};
 use serde_json::json;
 
@@ -53,12 +54,12 @@ const COMMAND: &str = ": planted-command; read -r message; case \"$message\" in 
     *fails*) exit 3;; *dies*) kill -9 $$;; *talks*) echo fine;; *) echo 'not json';; esac";
 
 /// The settings of a server, each with a secret.
-fn settings(folder: &Path, exec: &str, audit: &str) -> String {
+fn settings(folder: &Path, exec: &str, audit: &str, collector: &str) -> String {
     let hash =
         "$argon2id$v=19$m=19456,t=2,p=1$cGxhbnRlZC1zYWx0$cGxhbnRlZC1oYXNocGxhbnRlZC1oYXNoMTI";
     let text = format!(
         "[exec]\n{exec}\nenv = [\"MODEL\"]\n\
-         [telemetry]\notlp_endpoint = \"http://otlp:planted-otlp@127.0.0.1:1\"\n\
+         [telemetry]\notlp_endpoint = \"{collector}\"\n\
          audit_file = \"{audit}\"\n\
          [webhooks]\nallow = [\"127.0.0.1\"]\n\
          [[auth.api_key]]\ncaller = \"ann\"\nkey = \"env:ANN_KEY\"\n\
@@ -177,7 +178,8 @@ async fn nothing_that_leaves_a_server_of_a_command_has_a_secret() {
         fs::create_dir(&directory).unwrap();
         fs::create_dir(&temporary).unwrap();
         let audit = folder.path().join("audit");
-        let file = settings(folder.path(), &exec, audit.to_str().unwrap());
+        let collector = Collector::start().await;
+        let file = settings(folder.path(), &exec, audit.to_str().unwrap(), &collector.url);
         let mut arguments = vec!["--settings", &*file, "--quiet=false"];
         if log_format == "json" {
             arguments.push("--log-json");
@@ -214,6 +216,8 @@ async fn nothing_that_leaves_a_server_of_a_command_has_a_secret() {
             "a webhook",
             &std::mem::take(&mut *received.lock().unwrap()).replace("Bearer planted-webhook", ""),
         );
+        let spans = collector.wait("the spans", |spans| spans.len() >= 20).await;
+        assert_clean("a span", &format!("{spans:?}"));
         let log = log.join().unwrap();
         assert!(log.contains("INFO"), "{log}");
         assert_clean("the log", &log);
@@ -279,7 +283,7 @@ fn server_that_does_not_start_names_no_secret() {
             &["--echo", "--store", "postgres://a/b", "--cluster", "redis://planted-11@a"],
             "--cluster",
         ),
-        (&["--echo", "--otlp-endpoint", "http://me:planted-12@[bad"], "endpoint"),
+        (&["--echo", "--otlp-endpoint", "http://me:planted-12@127.0.0.1:1"], "--otlp-endpoint"),
         (&["--exec", ": planted-13", "--exec-env", "A2A_TASK_ID"], "--exec-env"),
         (&["--exec", ": planted-14", "--io", "planted"], "--io"),
     ] {
@@ -288,7 +292,7 @@ fn server_that_does_not_start_names_no_secret() {
         assert!(run.stderr.contains(named), "{arguments:?}: {run:?}");
         assert_clean(&format!("{arguments:?}"), &(run.stdout + &run.stderr));
     }
-    let endpoint = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:planted-15@[bad")];
+    let endpoint = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:planted-15@127.0.0.1:1")];
     let run = refused(&["--echo", "--store", "memory"], &endpoint);
     assert!(run.code > 0 && !run.stderr.contains(PLANTED), "{run:?}");
 }

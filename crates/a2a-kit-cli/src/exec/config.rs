@@ -1,6 +1,6 @@
 //! The configuration of an agent made of a command.
 
-use std::{ffi::OsString, sync::Arc, time::Duration};
+use std::{ffi::OsString, fmt, sync::Arc, time::Duration};
 
 use a2a_core::{AgentCard, v1::AgentSkill};
 
@@ -16,7 +16,7 @@ use super::{
 const DESCRIPTION: &str = "Runs a command";
 
 /// An agent that runs a command for each message.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct ExecAgent {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
@@ -115,5 +115,12 @@ impl ExecAgent {
             .with_skill(
                 AgentSkill::new("run", name.unwrap_or("Run"), description).with_tags(["command"]),
             )
+    }
+}
+
+// The command line may contain secrets.
+impl fmt::Debug for ExecAgent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecAgent").field("form", &self.form).finish_non_exhaustive()
     }
 }

@@ -165,7 +165,8 @@ fn is_own(entry: &fs::DirEntry) -> bool {
 /// server, it kills the registered process groups and removes the directory.
 ///
 /// `PR_SET_PDEATHSIG` would end a command alone, without the processes that it started, and with the
-/// thread that spawned it instead of the server.
+/// thread that spawned it instead of the server. A command that starts at the very moment of the
+/// kill, and is not registered yet, is missed.
 #[cfg(unix)]
 fn guard(directory: &Path) -> io::Result<Option<Child>> {
     use std::{
