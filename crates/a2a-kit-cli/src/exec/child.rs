@@ -18,6 +18,8 @@ use super::{
 };
 use crate::download::file_name;
 
+/// Maximum length of a line of output, or of a chunk.
+pub(super) const MAX_LINE: usize = 16 << 20;
 /// Grace period of a command after SIGTERM.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(4);

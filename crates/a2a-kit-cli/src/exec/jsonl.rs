@@ -8,8 +8,8 @@ use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::{
-    ExecAgent, MAX_LINE,
-    child::{Ended, Pipes, Process},
+    ExecAgent,
+    child::{Ended, MAX_LINE, Pipes, Process},
     slots::Slot,
 };
 use crate::settings::value;

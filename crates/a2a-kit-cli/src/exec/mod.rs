@@ -20,9 +20,6 @@ pub(crate) use run_directory::RunDirectory;
 pub(crate) use stderr::StderrPolicy;
 pub(crate) use waiting::WaitingLimits;
 
-/// Maximum length of a line of output, or of a chunk.
-const MAX_LINE: usize = 16 << 20;
-
 impl AgentExecutor for ExecAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
         if !matches!(self.form, Form::JsonLines) {

@@ -6,8 +6,8 @@ use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{
-    ExecAgent, MAX_LINE,
-    child::{Ended, Pipes, Process},
+    ExecAgent,
+    child::{Ended, MAX_LINE, Pipes, Process},
 };
 
 /// Maximum bytes of output.
