@@ -44,6 +44,8 @@ mod fetch;
 pub mod jose;
 #[cfg(feature = "server")]
 pub mod server;
+#[cfg(any(feature = "card", feature = "server"))]
+mod unique_names;
 #[cfg(feature = "server")]
 pub mod webhook;
 

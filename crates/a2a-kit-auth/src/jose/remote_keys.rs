@@ -21,7 +21,8 @@ use crate::fetch;
 /// Published keys, which are fetched on first use and cached for 10 min. An unknown key id causes
 /// an earlier fetch, so that keys can be rotated at any time.
 ///
-/// Known keys are returned without waiting for such a fetch. Unknown ids cause at most one fetch
+/// Known keys are returned without waiting for such a fetch, and keys older than 10 min after at most
+/// 100 ms of it. Unknown ids cause at most one fetch
 /// every 5 s ([`with_unknown_key_interval`](Self::with_unknown_key_interval)), and the same unknown
 /// id at most one every 30 s ([`with_retry_interval`](Self::with_retry_interval)): forged ids delay
 /// a rotation by at most 5 s.
@@ -67,6 +68,8 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 /// Minimum interval between fetches for unknown ids.
 const UNKNOWN_KEY_INTERVAL: Duration = Duration::from_secs(5);
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the refresh of cached keys is awaited before they are used.
+const REFRESH_WAIT: Duration = Duration::from_millis(100);
 /// Maximum number of tracked unknown ids, and their maximum length in bytes.
 const MAX_UNKNOWN: usize = 1_000;
 const MAX_ID_BYTES: usize = 1 << 10;
@@ -133,9 +136,21 @@ impl RemoteKeys {
         if let (Some(found), true) = self.look_up(MAX_AGE, &find) {
             return Ok(found);
         }
+        let (Some(stale), true) = self.look_up(MAX_STALE_AGE, &find) else {
+            return self.find_after_fetch(id, &find).await;
+        };
+        let refreshed = timeout(REFRESH_WAIT, self.find_after_fetch(id, &find)).await;
+        refreshed.unwrap_or(Ok(stale))
+    }
+
+    async fn find_after_fetch<T>(
+        &self,
+        id: Option<&str>,
+        find: &impl Fn(&JwkSet) -> Option<T>,
+    ) -> Result<T, MissingKey> {
         let fetch_log = Arc::clone(&self.fetch_log).lock_owned().await;
         // Another caller may have fetched them meanwhile.
-        let may_fetch = match (self.look_up(MAX_AGE, &find), id) {
+        let may_fetch = match (self.look_up(MAX_AGE, find), id) {
             ((Some(found), true), _) => return Ok(found),
             ((None, true), None) => return Err(MissingKey::Unknown),
             ((None, true), Some(id)) => {
@@ -148,12 +163,12 @@ impl RemoteKeys {
         };
         let failure = match may_fetch {
             true => match self.refresh(fetch_log, id).await {
-                Ok(()) => return self.look_up(MAX_AGE, &find).0.ok_or(MissingKey::Unknown),
+                Ok(()) => return self.look_up(MAX_AGE, find).0.ok_or(MissingKey::Unknown),
                 Err(error) => Some(error),
             },
             false => None,
         };
-        match self.look_up(MAX_STALE_AGE, &find) {
+        match self.look_up(MAX_STALE_AGE, find) {
             (Some(found), true) => {
                 tracing::warn!(error = ?failure, "JWKS fetch failed, using cached keys");
                 Ok(found)
@@ -259,7 +274,7 @@ impl fmt::Debug for RemoteKeys {
 mod tests {
     use std::sync::{
         Mutex as StdMutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     };
 
     use tokio::time::advance;
@@ -295,6 +310,28 @@ mod tests {
 
     fn key() -> SigningKey {
         SigningKey::generate(Algorithm::EdDsa).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn old_keys_are_used_while_the_issuer_does_not_answer() {
+        let (one, is_silent) = (key(), Arc::<AtomicBool>::default());
+        let (jwks, silent) = (one.public().clone(), Arc::clone(&is_silent));
+        let remote = RemoteKeys::with(move || {
+            let keys: JwkSet = [jwks.clone()].into_iter().collect();
+            let is_silent = silent.load(Ordering::Relaxed);
+            async move { if is_silent { std::future::pending().await } else { Ok(keys.json()) } }
+        });
+        remote.key(one.public().id()).await.unwrap();
+        is_silent.store(true, Ordering::Relaxed);
+        advance(MAX_AGE).await;
+        let started = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(&remote.key(one.public().id()).await.unwrap(), one.public());
+        }
+        assert!(started.elapsed() <= 3 * REFRESH_WAIT, "{:?}", started.elapsed());
+        advance(MAX_STALE_AGE).await;
+        let missing = remote.key(one.public().id()).await;
+        assert!(matches!(missing, Err(MissingKey::Unavailable(_))));
     }
 
     //

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +22,8 @@ pub struct Header {
     pub algorithm: Algorithm,
     /// The key id.
     pub key_id: Option<String>,
+    /// The type (`typ`), such as `JWT` or `at+jwt`.
+    pub token_type: Option<String>,
 }
 
 /// Why a token was rejected.
@@ -46,7 +50,7 @@ struct Wire<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     kid: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    typ: Option<&'a str>,
+    typ: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     crit: Option<Value>,
 }
@@ -75,7 +79,11 @@ impl<'a> Token<'a> {
         if header.crit.is_some() {
             return Err(TokenError::Malformed("unsupported critical extensions"));
         }
-        let header = Header { algorithm: header.alg.parse()?, key_id: header.kid };
+        let header = Header {
+            algorithm: header.alg.parse()?,
+            key_id: header.kid,
+            token_type: header.typ.map(Cow::into_owned),
+        };
         Ok(Self { header, payload: decode(payload)?, signed, signature: decode(signature)? })
     }
 
@@ -105,7 +113,7 @@ impl SigningKey {
         let header = Wire {
             alg: self.algorithm().as_str().to_owned(),
             kid: Some(self.public().id().to_owned()),
-            typ: Some("JWT"),
+            typ: Some("JWT".into()),
             crit: None,
         };
         // Serializing strings can't fail.

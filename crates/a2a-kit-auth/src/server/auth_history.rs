@@ -35,17 +35,18 @@ impl AuthHistory {
         }
     }
 
-    /// Returns the remaining backoff of an address, unless these credentials have been verified
-    /// before.
-    pub(super) fn backoff<'c>(
+    /// Returns the remaining backoff of an address.
+    pub(super) fn backoff(&self, address: Option<IpAddr>) -> Option<Duration> {
+        self.failures.backoff(address?)
+    }
+
+    /// Returns whether all of these credentials have been verified within the last hour.
+    pub(super) fn was_verified<'c>(
         &self,
-        address: Option<IpAddr>,
         credentials: impl IntoIterator<Item = &'c RequestCredential>,
-    ) -> Option<Duration> {
-        let backoff = self.failures.backoff(address?)?;
+    ) -> bool {
         let digest = self.hasher.digest(credentials);
-        let was_verified = digest.is_some_and(|digest| self.verified.get(&digest).is_some());
-        (!was_verified).then_some(backoff)
+        digest.is_ok_and(|digest| self.verified.get(&digest).is_some())
     }
 
     /// Records that all of these credentials have been verified.
@@ -53,7 +54,7 @@ impl AuthHistory {
         &self,
         credentials: impl IntoIterator<Item = &'c RequestCredential>,
     ) {
-        if let Some(digest) = self.hasher.digest(credentials) {
+        if let Ok(digest) = self.hasher.digest(credentials) {
             self.verified.insert(digest, (), CACHE_LIFETIME);
         }
     }

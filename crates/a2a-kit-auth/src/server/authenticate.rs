@@ -1,6 +1,7 @@
 //! The HTTP layer that authenticates requests.
 
 use std::{
+    error::Error as StdError,
     net::IpAddr,
     sync::{
         Arc,
@@ -23,7 +24,7 @@ use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
 use super::{
-    Rejection, RequestCredential, audit,
+    Attempt, Rejection, RequestCredential, audit,
     auth_failure::AuthFailure,
     enforced_card::EnforcedCard,
     request_credentials::CredentialLocation,
@@ -201,7 +202,11 @@ impl EnforcedCard {
             return Ok(Vec::new());
         }
         let all = || credentials.iter().map(|(_, credential)| credential);
-        let backoff = self.auth_history.backoff(address, all());
+        // Only guessable credentials are throttled.
+        let is_guessable = credentials.iter().any(|(location, _)| self.has_guessable(location));
+        let was_verified = is_guessable && self.auth_history.was_verified(all());
+        let attempt = Attempt::Request { client: address, was_verified };
+        let backoff = self.auth_history.backoff(address).filter(|_| !was_verified);
         if let Some(backoff) = backoff
             && credentials.iter().any(|(location, _)| !self.has_unguessable(location))
         {
@@ -210,7 +215,8 @@ impl EnforcedCard {
         let mut verified = Vec::new();
         let mut failure = None;
         for (location, credential) in &credentials {
-            match self.verify_at(location, credential, backoff.is_some(), &mut verified).await {
+            let is_throttled = backoff.is_some();
+            match self.verify_at(location, credential, attempt, is_throttled, &mut verified).await {
                 Ok(()) => {}
                 Err(AuthFailure::Invalid) => {
                     let rejected = match backoff {
@@ -230,8 +236,7 @@ impl EnforcedCard {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        // Only guessable credentials are throttled.
-        if credentials.iter().any(|(location, _)| self.has_guessable(location)) {
+        if is_guessable {
             self.auth_history.record_verified(all());
         }
         verified.sort_by_key(|one: &Verified| {
@@ -256,6 +261,7 @@ impl EnforcedCard {
         &self,
         location: &CredentialLocation,
         credential: &RequestCredential,
+        attempt: Attempt,
         is_throttled: bool,
         verified: &mut Vec<Verified>,
     ) -> Result<(), AuthFailure> {
@@ -263,7 +269,7 @@ impl EnforcedCard {
         let mut failure = None;
         let here = self.schemes.iter().filter(|scheme| scheme.location == *location);
         for scheme in here.filter(|scheme| !is_throttled || !scheme.verifier.is_guessable()) {
-            let rejected = match scheme.verifier.verify(credential).await {
+            let rejected = match scheme.verifier.verify(credential, attempt).await {
                 Ok(caller) if caller.subject().is_some_and(|subject| !subject.is_empty()) => {
                     let revalidation =
                         scheme.verifier.revalidation_interval().map(|interval| Revalidation {
@@ -328,7 +334,10 @@ fn failure_of(rejection: &Rejection) -> AuthFailure {
         Rejection::Invalid(_) | Rejection::Unknown => AuthFailure::Invalid,
         Rejection::Expired => AuthFailure::Expired,
         Rejection::Unavailable(error) => {
-            tracing::warn!(error, "credential verification failed");
+            tracing::warn!(
+                error = &**error as &(dyn StdError + 'static),
+                "credential verification failed"
+            );
             AuthFailure::Unavailable
         }
         Rejection::Overloaded => AuthFailure::Overloaded,

@@ -6,16 +6,16 @@ use a2a_core::v1::security_scheme::Scheme;
 use a2a_kit_operations::Caller;
 use argon2::{Argon2, PasswordHash, PasswordVerifier as _};
 use async_trait::async_trait;
-use tokio::{sync::Semaphore, task};
+use tokio::task;
 
 use super::{
-    Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
-    expiring_cache::ExpiringCache,
+    Attempt, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache, pending_verifications::PendingVerifications,
 };
 
 /// Maximum length of a password, in bytes.
 const MAX_PASSWORD_BYTES: usize = 1 << 10;
-/// Maximum number of verifications waiting for a thread; further ones are rejected.
+/// Maximum number of verifications waiting for a thread.
 const MAX_WAITING: usize = 64;
 /// Capacity and lifetime of the cache of verified passwords.
 const CACHE: (usize, Duration) = (4_096, Duration::from_secs(300));
@@ -23,7 +23,8 @@ const CACHE: (usize, Duration) = (4_096, Duration::from_secs(300));
 /// Users with Argon2 password hashes.
 ///
 /// Hashing is slow on purpose. It runs on blocking threads, on at most half of the processors, and
-/// is skipped for a password that was verified within the last 5 minutes.
+/// is skipped for a password that was verified within the last 5 minutes. Of the passwords that wait,
+/// those that were verified before go first, then those of clients with few failed attempts.
 #[derive(Clone)]
 pub struct BasicUsers {
     users: Arc<HashMap<String, User>>,
@@ -37,11 +38,8 @@ struct User {
 }
 
 struct Shared {
-    /// Verifications that wait or hash.
-    queue: Arc<Semaphore>,
-    /// Verifications that hash.
-    threads: Arc<Semaphore>,
     verified: ExpiringCache<[u8; 32], ()>,
+    pending: PendingVerifications,
     hasher: CredentialHasher,
 }
 
@@ -65,9 +63,8 @@ impl BasicUsers {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let threads = processors.div_ceil(2);
         let shared = Shared {
-            queue: Arc::new(Semaphore::new(threads + MAX_WAITING)),
-            threads: Arc::new(Semaphore::new(threads)),
             verified: ExpiringCache::new(CACHE.0),
+            pending: PendingVerifications::new(threads, MAX_WAITING),
             hasher: CredentialHasher::new(),
         };
         Self { users: Arc::default(), shared: Arc::new(shared) }
@@ -93,21 +90,6 @@ impl BasicUsers {
         users.insert(user, User { hash: hash.into(), caller });
         Ok(self)
     }
-
-    /// Returns whether a password matches a hash.
-    async fn matches(&self, hash: Arc<str>, password: String) -> Result<bool, Rejection> {
-        let queue = Arc::clone(&self.shared.queue);
-        let queued = queue.try_acquire_owned().map_err(|_full| Rejection::Overloaded)?;
-        let threads = Arc::clone(&self.shared.threads);
-        let thread = threads.acquire_owned().await.map_err(|_never| Rejection::Overloaded)?;
-        // The permits move to the thread: a disconnect must not admit another verification.
-        let hashed = task::spawn_blocking(move || {
-            let matches = verify_password_hash(&hash, &password);
-            drop((queued, thread));
-            matches
-        });
-        hashed.await.map_err(|error| Rejection::Unavailable(error.into()))
-    }
 }
 
 #[async_trait]
@@ -123,7 +105,11 @@ impl Verifier for BasicUsers {
         true
     }
 
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        attempt: Attempt,
+    ) -> Result<Caller, Rejection> {
         let RequestCredential::Basic { user, password } = credential else {
             return Err(Rejection::Invalid("not Basic credentials"));
         };
@@ -135,23 +121,24 @@ impl Verifier for BasicUsers {
         let Some(hashed) = known.or_else(|| self.users.values().next()) else {
             return Err(Rejection::Invalid("no users configured"));
         };
-        let digest = self.shared.hasher.digest([credential]);
-        let verified = &self.shared.verified;
-        if let (Some(user), Some(digest)) = (known, &digest)
-            && verified.get(digest).is_some()
+        let digest = self.shared.hasher.digest([credential])?;
+        if let Some(user) = known
+            && self.shared.verified.get(&digest).is_some()
         {
             return Ok(user.caller.clone());
         }
-        let matches = self.matches(Arc::clone(&hashed.hash), password.clone()).await?;
-        match known {
-            Some(user) if matches => {
-                if let Some(digest) = digest {
-                    verified.insert(digest, (), CACHE.1);
-                }
-                Ok(user.caller.clone())
-            }
-            _ => Err(Rejection::Invalid("wrong user name or password")),
-        }
+        let (hash, password) = (Arc::clone(&hashed.hash), password.clone());
+        let caller = known.map(|user| user.caller.clone());
+        let shared = Arc::clone(&self.shared);
+        let hashing = async move {
+            let matching = task::spawn_blocking(move || verify_password_hash(&hash, &password));
+            let matches = matching.await.map_err(Rejection::unavailable)?;
+            let caller = caller.filter(|_| matches);
+            let caller = caller.ok_or(Rejection::Invalid("wrong user name or password"))?;
+            shared.verified.insert(digest, (), CACHE.1);
+            Ok(caller)
+        };
+        self.shared.pending.join(digest, attempt, hashing).await
     }
 }
 
@@ -182,6 +169,8 @@ mod tests {
 
     use super::*;
 
+    const ATTEMPT: Attempt = Attempt::Request { client: None, was_verified: false };
+
     fn hash(password: &str) -> String {
         let params = Params::new(8, 1, 1, None).unwrap();
         let argon = Argon2::new(argon2::Algorithm::Argon2id, Version::V0x13, params);
@@ -201,38 +190,16 @@ mod tests {
     async fn password_is_valid_only_for_its_user() {
         let users = users().with_user("bob", &hash("other"), Caller::authenticated("b")).unwrap();
         for _ in 0..2 {
-            let bob = users.verify(&basic("bob", "other")).await.unwrap();
+            let bob = users.verify(&basic("bob", "other"), ATTEMPT).await.unwrap();
             assert_eq!(bob.subject(), Some("b"));
             for (user, password) in [("ann", "other"), ("bob", "right"), ("cy", "right"), ("", "")]
             {
-                let rejected = users.verify(&basic(user, password)).await;
+                let rejected = users.verify(&basic(user, password), ATTEMPT).await;
                 assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{user}");
             }
         }
         let long = basic("bob", &"x".repeat(MAX_PASSWORD_BYTES + 1));
-        assert!(matches!(users.verify(&long).await, Err(Rejection::Invalid(_))));
-    }
-
-    #[tokio::test]
-    async fn verification_is_rejected_when_the_queue_is_full() {
-        let users = users();
-        let all = users
-            .shared
-            .queue
-            .clone()
-            .acquire_many_owned(u32::try_from(users.shared.queue.available_permits()).unwrap());
-        let all = all.await.unwrap();
-        let rejected = users.verify(&basic("ann", "right")).await;
-        assert!(matches!(rejected, Err(Rejection::Overloaded)));
-        drop(all);
-        users.verify(&basic("ann", "right")).await.unwrap();
-        let all = users
-            .shared
-            .queue
-            .clone()
-            .acquire_many_owned(u32::try_from(users.shared.queue.available_permits()).unwrap());
-        let _all = all.await.unwrap();
-        users.verify(&basic("ann", "right")).await.expect("cached");
+        assert!(matches!(users.verify(&long, ATTEMPT).await, Err(Rejection::Invalid(_))));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use x509_cert::{
     ext::pkix::{SubjectAltName, name::GeneralName},
 };
 
-use super::{Rejection, RequestCredential, Verifier, secrets::InvalidDigest};
+use super::{Attempt, Rejection, RequestCredential, Verifier, secrets::InvalidDigest};
 
 /// Client certificates and their callers. TLS verifies the certificates: the server requests
 /// one, and has trust anchors for them.
@@ -139,7 +139,11 @@ impl Verifier for Certificates {
         false
     }
 
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        _: Attempt,
+    ) -> Result<Caller, Rejection> {
         match credential {
             RequestCredential::Certificate(chain) => self.find(chain.leaf()),
             _ => Err(Rejection::Invalid("not a certificate")),

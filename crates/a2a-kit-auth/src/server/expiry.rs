@@ -12,7 +12,7 @@ use a2a_kit_operations::{Event, EventStream};
 use futures_core::Stream;
 use tokio::time::sleep;
 
-use super::{Rejection, auth_failure::AuthFailure, requirement::Verified};
+use super::{Attempt, Rejection, auth_failure::AuthFailure, requirement::Verified};
 
 /// The system clock is checked at least this often, because it may be adjusted.
 const MAX_CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ pub(super) async fn revoked(verified: Vec<Verified>) -> AuthFailure {
     loop {
         sleep(interval).await;
         for (caller, revalidation) in revalidated() {
-            match revalidation.verifier.verify(&revalidation.credential).await {
+            match revalidation.verifier.verify(&revalidation.credential, Attempt::Stream).await {
                 Ok(now)
                     if now.subject() == caller.subject()
                         && now.scopes().is_superset(caller.scopes()) => {}

@@ -16,29 +16,37 @@ use http::{
     HeaderValue, Request,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
-use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
 
 use super::{
-    Claims, IssuerUrlError, Rejection, RequestCredential, Verifier,
+    Attempt, Claims, IssuerUrlError, Rejection, RequestCredential, Verifier,
     credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache,
     jwt::{CLAIMS, is_valid_subject},
     oidc_discovery::secure,
+    pending_verifications::PendingVerifications,
     secrets::uses_bearer_token,
 };
-use crate::fetch;
+use crate::{fetch, unique_names::object};
 
+/// Capacity of the cache of active tokens, and of the cache of other ones.
 const CACHE_CAPACITY: usize = 16_384;
 /// Cache lifetime of inactive tokens.
 const INACTIVE_LIFETIME: Duration = Duration::from_secs(10);
 /// Minimum interval at which open streams verify their token again.
 const MIN_REVALIDATION_INTERVAL: Duration = Duration::from_millis(10);
+/// How long a request waits for the next response before the last one is used.
+const REFRESH_WAIT: Duration = Duration::from_millis(100);
 const MAX_CONCURRENT_REQUESTS: usize = 32;
-/// Maximum number of verifications waiting for a request; further ones are rejected.
+/// Maximum number of verifications waiting for a request.
 const MAX_WAITING: usize = 256;
 
 /// Bearer tokens that are verified by introspection at their issuer, at most once a minute each.
+///
+/// If that takes longer than 100 ms or fails, a token that was active is accepted by the last
+/// response for a quarter of its lifetime more. Of the tokens that wait, those that were verified
+/// before go first, then those of clients with few failed attempts.
 ///
 /// The subject of a caller is `https://issuer.example#subject`, as with [`Jwt`](super::Jwt).
 #[derive(Clone)]
@@ -57,11 +65,19 @@ struct Inner {
 }
 
 struct Shared {
-    /// Callers, or `None` for inactive tokens.
-    callers: ExpiringCache<[u8; 32], Option<Caller>>,
+    /// Callers of tokens that were active, or `None` since they are not.
+    callers: ExpiringCache<[u8; 32], Cached>,
+    /// Other tokens, which must not evict those.
+    inactive: ExpiringCache<[u8; 32], ()>,
+    pending: PendingVerifications,
     hasher: CredentialHasher,
-    queue: Semaphore,
-    requests: Semaphore,
+}
+
+#[derive(Clone)]
+struct Cached {
+    caller: Option<Caller>,
+    /// When the next response is awaited.
+    stale: Instant,
 }
 
 impl Introspection {
@@ -88,9 +104,9 @@ impl Introspection {
         authorization.set_sensitive(true);
         let shared = Shared {
             callers: ExpiringCache::new(CACHE_CAPACITY),
+            inactive: ExpiringCache::new(CACHE_CAPACITY),
+            pending: PendingVerifications::new(MAX_CONCURRENT_REQUESTS, MAX_WAITING),
             hasher: CredentialHasher::new(),
-            queue: Semaphore::new(MAX_CONCURRENT_REQUESTS + MAX_WAITING),
-            requests: Semaphore::new(MAX_CONCURRENT_REQUESTS),
         };
         Ok(Self(Arc::new(Inner {
             issuer: issuer.into(),
@@ -132,7 +148,8 @@ impl Introspection {
     }
 
     /// Sets how long a response is cached, at most until the token expires. A revoked token is
-    /// accepted for that time, and on open streams for a quarter more. Default: 60 s.
+    /// accepted for that time, and for a quarter more on open streams and while the endpoint is slow
+    /// or unavailable. Default: 60 s.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         Arc::make_mut(&mut self.0).lifetime = lifetime;
@@ -142,31 +159,56 @@ impl Introspection {
 
 impl Inner {
     async fn verify(
-        &self,
+        self: &Arc<Self>,
         credential: &RequestCredential,
         token: &str,
+        attempt: Attempt,
     ) -> Result<Caller, Rejection> {
-        let Shared { callers, hasher, queue, requests } = &*self.shared;
-        let digest = hasher.digest([credential]);
-        if let Some(cached) = digest.and_then(|digest| callers.get(&digest)) {
-            return cached.ok_or(Rejection::Invalid("token is not active")).and_then(unexpired);
+        let Shared { callers, inactive, pending, hasher } = &*self.shared;
+        let digest = hasher.digest([credential])?;
+        let cached = callers.get(&digest);
+        if let Some(Cached { caller, stale }) = &cached
+            && Instant::now() < *stale
+        {
+            return active(caller.clone());
         }
-        let _queued = queue.try_acquire().map_err(|_full| Rejection::Overloaded)?;
-        let _permit = requests.acquire().await.map_err(|_never| Rejection::Overloaded)?;
-        let response = self.introspect(token).await.map_err(Rejection::Unavailable)?;
-        let caller = self.caller(&response);
-        let (cached, lifetime) = match &caller {
+        if inactive.get(&digest).is_some() {
+            return active(None);
+        }
+        let (this, token) = (Arc::clone(self), token.to_owned());
+        let verification = async move { this.refresh(digest, &token).await };
+        let refreshed = pending.join(digest, attempt, verification);
+        let (Some(Cached { caller, .. }), Attempt::Request { .. }) = (cached, attempt) else {
+            return refreshed.await;
+        };
+        match timeout(REFRESH_WAIT, refreshed).await {
+            Ok(Err(Rejection::Unavailable(_) | Rejection::Overloaded)) | Err(_) => active(caller),
+            Ok(verdict) => verdict,
+        }
+    }
+
+    /// Asks the issuer, and caches the response.
+    async fn refresh(&self, digest: [u8; 32], token: &str) -> Result<Caller, Rejection> {
+        let response = self.introspect(token).await.map_err(Rejection::unavailable)?;
+        let verdict = self.caller(&response);
+        let Shared { callers, inactive, .. } = &*self.shared;
+        let cache = |caller, lifetime, kept| {
+            let Some(stale) = Instant::now().checked_add(lifetime) else { return };
+            callers.insert(digest, Cached { caller, stale }, kept);
+        };
+        match &verdict {
             Ok(caller) => {
                 let left = caller.expires().map(|end| end.duration_since(SystemTime::now()));
                 let left = left.map_or(self.lifetime, Result::unwrap_or_default);
-                (Some(caller.clone()), left.min(self.lifetime))
+                let lifetime = left.min(self.lifetime);
+                cache(Some(caller.clone()), lifetime, lifetime.saturating_add(lifetime / 4));
             }
-            Err(_) => (None, INACTIVE_LIFETIME),
-        };
-        if let Some(digest) = digest {
-            callers.insert(digest, cached, lifetime);
+            Err(_) if callers.get(&digest).is_some() => {
+                cache(None, INACTIVE_LIFETIME, INACTIVE_LIFETIME);
+            }
+            Err(_) => drop(inactive.insert(digest, (), INACTIVE_LIFETIME)),
         }
-        caller
+        verdict
     }
 
     async fn introspect(&self, token: &str) -> Result<Claims, Box<dyn StdError + Send + Sync>> {
@@ -180,7 +222,7 @@ impl Inner {
             .header(ACCEPT, "application/json")
             .body(form.into())?;
         let response = fetch::successful(self.client.send(request).await?)?;
-        Ok(Claims(serde_json::from_slice::<Map<String, Value>>(&response)?))
+        Ok(Claims(object(&response)?))
     }
 
     /// Returns the caller that an introspection response describes.
@@ -213,6 +255,10 @@ impl Inner {
     }
 }
 
+fn active(caller: Option<Caller>) -> Result<Caller, Rejection> {
+    caller.ok_or(Rejection::Invalid("token is not active")).and_then(unexpired)
+}
+
 fn unexpired(caller: Caller) -> Result<Caller, Rejection> {
     match caller.expires() {
         Some(expires) if expires <= SystemTime::now() => Err(Rejection::Expired),
@@ -235,9 +281,13 @@ impl Verifier for Introspection {
         Some((self.0.lifetime / 4).max(MIN_REVALIDATION_INTERVAL))
     }
 
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        attempt: Attempt,
+    ) -> Result<Caller, Rejection> {
         match credential {
-            RequestCredential::Bearer(token) => self.0.verify(credential, token).await,
+            RequestCredential::Bearer(token) => self.0.verify(credential, token, attempt).await,
             _ => Err(Rejection::Invalid("not a bearer token")),
         }
     }

@@ -13,10 +13,14 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use super::{
-    IssuerUrlError, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
-    expiring_cache::ExpiringCache, oidc_discovery::discover, secrets::uses_bearer_token,
+    Attempt, IssuerUrlError, Rejection, RequestCredential, Verifier, access_token,
+    credential_digest::CredentialHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
+    secrets::uses_bearer_token,
 };
-use crate::jose::{Header, Jwk, KeySource, MissingKey, Token};
+use crate::{
+    jose::{Header, Jwk, KeySource, MissingKey, Token},
+    unique_names::object,
+};
 
 /// Maximum length of a caller's subject, in bytes.
 const MAX_SUBJECT_BYTES: usize = 1 << 10;
@@ -36,6 +40,9 @@ pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
 ///
 /// Verified tokens of up to 8 KiB are cached, at most 4,096. For a cached token only its expiry is
 /// checked, and that the issuer still publishes its key.
+///
+/// Other tokens of the issuer are rejected: by their type (`typ`), such as `logout+jwt`, and ID tokens
+/// by claims that only they have. So are tokens with duplicate claims.
 ///
 /// The subject of a caller is `https://issuer.example#subject`, so that subjects of different
 /// issuers don't collide. Scopes come from `scope` or `scp`.
@@ -173,7 +180,7 @@ impl Jwt {
         now: SystemTime,
     ) -> Result<Caller, Rejection> {
         let is_cached = text.len() <= MAX_CACHED_BYTES;
-        let digest = is_cached.then(|| self.cache.hasher.digest([credential])).flatten();
+        let digest = is_cached.then(|| self.cache.hasher.digest([credential]).ok()).flatten();
         if let Some(cached) = digest.and_then(|digest| self.cache.tokens.get(&digest))
             && now < cached.expires
             && self.key_of(&cached.header, now).await? == cached.key
@@ -193,8 +200,10 @@ impl Jwt {
         let token = Token::parse(text).map_err(|_error| Rejection::Invalid("malformed token"))?;
         let key = self.key_of(token.header(), now).await?;
         let payload = verify_signature(&token, &key)?;
-        let claims = serde_json::from_slice(payload).map(Claims);
-        let claims = claims.map_err(|_error| Rejection::Invalid("malformed claims"))?;
+        let claims = object(payload).map(Claims);
+        let claims =
+            claims.map_err(|_error| Rejection::Invalid("malformed or duplicate claims"))?;
+        access_token::check(token.header(), &claims)?;
         let expires = self.check(&claims, now)?;
         let subject = (self.subject)(&claims).filter(|subject| is_valid_subject(subject));
         let subject = subject.ok_or(Rejection::Invalid("missing or invalid subject"))?;
@@ -265,7 +274,11 @@ impl Verifier for Jwt {
         false
     }
 
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        _: Attempt,
+    ) -> Result<Caller, Rejection> {
         match credential {
             RequestCredential::Bearer(token) => {
                 self.verify_cached(credential, token, SystemTime::now()).await
@@ -282,10 +295,8 @@ fn verify_signature<'t>(token: &'t Token<'_>, key: &Jwk) -> Result<&'t [u8], Rej
 fn rejection(missing: MissingKey) -> Rejection {
     match missing {
         MissingKey::Unknown => Rejection::Invalid("unknown key"),
-        MissingKey::Unavailable(Some(error)) => Rejection::Unavailable(error),
-        MissingKey::Unavailable(None) => {
-            Rejection::Unavailable("key fetch rate limit reached".into())
-        }
+        MissingKey::Unavailable(Some(error)) => Rejection::unavailable(error),
+        MissingKey::Unavailable(None) => Rejection::unavailable("key fetch rate limit reached"),
     }
 }
 
@@ -465,6 +476,27 @@ mod tests {
         }
         let late = verify(&key, &with("exp", json!(NOW - 10))).await;
         assert!(matches!(late, Err(Rejection::Expired)));
+    }
+
+    #[tokio::test]
+    async fn token_with_duplicate_claims_is_rejected() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let claims = with("act", json!({"sub": "robot"})).to_string();
+        let token = key.token(claims.as_bytes()).unwrap();
+        verifier(&key).verify_at(&token, now).await.unwrap();
+        for (one, two) in [
+            (r#""sub":"ann""#, r#""sub":"eve","sub":"ann""#),
+            (r#""sub":"ann""#, r#""sub":"ann","sub":"ann""#),
+            (r#""sub":"ann""#, r#""s\u0075b":"eve","sub":"ann""#),
+            (r#""sub":"robot""#, r#""sub":"eve","sub":"robot""#),
+        ] {
+            let twice = claims.replace(one, two);
+            assert_ne!(twice, claims);
+            let token = key.token(twice.as_bytes()).unwrap();
+            let rejected = verifier(&key).verify_at(&token, now).await;
+            assert!(matches!(rejected, Err(Rejection::Invalid(_))), "{twice}");
+        }
     }
 
     #[tokio::test]

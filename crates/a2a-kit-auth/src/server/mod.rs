@@ -26,6 +26,7 @@
 //! An HTTP layer authenticates requests before their body is read; a wrapper around the agent
 //! authorizes the calls, so that each binding and revision encodes the error in its own form.
 
+mod access_token;
 mod audit;
 mod auth_failure;
 mod auth_history;
@@ -44,11 +45,13 @@ mod guard;
 mod introspection;
 mod jwt;
 mod oidc_discovery;
+mod pending_verifications;
 mod request_credentials;
 mod requirement;
 mod scheme;
 mod secrets;
 mod throttle;
+mod verification_queue;
 mod verifier;
 
 pub use basic::{BasicUsers, InvalidHash};
@@ -61,6 +64,6 @@ pub use oidc_discovery::IssuerUrlError;
 pub use request_credentials::RequestCredential;
 pub use secrets::{ApiKeys, BearerTokens, InvalidDigest};
 pub use throttle::Throttle;
-pub use verifier::{Rejection, Verifier};
+pub use verifier::{Attempt, Rejection, Verifier};
 
 pub use a2a_kit_http::{InvalidNetwork, TrustedProxy};

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use ring::digest;
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::{Rejection, RequestCredential, Verifier};
+use super::{Attempt, Rejection, RequestCredential, Verifier};
 
 /// API keys and their callers. Only the SHA-256 of each key is kept.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,11 @@ impl Verifier for ApiKeys {
         true
     }
 
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        _: Attempt,
+    ) -> Result<Caller, Rejection> {
         match credential {
             RequestCredential::ApiKey(key) => self.0.find(key),
             _ => Err(Rejection::Invalid("not an API key")),
@@ -99,7 +103,11 @@ impl Verifier for BearerTokens {
         true
     }
 
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        _: Attempt,
+    ) -> Result<Caller, Rejection> {
         match credential {
             RequestCredential::Bearer(token) => self.0.find(token),
             _ => Err(Rejection::Invalid("not a bearer token")),
@@ -188,14 +196,17 @@ mod tests {
             .with_key("secret", ann.clone())
             .with_digest(sha256_of_abc, Caller::authenticated("bob"))
             .unwrap();
-        let find = async |key: &str| keys.verify(&RequestCredential::ApiKey(key.into())).await;
+        let verify =
+            async |keys: &ApiKeys, credential| keys.verify(&credential, Attempt::Stream).await;
+        let find = async |key: &str| verify(&keys, RequestCredential::ApiKey(key.into())).await;
         assert_eq!(find("secret").await.unwrap(), ann);
         assert_eq!(find("abc").await.unwrap().subject(), Some("bob"));
         for wrong in ["", "Secret", "secret ", sha256_of_abc] {
             assert!(matches!(find(wrong).await, Err(Rejection::Invalid(_))), "{wrong:?}");
         }
-        assert!(keys.verify(&RequestCredential::Bearer("secret".into())).await.is_err());
-        assert!(ApiKeys::new().verify(&RequestCredential::ApiKey(String::new())).await.is_err());
+        assert!(verify(&keys, RequestCredential::Bearer("secret".into())).await.is_err());
+        let empty = RequestCredential::ApiKey(String::new());
+        assert!(verify(&ApiKeys::new(), empty).await.is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Verification of the credentials of a scheme.
 
-use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
+use std::{error::Error as StdError, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use a2a_core::v1::security_scheme::Scheme;
 use a2a_kit_operations::Caller;
@@ -30,12 +30,17 @@ pub trait Verifier: fmt::Debug + Send + Sync + 'static {
     /// Returns the caller of a credential, with its scopes and expiry. The caller must have a
     /// subject.
     ///
-    /// Neither the result nor its timing may reveal more about a secret than whether it is valid.
+    /// Neither the result nor its timing may reveal more about a secret than whether it is valid. A
+    /// verifier that takes time decides by the attempt which requests wait.
     ///
     /// # Errors
     ///
     /// [`Rejection`], which is logged and never sent to the peer.
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection>;
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        attempt: Attempt,
+    ) -> Result<Caller, Rejection>;
 }
 
 #[async_trait]
@@ -52,13 +57,32 @@ impl<V: Verifier + ?Sized> Verifier for Arc<V> {
         (**self).revalidation_interval()
     }
 
-    async fn verify(&self, credential: &RequestCredential) -> Result<Caller, Rejection> {
-        (**self).verify(credential).await
+    async fn verify(
+        &self,
+        credential: &RequestCredential,
+        attempt: Attempt,
+    ) -> Result<Caller, Rejection> {
+        (**self).verify(credential, attempt).await
     }
 }
 
+/// What a credential is verified for.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Attempt {
+    /// A request.
+    Request {
+        /// The address of the client, if it is known.
+        client: Option<IpAddr>,
+        /// Whether the credentials of the request were verified within the last hour.
+        was_verified: bool,
+    },
+    /// An open stream whose credential was verified when it started.
+    Stream,
+}
+
 /// Why a credential was rejected.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
     /// The credential is invalid. Counts as a failed attempt.
@@ -72,8 +96,15 @@ pub enum Rejection {
     Unknown,
     /// The credential can't be verified at present.
     #[error("verification unavailable")]
-    Unavailable(#[source] Box<dyn StdError + Send + Sync>),
+    Unavailable(#[source] Arc<dyn StdError + Send + Sync>),
     /// Too many verifications in progress.
     #[error("too many verifications in progress")]
     Overloaded,
+}
+
+impl Rejection {
+    /// The credential can't be verified at present, for this reason.
+    pub fn unavailable(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Unavailable(error.into().into())
+    }
 }

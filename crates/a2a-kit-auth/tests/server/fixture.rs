@@ -177,13 +177,17 @@ pub(crate) async fn client(
 
 /// A plain HTTP client, for requests that an agent client would not send.
 pub(crate) fn http() -> reqwest::Client {
+    http_builder().build().unwrap()
+}
+
+pub(crate) fn http_builder() -> reqwest::ClientBuilder {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    reqwest::Client::builder().tls_backend_preconfigured(tls).build().unwrap()
+    reqwest::Client::builder().tls_backend_preconfigured(tls)
 }
 
 pub(crate) type Outcomes = Vec<(Operation, Result<()>)>;

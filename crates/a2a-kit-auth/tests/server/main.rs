@@ -11,6 +11,7 @@ mod errors;
 mod fixture;
 mod issuers;
 mod keys;
+mod queues;
 #[path = "../support/tls.rs"]
 mod tls;
 mod tokens;

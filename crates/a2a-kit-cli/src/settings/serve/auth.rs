@@ -188,8 +188,8 @@ pub(crate) struct Introspection {
     /// Claims that executors can read [default: sub, scope, scp, exp and act]
     #[serde(default)]
     pub(crate) claims: Vec<String>,
-    /// Lifetime of cached responses, in which a revoked token remains valid; on open streams a
-    /// quarter longer [default: 60s]
+    /// Lifetime of cached responses, in which a revoked token remains valid; a quarter longer on open
+    /// streams, and while the endpoint is slow or unavailable [default: 60s]
     pub(crate) lifetime: Option<Duration>,
     /// Name of the security scheme in the card
     pub(crate) scheme: Option<String>,
