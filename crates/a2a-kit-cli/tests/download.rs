@@ -181,6 +181,8 @@ fn names_of_an_agent_stay_in_the_directory_and_apart() {
                 { bytes = "5", filename = "a\u001B[2Jb\nc" },
                 { bytes = "6", filename = ".bashrc" },
                 { text = "7" },
+                { bytes = "8", filename = "-rf" },
+                { bytes = "9", filename = "\u200B~" },
             ] } },
             { state = "completed" },
         ]
@@ -190,18 +192,20 @@ fn names_of_an_agent_stay_in_the_directory_and_apart() {
     let run = download(&server, &task, &out, &[]);
     assert_eq!(run.code, 0, "{run:?}");
     let expected = [
+        ("rf", "8"),
+        ("up-2.bin", "9"),
         ("escape.txt", "0"),
         ("escape-2.txt", "1"),
         ("ESCAPE-3.TXT", "2"),
         ("up.bin", "3"),
-        ("_nul.txt", "4"),
+        ("nul_.txt", "4"),
         ("a_[2Jb_c", "5"),
-        ("_bashrc", "6"),
+        ("bashrc", "6"),
         ("up.txt", "7"),
     ];
     let expected = expected.map(|(name, content)| (name.to_owned(), content.to_owned()));
     assert_eq!(files(&out), BTreeMap::from(expected));
-    assert_eq!(files_below(folder.path()), 9, "the script and the files of the artifact");
+    assert_eq!(files_below(folder.path()), 11, "the script and the files of the artifact");
 }
 
 fn files_below(folder: &Path) -> usize {

@@ -217,7 +217,17 @@ fn what_is_served_in_clear_beyond_this_machine_is_warned_of_and_refused_in_produ
     // where nobody else gets, nothing is said.
     for (arguments, is_warned) in [
         (&["--host", "0.0.0.0"][..], true),
-        (&["--host", "0.0.0.0", "--public-url", "https://agent.example.com"], false),
+        (
+            &[
+                "--host",
+                "0.0.0.0",
+                "--public-url",
+                "https://agent.example.com",
+                "--require-bearer",
+                "t",
+            ],
+            false,
+        ),
         (&["--host", "localhost"], false),
         (&["--host", "127.0.0.1"], false),
     ] {

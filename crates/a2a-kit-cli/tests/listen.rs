@@ -153,6 +153,33 @@ async fn delivery_without_the_token_is_rejected_and_not_printed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn requests_of_other_sites_are_rejected_unless_deliveries_are_authenticated() {
+    let open = Listener::start(&["--public-url", "https://hooks.example/"]);
+    let authenticated = Listener::start(&["--token", "secret"]);
+    let event = status("t", "WORKING");
+    for (name, value, is_served) in [
+        ("host", "localhost:9000", true),
+        ("host", "hooks.example", true),
+        ("host", "rebind.example", false),
+        ("origin", "https://evil.example", false),
+        ("origin", "null", false),
+        ("sec-fetch-site", "cross-site", false),
+        ("sec-fetch-site", "none", true),
+    ] {
+        let expected = if is_served { 204 } else { 403 };
+        let response = http("POST", &open.url, &[(name, value)], &event).await;
+        assert_eq!(response.status(), expected, "{name}: {value}");
+        let headers = [(name, value), ("x-a2a-notification-token", "secret")];
+        let response = http("POST", &authenticated.url, &headers, &event).await;
+        assert_eq!(response.status(), 204, "{name}: {value}, with the token");
+    }
+    open.interrupt();
+    let (_, events, errors) = open.ended();
+    assert_eq!(events.len(), 3, "{events:?}");
+    assert!(errors.contains("host \"rebind.example\" is not allowed"), "{errors}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn malformed_requests_are_rejected() {
     let listener = Listener::start(&["--path", "/hook"]);
     let other = listener.url.replace("/hook", "/");

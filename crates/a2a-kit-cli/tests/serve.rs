@@ -109,6 +109,40 @@ fn a_wildcard_address_without_a_public_url_is_warned_of_and_refused_in_productio
 }
 
 #[test]
+fn unauthenticated_callers_beyond_this_machine_are_warned_of_and_refused_in_production() {
+    let folder = a2a_test_certificates::Folder::new("root");
+    folder.issue("server");
+    let tls = ["--tls-cert", &folder.path("server.crt"), "--tls-key", &folder.path("server.key")];
+    let public = ["--public-url", "https://agent.example"];
+    let everywhere = ["--host", "0.0.0.0"];
+    for (arguments, is_warned) in [
+        (&everywhere[..], true),
+        (&["--host", "::"], true),
+        (&[everywhere[0], everywhere[1], "--extended-card-token", "t"], true),
+        (&[everywhere[0], everywhere[1], "--require-bearer", "t", "--anonymous"], true),
+        (&[everywhere[0], everywhere[1], "--require-bearer", "t"], false),
+        (&["--host", "127.0.0.1"], false),
+        (&["--host", "::1", "--require-bearer", "t", "--anonymous"], false),
+    ] {
+        let (server, stderr) = Server::start_and_read(&[arguments, &tls, &public].concat());
+        drop(server);
+        let stderr = stderr.join().unwrap();
+        let is_said = stderr.contains("accepts unauthenticated callers");
+        assert_eq!(is_said, is_warned, "{arguments:?}: {stderr}");
+    }
+    let production = ["serve", "--port", "0", "--store", "memory", "--production", "--anonymous"];
+    for authentication in [&[][..], &["--require-bearer", "t"]] {
+        let mut refused = command();
+        refused.args(production).args(tls).args(public).args(everywhere).args(authentication);
+        let refused = Run::of(&mut refused);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.stderr.contains("accepts unauthenticated callers"), "{refused:?}");
+    }
+    let here = [&["--production", "--anonymous"][..], &tls, &public].concat();
+    drop(Server::start(&here));
+}
+
+#[test]
 fn bindings_are_served_in_the_order_asked_for_and_where_asked_for() {
     let server = Server::start(&["--transport", "grpc,rest", "--rest-prefix", "/api"]);
     let card = server.json(&["card", "get"]);

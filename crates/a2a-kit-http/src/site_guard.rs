@@ -66,7 +66,12 @@ impl SiteGuard {
         })
     }
 
-    fn check(&self, parts: &Parts) -> Result<()> {
+    /// Checks the head of a request.
+    ///
+    /// # Errors
+    ///
+    /// [`PermissionDenied`](ErrorKind::PermissionDenied) for an unknown host or another origin.
+    pub fn check(&self, parts: &Parts) -> Result<()> {
         let of_target = parts.uri.authority().cloned();
         let of_headers = parts.headers.get_all(header::HOST).iter().map(|host| {
             let host = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());

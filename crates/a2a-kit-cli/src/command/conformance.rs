@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     failure::{Code, Failure},
-    output::Output,
+    output::{Output, escaped_json},
     settings::{Settings, value},
 };
 
@@ -115,7 +115,7 @@ impl Conformance {
         let report = report.map_err(|error| failure(&error))?;
         self.print(&written(&report, format)?, output)?;
         if self.report.is_some() {
-            output.write(report.to_text().as_bytes())?;
+            output.document(&report.to_text())?;
         }
         if report.is_conformant() || self.exit_zero {
             return Ok(());
@@ -125,7 +125,7 @@ impl Conformance {
 
     /// Writes to the file of `--report`, else to stdout.
     fn print(&self, text: &str, output: Output) -> Result<(), Failure> {
-        let Some(path) = &self.report else { return output.write(text.as_bytes()) };
+        let Some(path) = &self.report else { return output.document(text) };
         std::fs::write(path, text).map_err(|error| {
             Failure::usage(format!("--report: failed to write {}: {error}", path.display()))
         })
@@ -196,7 +196,8 @@ fn written(report: &Report, format: Format) -> Result<String, Failure> {
         Format::Junit => report.to_junit(),
         Format::Sarif => pretty(&report.to_sarif())?,
         Format::Markdown => report.to_markdown(),
-        Format::Yaml => report.to_yaml(),
+        // Its strings are those of JSON.
+        Format::Yaml => escaped_json(&report.to_yaml()).into_owned(),
     })
 }
 
@@ -249,5 +250,5 @@ fn pretty(value: &serde_json::Value) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value);
     let text =
         text.map_err(|error| Failure::internal(format!("failed to encode the report: {error}")))?;
-    Ok(text + "\n")
+    Ok(escaped_json(&text).into_owned() + "\n")
 }

@@ -5,7 +5,7 @@ use std::{future::Future, num::NonZeroU64, pin::pin, time::Duration};
 use a2a_core::v1::StreamResponse;
 use a2a_kit::webhook::receiver;
 use a2a_kit_auth::{jose::JWKS_PATH, webhook::Receiver};
-use a2a_kit_http::{HttpServer, bind, shutdown_signal, uri};
+use a2a_kit_http::{HttpServer, bind, shutdown_signal, site_guard::SiteGuard, uri};
 use clap::Args;
 use tokio::sync::{mpsc, oneshot};
 
@@ -76,7 +76,13 @@ impl Listen {
         let receiver = self.receiver(&url, settings)?;
         self.announce(&local, &url, settings, output)?;
 
-        let (deliveries, events) = Deliveries::new(self.path.clone(), receiver, self.count, output);
+        let (mut deliveries, events) =
+            Deliveries::new(self.path.clone(), receiver, self.count, output);
+        if self.is_open(settings) {
+            let of_url = uri::parse(&url).ok().and_then(|url| Some(url.host()?.to_owned()));
+            let hosts = of_url.into_iter().chain([self.host.clone()]);
+            deliveries = deliveries.with_guard(SiteGuard::new(address).with_hosts(hosts));
+        }
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async {
             tokio::select! {
@@ -88,6 +94,11 @@ impl Listen {
             .with_limits(limits())
             .serve(listener, shutdown);
         print_while(serving, print(events, self.count, stop, output)).await
+    }
+
+    /// Whether deliveries are not authenticated.
+    fn is_open(&self, settings: &Settings) -> bool {
+        self.token.is_none() && settings.bearer.is_none() && self.issuer.is_none()
     }
 
     /// What verifies deliveries to a URL.
@@ -123,8 +134,7 @@ impl Listen {
         if settings.bearer.is_some() {
             command.push_str(" --auth-scheme Bearer --auth-credentials <token>");
         }
-        let is_open = self.token.is_none() && settings.bearer.is_none() && self.issuer.is_none();
-        if is_open {
+        if self.is_open(settings) {
             output.warning("deliveries are not authenticated: use --token");
         }
         if output.is_json() {

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::{lint::is_invisible, output::is_terminal_control};
+
 /// Maximum length of a name, in bytes: file systems allow 255, and a number may be added.
 const MAX_LENGTH: usize = 200;
 /// Maximum length of an extension that is kept when a long name is cut, with its dot, in bytes.
@@ -12,27 +14,24 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 /// Returns the base name of a path as a name that is safe on every system, or `None` if nothing of
 /// it is left.
 ///
-/// Both kinds of slashes separate folders. Control characters, characters that are reserved on
-/// Windows, and those that change the direction of text are replaced by `_`, as is a leading dot:
-/// an agent must not be able to create a hidden file that configures another program.
+/// Both kinds of slashes separate folders. Control characters, invisible ones, those that change the
+/// direction of text, and those that are reserved on Windows are replaced by `_`. A name starts with a
+/// letter or a digit: an agent must not be able to create a hidden file that configures another
+/// program, or a name that a shell or a program takes for something else, such as `~` or `-rf`.
 pub(crate) fn safe(path: &str) -> Option<String> {
     let base = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    let base = base.trim_matches(|c: char| c == ' ').trim_end_matches(['.', ' ']);
-    let mut name: String = base.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect();
-    if name.starts_with('.') {
-        name.replace_range(..1, "_");
-    }
+    let base = base.trim_end_matches(['.', ' ']);
+    let name: String = base.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect();
+    let mut name = name.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
     if is_device(&name) {
-        name.insert(0, '_');
+        let stem = name.find('.').unwrap_or(name.len());
+        name.insert(stem, '_');
     }
-    let has_content = name.chars().any(|c| c != '_');
-    has_content.then(|| cut(&name))
+    (!name.is_empty()).then(|| cut(&name))
 }
 
 fn is_unsafe(c: char) -> bool {
-    let changes_direction =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || changes_direction || "<>:\"|?*".contains(c)
+    is_terminal_control(c) || is_invisible(c) || "<>:\"|?*".contains(c)
 }
 
 fn is_device(name: &str) -> bool {
@@ -113,14 +112,24 @@ mod tests {
             ("\0", None),
             ("a\0b\nc\u{1b}[31m\u{7f}\u{9b}.txt", Some("a_b_c_[31m__.txt")),
             ("photo\u{202e}gpj.exe", Some("photo_gpj.exe")),
-            (".env", Some("_env")),
-            ("..env", Some("_.env")),
+            (".env", Some("env")),
+            ("..env", Some("env")),
             ("name. . ", Some("name")),
-            ("con", Some("_con")),
-            ("NUL.txt", Some("_NUL.txt")),
-            ("com1.tar.gz", Some("_com1.tar.gz")),
-            ("LPT³", Some("_LPT³")),
-            ("Aux .log", Some("_Aux .log")),
+            ("con", Some("con_")),
+            ("NUL.txt", Some("NUL_.txt")),
+            ("com1.tar.gz", Some("com1_.tar.gz")),
+            ("LPT³", Some("LPT³_")),
+            ("Aux .log", Some("Aux _.log")),
+            ("-rf", Some("rf")),
+            ("--help.txt", Some("help.txt")),
+            ("~", None),
+            ("~root", Some("root")),
+            ("$HOME", Some("HOME")),
+            ("\u{200b}\u{3164}a", Some("a")),
+            ("a\u{200b}b", Some("a_b")),
+            ("\u{200b}", None),
+            ("!x", Some("x")),
+            ("7.txt", Some("7.txt")),
             ("com10", Some("com10")),
             ("console", Some("console")),
             ("Größe 1.csv", Some("Größe 1.csv")),

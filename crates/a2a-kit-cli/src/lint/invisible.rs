@@ -100,6 +100,11 @@ fn find(text: &str) -> Option<Found> {
     found.map(|found| Found { visible, ..found })
 }
 
+/// Returns whether people don't see a character, such as a zero-width one.
+pub(crate) fn is_invisible(c: char) -> bool {
+    class(c) == Some(Class::Invisible)
+}
+
 fn class(c: char) -> Option<Class> {
     Some(match u32::from(c) {
         0x202A..=0x202E | 0x2066..=0x2069 | 0x200E | 0x200F | 0x061C => Class::Direction,

@@ -37,6 +37,7 @@ mod version;
 
 pub(crate) use caching::CardResponses;
 pub(crate) use finding::{Finding, Findings};
+pub(crate) use invisible::is_invisible;
 pub(crate) use live::check as check_live;
 pub(crate) use mend::{Mended, mend};
 pub(crate) use report::{Format, Report};

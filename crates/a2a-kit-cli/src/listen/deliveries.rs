@@ -10,7 +10,7 @@ use std::{
 
 use a2a_core::{Error, v1::StreamResponse};
 use a2a_kit_auth::webhook::Receiver;
-use a2a_kit_http::{Limits, body};
+use a2a_kit_http::{Limits, body, error_response, site_guard::SiteGuard};
 use axum::{
     Router,
     extract::{Request, State},
@@ -40,6 +40,8 @@ pub(crate) fn limits() -> Limits {
 pub(crate) struct Deliveries {
     path: String,
     receiver: Receiver,
+    /// Keeps pages of other sites out, if deliveries are not authenticated.
+    guard: Option<SiteGuard>,
     events: mpsc::Sender<StreamResponse>,
     /// How many more events are accepted.
     remaining: Option<AtomicU64>,
@@ -57,7 +59,12 @@ impl Deliveries {
     ) -> (Self, mpsc::Receiver<StreamResponse>) {
         let (events, queue) = mpsc::channel(MAX_PENDING_EVENTS);
         let remaining = count.map(|count| AtomicU64::new(count.get()));
-        (Self { path, receiver, events, remaining, output }, queue)
+        (Self { path, receiver, guard: None, events, remaining, output }, queue)
+    }
+
+    /// Rejects requests for other hosts and from pages of other sites.
+    pub(crate) fn with_guard(self, guard: SiteGuard) -> Self {
+        Self { guard: Some(guard), ..self }
     }
 
     /// The router of a server that receives them.
@@ -76,6 +83,12 @@ impl Deliveries {
             return response;
         }
         let (head, body) = request.into_parts();
+        if let Some(guard) = &self.guard
+            && let Err(error) = guard.check(&head)
+        {
+            self.output.note(&format!("rejected a delivery: {error}; use --token or --public-url"));
+            return error_response::write(&head, &error);
+        }
         let body = match body::read(body, &limits()).await {
             Ok(body) => body,
             Err(error) => return status(&error).into_response(),

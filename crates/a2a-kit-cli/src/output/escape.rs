@@ -1,26 +1,58 @@
-//! Escaping, so that agents can't send control sequences to the terminal.
+//! Escaping, so that agents can't control the terminal: text of a peer is printed only through one of
+//! these functions.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Escapes control characters other than newline and tab, such as `\x1b`.
+/// Returns whether a terminal executes a character, or shows the text around it in another order or
+/// on another line: C0, DEL and C1, the controls of the writing direction (U+061C, U+200E, U+200F,
+/// U+202A to U+202E, U+2066 to U+2069), U+2028 and U+2029.
+pub(crate) fn is_terminal_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}')
+}
+
+/// Escapes terminal controls other than newline and tab, such as `\x1b` and `\u202e`.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    escape_if(text, |c| c.is_control() && c != '\n' && c != '\t')
+    escape_if(text, |c| is_terminal_control(c) && c != '\n' && c != '\t')
 }
 
 /// Escapes newlines too, for text on one line.
 pub(crate) fn escape_line(text: &str) -> Cow<'_, str> {
-    escape_if(text, |c| c.is_control() && c != '\t')
+    escape_if(text, |c| is_terminal_control(c) && c != '\t')
+}
+
+/// Escapes terminal controls in the strings of a JSON document, which stays the same document.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    // The controls that JSON does not escape itself are only allowed in strings.
+    replace_if(json, |c| is_terminal_control(c) && !c.is_ascii_whitespace(), json_escape)
 }
 
 fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&escaped) {
+    replace_if(text, escaped, |shown, c| match u32::from(c) {
+        code @ ..=0xff => write!(shown, "\\x{code:02x}"),
+        _ => json_escape(shown, c),
+    })
+}
+
+/// All controls are of the basic multilingual plane.
+fn json_escape(to: &mut String, c: char) -> std::fmt::Result {
+    write!(to, "\\u{:04x}", u32::from(c))
+}
+
+fn replace_if(
+    text: &str,
+    is_replaced: impl Fn(char) -> bool,
+    replace: impl Fn(&mut String, char) -> std::fmt::Result,
+) -> Cow<'_, str> {
+    if !text.contains(&is_replaced) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if escaped(c) {
-            let _infallible = write!(shown, "\\x{:02x}", u32::from(c));
+        if is_replaced(c) {
+            let _infallible = replace(&mut shown, c);
         } else {
             shown.push(c);
         }
@@ -33,9 +65,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped_except_newline_and_tab() {
+    fn terminal_controls_are_escaped_except_newline_and_tab() {
         assert_eq!(escape("a\tb\n\u{1b}[31m\r\u{7f}\u{9b}"), "a\tb\n\\x1b[31m\\x0d\\x7f\\x9b");
-        assert_eq!(escape_line("a\nb"), "a\\x0ab");
-        assert!(matches!(escape("plain"), Cow::Borrowed(_)));
+        assert_eq!(escape_line("a\nb\u{2028}c"), "a\\x0ab\\u2028c");
+        for c in "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}".chars() {
+            assert_eq!(escape(&c.to_string()), format!("\\u{:04x}", u32::from(c)));
+        }
+        assert!(matches!(escape("plain שלום \u{200d}\u{2027}\u{2065}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn escaped_json_is_the_same_document() {
+        let value = serde_json::json!({"\u{9b}2J": ["\u{7f}\u{202e}\u{2028}\u{1b}", "plain"]});
+        for json in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let escaped = escape_json(&json);
+            assert!(escaped.contains("\\u009b2J"), "{escaped}");
+            assert!(!escaped.contains(|c| is_terminal_control(c) && c != '\n'), "{escaped:?}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+        }
     }
 }

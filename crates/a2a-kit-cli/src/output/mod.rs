@@ -1,7 +1,8 @@
 //! Output: the payload on stdout, everything else on stderr.
 //!
 //! All output goes through [`Output`], which knows the format and detects a closed stdout. JSON is
-//! the same with and without a terminal; [`Text`] is aligned and has colors on one.
+//! the same with and without a terminal; [`Text`] is aligned and has colors on one. What a terminal
+//! would execute is escaped in both, by the functions of `escape.rs`.
 
 mod card;
 mod escape;
@@ -23,8 +24,11 @@ use anstyle::Style;
 use serde::Serialize;
 
 pub(crate) use card::card;
-use escape::escape_line;
-pub(crate) use escape::{escape as escaped_text, escape_line as escaped};
+pub(crate) use escape::{
+    escape as escaped_text, escape_json as escaped_json, escape_line as escaped,
+    is_terminal_control,
+};
+use escape::{escape_json, escape_line};
 pub(crate) use event::EventText;
 pub(crate) use markdown::MarkdownStream;
 pub(crate) use progress_line::ProgressLine;
@@ -100,12 +104,15 @@ impl Output {
 
     /// Prints one JSON document.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
-        let encoded =
-            if self.lines { serde_json::to_vec(value) } else { serde_json::to_vec_pretty(value) };
+        let encoded = if self.lines {
+            serde_json::to_string(value)
+        } else {
+            serde_json::to_string_pretty(value)
+        };
         let mut encoded = encoded
             .map_err(|error| Failure::internal(format!("failed to encode the result: {error}")))?;
-        encoded.push(b'\n');
-        self.write(&encoded)
+        encoded.push('\n');
+        self.write(escape_json(&encoded).as_bytes())
     }
 
     /// Prints one JSON document on one line.
@@ -124,6 +131,13 @@ impl Output {
         self.write(shown.as_bytes())
     }
 
+    /// Prints a document in another format, escaped on a terminal.
+    pub(crate) fn document(self, document: &str) -> Result<(), Failure> {
+        let is_terminal = self.terminal.stdout.is_terminal;
+        let shown = if is_terminal { escaped_text(document) } else { document.into() };
+        self.write(shown.as_bytes())
+    }
+
     /// Prints one result in the format of this run.
     pub(crate) fn result(
         self,
@@ -133,7 +147,7 @@ impl Output {
         if self.is_json() { self.json(value) } else { self.text(&text()) }
     }
 
-    /// Writes bytes to stdout and flushes it.
+    /// Writes bytes to stdout and flushes it. Text of a peer has to be escaped already.
     pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Failure> {
         progress_line::remove();
         let mut stdout = io::stdout().lock();
@@ -201,7 +215,8 @@ impl Output {
         let _closed = write!(stderr, "\r\x1b[K{}", escape_line(text)).and_then(|()| stderr.flush());
     }
 
-    /// Writes to stderr. Errors are ignored, as they would be reported there.
+    /// Writes to stderr. Text of a peer has to be escaped already. Errors are ignored, as they would
+    /// be reported there.
     pub(crate) fn diagnostic(self, line: &str) {
         progress_line::remove();
         let mut stderr = io::stderr().lock();

@@ -4,7 +4,7 @@ use a2a_core::{Part, TaskState, v1::part::Content, well_known::Timestamp};
 use serde::Serialize;
 
 use super::{
-    escape::{escape, escape_line},
+    escape::{escape, escape_json, escape_line},
     state_name::state_name,
 };
 
@@ -81,7 +81,7 @@ impl Text {
     pub(crate) fn json(&mut self, label: &str, value: &impl Serialize) {
         // Protocol values have string keys and finite numbers, so encoding can't fail.
         let json = serde_json::to_string_pretty(value).unwrap_or_default();
-        self.block(label, &json);
+        self.block(label, &escape_json(&json));
     }
 
     /// Adds all parts of a message or an artifact.

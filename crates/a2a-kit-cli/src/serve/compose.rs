@@ -45,8 +45,10 @@ pub(super) struct Composed {
     pub(super) router: Router,
     /// The routes of the gRPC port, if it is separate.
     pub(super) grpc_router: Option<Router>,
-    /// Rejects requests from pages of other sites; `None` if callers authenticate.
-    pub(super) guard: Option<SiteGuard>,
+    /// Rejects requests from pages of other sites.
+    pub(super) guard: SiteGuard,
+    /// Whether callers don't authenticate, or need not.
+    pub(super) is_anonymous: bool,
 }
 
 /// Composes the server that listens at `address`.
@@ -164,7 +166,7 @@ pub(super) fn compose(
         Some(_) => (server(&others)?, Some(server(&grpc)?)),
         None => (server(&options.bindings)?, None),
     };
-    let guard = is_open.then(|| site_guard(serve, address));
+    let guard = site_guard(serve, address);
     let mut pages = pages::router();
     if let Some(signer) = signer {
         pages = pages.merge(signer.router());
@@ -174,7 +176,7 @@ pub(super) fn compose(
     if serve.is_scripted() {
         pages = pages.merge(authorize_endpoint(options, &card, &front, authorizations)?);
     }
-    if let Some(guard) = &guard {
+    if is_open {
         pages = guard.layer(pages);
     }
     let router = router.merge(pages);
@@ -194,6 +196,7 @@ pub(super) fn compose(
         router: logged(with_card_faults(router)),
         grpc_router: grpc_router.map(logged),
         guard,
+        is_anonymous: is_open || serve.auth.anonymous,
     })
 }
 

@@ -4,7 +4,7 @@ use std::{error::Error, net::SocketAddr};
 
 use a2a_kit_http::tls::{ClientCertificates, Pem, Tls, TlsSettings};
 
-use super::chain;
+use super::{chain, insecure};
 use crate::{
     failure::Failure,
     output::Output,
@@ -75,11 +75,7 @@ pub(super) fn check(
     }
     let problem = format!("{address} is served in plaintext, without encryption");
     let hint = "use --tls-cert and --tls-key, or --public-url https://… if a proxy terminates TLS";
-    if serve.listen.production {
-        return Err(Failure::usage(problem).with_hint(hint));
-    }
-    output.warning(&format!("{problem}; {hint}"));
-    Ok(())
+    insecure(serve, &problem, hint, output)
 }
 
 /// Returns whether an address can be reached from this machine only.

@@ -87,10 +87,11 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let composed = compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
     for url in access::plaintext_urls(&composed.card) {
         let problem = format!("callers send credentials in plaintext to {url}");
-        if serve.listen.production {
-            return Err(Failure::usage(problem).with_hint("use https URLs in the card"));
-        }
-        output.warning(&problem);
+        insecure(&serve, &problem, "use https URLs in the card", output)?;
+    }
+    if composed.is_anonymous && !encryption::is_here(address) {
+        let problem = format!("{address} accepts unauthenticated callers, who share all tasks");
+        insecure(&serve, &problem, "configure [auth] or use --require-bearer", output)?;
     }
     // Output may be closed; the server runs anyway.
     let _gone = announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
@@ -114,14 +115,15 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let mut metrics_router = guard.metrics_router();
     if metrics.is_none() {
         let metrics = metrics_router.take().map(log::for_this_machine).unwrap_or_default();
-        router = router.merge(match &composed.guard {
-            Some(guard) => guard.layer(metrics),
-            None => metrics,
-        });
+        // Also if callers authenticate, as metrics need no credentials.
+        router = router.merge(composed.guard.layer(metrics));
     }
     let metrics_server = async {
-        if let (Some(router), Some((listener, _))) = (metrics_router, metrics) {
-            // In plaintext, as scrapers expect: the address belongs to a trusted network.
+        if let (Some(mut router), Some((listener, address))) = (metrics_router, metrics) {
+            if encryption::is_here(address) {
+                router = composed.guard.layer(router);
+            }
+            // In plaintext, as scrapers expect: another address belongs to a trusted network.
             let server = HttpServer::new(router).with_limits(options.limits.clone());
             server.with_drain(drain.clone()).serve(listener, stop_metrics).await;
         }
@@ -132,6 +134,19 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let grace = if serve.is_scripted() { SCRIPT_GRACE } else { options.limits.drain_timeout };
     Box::pin(drain.serve_engines(composed.engine.as_slice(), grace, servers)).await;
     guard.shutdown().await;
+    Ok(())
+}
+
+/// Warns about an insecure setting, or rejects it with `--production`.
+///
+/// # Errors
+///
+/// A usage failure with `--production`.
+fn insecure(serve: &Serve, problem: &str, hint: &str, output: Output) -> Result<(), Failure> {
+    if serve.listen.production {
+        return Err(Failure::usage(problem).with_hint(hint));
+    }
+    output.warning(&format!("{problem}; {hint}"));
     Ok(())
 }
 

@@ -175,12 +175,12 @@ fn check_access(
         (Some(_), None) if serve.proxy.forward_auth => {
             Err(Failure::usage("--forward-auth can't be used with authentication"))
         }
-        (None, None) if serve.listen.production && !serve.auth.anonymous => Err(Failure::usage(
-            "--production requires authentication",
-        )
-        .with_hint(
-            "configure [auth] or use --require-bearer; --anonymous accepts unauthenticated callers",
-        )),
+        (None, None) if serve.listen.production && !serve.auth.anonymous => {
+            Err(Failure::usage("--production requires authentication").with_hint(
+                "configure [auth] or use --require-bearer; on the loopback, --anonymous accepts \
+             unauthenticated callers",
+            ))
+        }
         _ => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use url::Url;
 
+use super::insecure;
 use crate::{
     failure::Failure,
     output::Output,
@@ -43,12 +44,7 @@ pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Resul
         "{address} is every address of this machine, and the card names localhost: clients on \
          other machines can't follow it"
     );
-    let hint = "name the URL that clients use with --public-url";
-    if serve.listen.production {
-        return Err(Failure::usage(said).with_hint(hint));
-    }
-    output.warning(&format!("{said}; {hint}"));
-    Ok(())
+    insecure(serve, &said, "name the URL that clients use with --public-url", output)
 }
 
 /// Returns the authority by which clients reach `address`: with the host of the public URL if the

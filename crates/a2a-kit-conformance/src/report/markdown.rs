@@ -34,7 +34,7 @@ fn write(report: &Report) -> String {
         out.push_str(&format!(
             "\n### {} on {}\n\n{} ({}, section {}).\n",
             result.id,
-            result.place(),
+            cell(result.place()),
             result.title,
             result.level,
             result.section
@@ -56,7 +56,7 @@ fn write(report: &Report) -> String {
         out.push_str(&format!(
             "| {} | {} | {} | {} |\n",
             result.id,
-            result.place(),
+            cell(result.place()),
             result.outcome.name().replace('_', " "),
             cell(result.outcome.reason().unwrap_or_default())
         ));
@@ -64,15 +64,16 @@ fn write(report: &Report) -> String {
     out
 }
 
-/// Text of the agent without markup.
+/// Text of the agent without markup: HTML as character references, which no parser of Markdown takes
+/// for tags, and all other punctuation behind a backslash (CommonMark §2.4).
 fn cell(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {
-            '|' | '<' | '>' | '*' | '[' | ']' | '#' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c if "|*_[]()#`~!\\".contains(c) => out.extend(['\\', c]),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
@@ -86,6 +87,32 @@ fn fenced(text: &str) -> String {
     while text.contains(&fence) {
         fence.push('`');
     }
-    let lines: Vec<_> = text.lines().map(|line| format!("  {line}")).collect();
+    // Each ends a line of Markdown, and one without indent the block.
+    let lines: Vec<_> = text.split(['\n', '\r']).map(|line| format!("  {line}")).collect();
     format!("\n  {fence}text\n{}\n  {fence}\n", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_an_agent_has_no_html_and_no_markup() {
+        for (text, shown) in [
+            ("<img src=x onerror=a()>", "&lt;img src=x onerror=a\\(\\)&gt;"),
+            ("<!-- <script>", "&lt;\\!-- &lt;script&gt;"),
+            ("\\<b>", "\\\\&lt;b&gt;"),
+            ("&lt;b&gt;", "&amp;lt;b&amp;gt;"),
+            ("![x](https://a.b) _c_ `d`", "\\!\\[x\\]\\(https://a.b\\) \\_c\\_ \\`d\\`"),
+            ("a\n# b\r|", "a \\# b \\|"),
+        ] {
+            assert_eq!(cell(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn code_block_ends_where_its_text_ends() {
+        let block = fenced("a\r<img src=x>\n````\nb");
+        assert!(block.contains("\n  `````text\n  a\n  <img src=x>\n  ````\n  b\n"), "{block}");
+    }
 }

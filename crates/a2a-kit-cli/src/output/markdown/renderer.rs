@@ -315,6 +315,7 @@ fn marks(level: HeadingLevel) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::is_terminal_control;
 
     fn plain(text: &str) -> String {
         render(text, false)
@@ -354,7 +355,7 @@ mod tests {
             "a\rb\u{9b}",
         ] {
             let rendered = plain(text);
-            let escaped = |c: char| c.is_control() && c != '\n';
+            let escaped = |c: char| is_terminal_control(c) && c != '\n';
             assert!(!rendered.contains(escaped), "{text:?}: {rendered:?}");
         }
         assert_eq!(plain("&#27;[2J"), "\\x1b[2J\n");

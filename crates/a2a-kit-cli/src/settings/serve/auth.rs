@@ -24,7 +24,8 @@ section! {
         api_key_name: String = "X-API-Key", "--api-key-name" advanced;
         /// Realm of WWW-Authenticate challenges
         realm: String = "a2a", "--realm" advanced;
-        /// Also accept unauthenticated callers; they share one owner
+        /// Also accept unauthenticated callers; they share one owner. Beyond the loopback with a
+        /// warning, and not with production
         anonymous: bool = false, "--anonymous";
         /// Failed authentications per address before the backoff starts
         failures_allowed: u32 = 10, "--auth-failures-allowed" advanced;

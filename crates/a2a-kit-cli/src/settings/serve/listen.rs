@@ -47,7 +47,7 @@ section! {
         allowed_hosts: Vec<String> = [], "--allowed-host";
         /// Reject insecure settings: plaintext beyond the loopback, unless public_url is an https
         /// URL; a card that names localhost while listening on all addresses; no authentication,
-        /// unless auth.anonymous is set
+        /// unless auth.anonymous is set; unauthenticated callers beyond the loopback
         production: bool = false, "--production";
     }
 }
