@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
+mod advisories;
 mod api;
 mod attack;
 mod bench;
@@ -69,6 +70,8 @@ enum Verb {
     Soak(soak::Args),
     /// Run `a2a conformance` on agents with one fault each, and report faults that it misses
     Mutants(mutants::Args),
+    /// Check Cargo.lock against a copy of the RustSec advisory database, as a maintainer before a release
+    Advisories(advisories::Args),
     /// Attack a server with hostile requests, and report failures
     Attack(attack::Args),
     /// Measure server, stores or instructions, and compare them with floors and limits
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Verb::Chaos(args) => chaos::run(&args),
         Verb::Soak(args) => soak::run(&args),
         Verb::Mutants(args) => mutants::run(&args),
+        Verb::Advisories(args) => advisories::run(&args),
         Verb::Attack(args) => attack::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Book(args) => book::run(&args),
