@@ -48,6 +48,17 @@ pub enum CredentialError {
         /// The origin of the URL.
         origin: Origin,
     },
+    /// The card combines authorization servers: another one than that of the sign-in would receive
+    /// what the user authorizes there.
+    #[error("the sign-in is at {sign_in}, but the {what} of the card is at {receiver}")]
+    MixedServers {
+        /// Where the user signs in.
+        sign_in: Origin,
+        /// Which URL of the card.
+        what: &'static str,
+        /// The origin of that URL.
+        receiver: Origin,
+    },
     /// A value that the flow needs is missing.
     #[error("{0} is neither in the security scheme nor configured")]
     Missing(&'static str),

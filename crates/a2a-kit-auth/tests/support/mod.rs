@@ -46,6 +46,8 @@ pub(crate) struct Records {
     pub(crate) is_approved: bool,
     /// The issuer in the metadata.
     pub(crate) issuer: Option<String>,
+    /// Whether the metadata announces `iss` in redirects.
+    pub(crate) has_issuer_parameter: bool,
     /// A suffix of redirects.
     pub(crate) redirect_extra: String,
     refresh: HashSet<String>,
@@ -195,9 +197,11 @@ async fn device(State(server): State<AuthorizationServer>, body: Bytes) -> Respo
 }
 
 async fn metadata(State(server): State<AuthorizationServer>) -> Response {
-    let issuer = server.records().issuer.clone().unwrap_or_else(|| server.url.clone());
+    let records = server.records();
+    let issuer = records.issuer.clone().unwrap_or_else(|| server.url.clone());
     let answer = json!({
         "issuer": issuer,
+        "authorization_response_iss_parameter_supported": records.has_issuer_parameter,
         "token_endpoint": server.at("/token"),
         "authorization_endpoint": server.at("/authorize"),
         "device_authorization_endpoint": server.at("/device"),

@@ -46,6 +46,7 @@ impl AuthorizationRequest {
     ) -> Result<Self, CredentialError> {
         let missing = CredentialError::Missing("authorization URL");
         let endpoint = endpoints.authorization.as_ref().ok_or(missing)?;
+        client.check_mix_up(&endpoints, endpoint, false)?;
         let (state, verifier) = (pkce::random()?, pkce::random()?);
         let scope = client.scope(request);
         let challenge = pkce::challenge(&verifier);
@@ -113,22 +114,20 @@ impl AuthorizationRequest {
         if !url.contains(':') {
             return Err(invalid("not a URL"));
         }
-        // A duplicate parameter counts as missing.
-        let parameter = |wanted: &str| {
-            let mut values =
-                form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == wanted);
-            let value = values.next().map(|(_, value)| value.into_owned());
-            if values.next().is_some() { None } else { value }
+        let values = |wanted: &'static str| {
+            let pairs = form_urlencoded::parse(query.as_bytes());
+            pairs.filter(move |(name, _)| name == wanted).map(|(_, value)| value.into_owned())
         };
+        // A duplicate parameter counts as missing.
+        let parameter = |wanted| values(wanted).next().filter(|_| values(wanted).count() == 1);
         let state = parameter("state").unwrap_or_default();
         if !bool::from(state.as_bytes().ct_eq(self.state.as_bytes())) {
             return Err(invalid("state does not match"));
         }
-        if let (Some(issuer), Some(expected)) = (parameter("iss"), &self.endpoints.issuer)
-            && issuer != *expected
-        {
+        if values("iss").count() > 1 {
             return Err(invalid("issuer does not match"));
         }
+        self.client.check_issuer(&self.endpoints, parameter("iss").as_deref())?;
         if let Some(error) = parameter("error") {
             let error: String = error.chars().filter(|char| !char.is_control()).take(80).collect();
             return Err(CredentialError::denied(&error));

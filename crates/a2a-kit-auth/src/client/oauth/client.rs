@@ -35,7 +35,7 @@ pub struct OAuthClient {
     pub(super) parameters: Vec<(&'static str, String)>,
     pub(super) http: HttpClient,
     trusted: Vec<Origin>,
-    trusts_cards: bool,
+    pub(super) trusts_cards: bool,
     endpoints: Option<Endpoints>,
     issuer: Option<String>,
 }
@@ -101,7 +101,9 @@ impl OAuthClient {
     }
 
     /// Trusts every authorization server that a card names, for a card that the user vouches for,
-    /// for example by a login at its agent.
+    /// for example by a login at its agent. If the card combines servers, so that a user signs in at
+    /// one and another receives the code or the tokens, the receiver has to be
+    /// [trusted](Self::with_trusted) by name; with device codes, both.
     pub fn with_trusted_cards(mut self) -> Self {
         self.trusts_cards = true;
         self
@@ -209,10 +211,14 @@ impl OAuthClient {
     fn trust(&self, what: &'static str, url: &Uri) -> Result<(), CredentialError> {
         let insecure = || CredentialError::Insecure { what, url: url.to_string() };
         let origin = Origin::of(url).ok_or_else(insecure)?;
-        if self.trusts_cards || self.trusted.contains(&origin) {
+        if self.trusts_cards || self.is_trusted(&origin) {
             return Ok(());
         }
         Err(CredentialError::Untrusted { what, origin })
+    }
+
+    pub(super) fn is_trusted(&self, origin: &Origin) -> bool {
+        self.trusted.iter().any(|trusted| trusted.is_equivalent(origin))
     }
 
     /// The `scope` parameter; empty for none.

@@ -34,6 +34,7 @@ pub struct DevicePrompt {
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// Default polling interval, and its increment on `slow_down`.
 const INTERVAL_STEP: Duration = Duration::from_secs(5);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_INTERVAL: Duration = Duration::from_secs(60);
 /// Upper bound of the time to wait for the user.
 const MAX_EXPIRES_IN: Duration = Duration::from_secs(3600);
@@ -62,6 +63,7 @@ impl DeviceCode {
     ) -> Result<Secret, CredentialError> {
         let missing = CredentialError::Missing("device authorization URL");
         let url = endpoints.device_authorization.as_ref().ok_or(missing)?;
+        self.client.check_mix_up(endpoints, url, true)?;
         let scope = self.client.scope(request);
         let id = self.client.id.as_str();
         // A confidential client sends its id here too.
@@ -81,7 +83,7 @@ impl DeviceCode {
             expires_in,
         });
         let interval = response.interval.map_or(INTERVAL_STEP, Duration::from_secs);
-        self.poll(endpoints, &response.device_code, interval, end).await
+        self.poll(endpoints, &response.device_code, bounded(interval), end).await
     }
 
     /// Polls until the user has decided. The interval doubles after a connection error (RFC 8628
@@ -95,7 +97,7 @@ impl DeviceCode {
     ) -> Result<Secret, CredentialError> {
         let form = [("grant_type", GRANT), ("device_code", device_code)];
         loop {
-            let next = Instant::now() + interval.min(MAX_INTERVAL);
+            let next = Instant::now() + interval;
             if next >= end {
                 return Err(CredentialError::TimedOut);
             }
@@ -103,15 +105,20 @@ impl DeviceCode {
             match self.client.token(&endpoints.token, &form).await {
                 Err(CredentialError::Denied { error, description }) => match error.as_str() {
                     "authorization_pending" => {}
-                    "slow_down" => interval += INTERVAL_STEP,
+                    "slow_down" => interval = bounded(interval + INTERVAL_STEP),
                     "expired_token" => return Err(CredentialError::TimedOut),
                     _ => return Err(CredentialError::Denied { error, description }),
                 },
-                Err(CredentialError::Unavailable(_)) => interval = (interval * 2).min(MAX_INTERVAL),
+                Err(CredentialError::Unavailable(_)) => interval = bounded(interval * 2),
                 decided => return decided,
             }
         }
     }
+}
+
+/// The authorization server must not make the client poll without a pause, or hardly ever.
+fn bounded(interval: Duration) -> Duration {
+    interval.clamp(MIN_INTERVAL, MAX_INTERVAL)
 }
 
 #[async_trait]
@@ -143,5 +150,20 @@ impl OAuthClient {
 impl fmt::Debug for DeviceCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceCode").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interval_of_the_server_is_bounded() {
+        for (seconds, expected) in [(0, 1), (1, 1), (5, 5), (60, 60), (61, 60), (u64::MAX, 60)] {
+            let interval = bounded(Duration::from_secs(seconds));
+            assert_eq!(interval, Duration::from_secs(expected), "{seconds}");
+            assert!(bounded(interval + INTERVAL_STEP) <= MAX_INTERVAL, "{seconds}");
+            assert!(bounded(interval * 2) <= MAX_INTERVAL, "{seconds}");
+        }
     }
 }

@@ -16,6 +16,8 @@ pub struct Endpoints {
     pub(super) refresh: Option<Uri>,
     /// The issuer, if known, to compare with the one in redirects (RFC 9207).
     pub(super) issuer: Option<String>,
+    /// Whether every redirect names the issuer.
+    pub(super) announces_issuer: bool,
 }
 
 impl Endpoints {
@@ -31,6 +33,7 @@ impl Endpoints {
             device_authorization: None,
             refresh: None,
             issuer: None,
+            announces_issuer: false,
         })
     }
 

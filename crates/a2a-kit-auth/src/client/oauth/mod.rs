@@ -6,6 +6,7 @@ mod client_credentials;
 mod device_code;
 mod endpoints;
 mod loopback_redirect;
+mod mix_up;
 mod pkce;
 mod provider_metadata;
 mod refresh_token;

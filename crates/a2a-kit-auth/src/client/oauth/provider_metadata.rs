@@ -16,6 +16,8 @@ struct Metadata {
     token_endpoint: Option<String>,
     authorization_endpoint: Option<String>,
     device_authorization_endpoint: Option<String>,
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
 }
 
 /// Fetches the metadata at a URL (OpenID Connect Discovery 1.0). Its issuer has to match the URL,
@@ -42,5 +44,6 @@ pub(super) async fn read(http: &HttpClient, address: &Uri) -> Result<Endpoints, 
         )?,
         refresh: None,
         issuer: Some(metadata.issuer),
+        announces_issuer: metadata.authorization_response_iss_parameter_supported,
     })
 }

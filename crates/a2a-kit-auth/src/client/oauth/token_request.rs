@@ -28,6 +28,20 @@ const NOT_SECRET: [&str; 12] = [
     "code_challenge_method",
     "state",
 ];
+/// Error codes that decide what happens next (RFC 6749 §5.2, RFC 8628 §3.5). They are known words, so
+/// they are kept even if a secret is a part of them.
+const ERROR_CODES: [&str; 10] = [
+    "access_denied",
+    "authorization_pending",
+    "expired_token",
+    "invalid_client",
+    "invalid_grant",
+    "invalid_request",
+    "invalid_scope",
+    "slow_down",
+    "unauthorized_client",
+    "unsupported_grant_type",
+];
 /// Maximum length of an error description, in characters.
 const MAX_DESCRIPTION: usize = 200;
 
@@ -145,8 +159,10 @@ impl OAuthClient {
         let secrets = form.iter().filter(|(name, _)| !NOT_SECRET.contains(name));
         let secrets = secrets.map(|(_, value)| *value);
         let secrets: Vec<_> = secrets.chain(self.secret.as_deref()).collect();
+        let is_known = ERROR_CODES.contains(&response.error.as_str());
+        let error = if is_known { response.error } else { redact(&response.error, &secrets) };
         CredentialError::Denied {
-            error: redact(&response.error, &secrets),
+            error,
             description: response.error_description.map(|text| redact(&text, &secrets)),
         }
     }
@@ -189,6 +205,23 @@ mod tests {
         let long = format!(r#"{{"error": "e", "error_description": "{}"}}"#, "x".repeat(1000));
         let error = client.error(StatusCode::BAD_REQUEST, &Bytes::from(long), &form);
         assert!(error.to_string().len() < 300, "{error}");
+    }
+
+    #[test]
+    fn error_code_is_classified_before_secrets_are_redacted() {
+        let client = OAuthClient::public("app").unwrap();
+        let form = [("grant_type", "x"), ("device_code", "d")];
+        for (code, expected) in [
+            ("slow_down", "slow_down"),
+            ("authorization_pending", "authorization_pending"),
+            ("access_denied", "access_denied"),
+            ("made_up_d", "ma…e_up_…"),
+        ] {
+            let body = format!(r#"{{"error": "{code}", "error_description": "d"}}"#);
+            let error = client.error(StatusCode::BAD_REQUEST, &Bytes::from(body), &form);
+            let CredentialError::Denied { error, description } = error else { panic!("{error}") };
+            assert_eq!((error.as_str(), description.as_deref()), (expected, Some("…")), "{code}");
+        }
     }
 
     #[test]
