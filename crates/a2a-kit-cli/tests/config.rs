@@ -4,6 +4,7 @@
 
 mod common;
 
+use a2a_test_certificates::Folder;
 use common::{Run, Server, home::Home};
 use serde_json::{Value, json};
 
@@ -141,8 +142,8 @@ fn credential_of_the_user_for_the_agent_of_a_project_is_warned_of() {
     let by_variable =
         Run::of(home.command().args(["config", "show"]).env("A2ACLI_BEARER", "t0ken"));
     let text = warning(&by_variable);
-    assert!(text.starts_with("warning: the agent is set by "), "{text}");
-    assert!(text.contains(&local) && text.contains("A2ACLI_BEARER"), "{text}");
+    assert!(text.starts_with("warning: A2ACLI_BEARER is not used with "), "{text}");
+    assert!(text.contains(&local) && text.contains("A2ACLI_AGENT_CARD"), "{text}");
 
     let global = home.write(home.config().join(".env"), "A2ACLI_API_KEY=s3cret\n");
     let text = warning(&show(&home, &[]));
@@ -175,11 +176,16 @@ fn credential_in_a_file_that_others_can_read_is_warned_of() {
 }
 
 #[test]
-fn card_of_a_local_agent_is_cached_and_revalidated() {
-    let server = Server::start(&[]);
+fn card_of_a_local_agent_is_cached_over_tls_and_revalidated() {
+    let folder = Folder::new("root");
+    folder.issue("server");
+    let [certificate, key, root] =
+        ["server.crt", "server.key", "root.pem"].map(|name| folder.path(name));
+    let server = Server::start(&["--tls-cert", &certificate, "--tls-key", &key]);
     let home = Home::new();
+    let reference = format!("https://{}", server.address);
     let get = |arguments: &[&str]| {
-        let command = ["card", "get", "--debug", "-a", &server.address];
+        let command = ["card", "get", "--debug", "-a", &reference, "--ca-cert", &root];
         let run = Run::of(home.command().args(command).args(arguments));
         assert_eq!((run.code, run.field("Name")), (0, "Demo agent"), "{run:?}");
         run.stderr
@@ -196,6 +202,18 @@ fn card_of_a_local_agent_is_cached_and_revalidated() {
     std::fs::write(&file, "{").unwrap();
     assert!(!get(&[]).contains("if-none-match"));
     assert!(get(&[]).contains("if-none-match"));
+}
+
+#[test]
+fn card_over_plaintext_is_not_cached() {
+    let server = Server::start(&[]);
+    let home = Home::new();
+    for _ in 0..2 {
+        let run = Run::of(home.command().args(["card", "get", "--debug", "-a", &server.address]));
+        assert_eq!((run.code, run.field("Name")), (0, "Demo agent"), "{run:?}");
+        assert!(!run.stderr.contains("if-none-match"), "{run:?}");
+    }
+    assert!(!home.cache().join("cards").exists());
 }
 
 #[test]

@@ -226,3 +226,45 @@ fn login_without_a_fitting_scheme_names_those_of_the_card() {
     }
     assert!(!user.store().exists());
 }
+
+#[test]
+fn login_at_two_servers_needs_a_flag_that_names_both() {
+    let (honest, other) = (AuthorizationServer::start(), AuthorizationServer::start());
+    let mut code = honest.scheme("auth-code");
+    let mut device = honest.scheme("device");
+    let flows = "/oauth2SecurityScheme/flows";
+    for (scheme, flow) in [(&mut code, "authorizationCode"), (&mut device, "deviceCode")] {
+        let token = scheme.pointer_mut(&format!("{flows}/{flow}/tokenUrl")).unwrap();
+        *token = other.at("/token").into();
+    }
+    let both = format!("{},{}", honest.url, other.url);
+    let token = other.at("/token");
+    for (scheme, allow) in [
+        (&code, &["--oauth-origin", &both][..]),
+        (&code, &["--token-url", &token]),
+        (&device, &["--oauth-origin", &both]),
+    ] {
+        let agent = Agent::start(&honest.url, scheme);
+        let user = User::new();
+        let arguments = ["-a", agent.address(), "--client-id", "cli", "--no-browser"];
+        let limited = [&arguments[..], &["--timeout", "3s"]].concat();
+        let refused = user.login(&limited).end();
+        assert_eq!(refused.code, 4, "{refused:?}");
+        for said in [&*honest.url, &*other.url, &*format!("--oauth-origin {both}")] {
+            assert!(refused.stderr.contains(said), "{said}: {refused:?}");
+        }
+        assert!(other.records().requests.is_empty(), "{refused:?}");
+
+        let mut login = user.login(&[&arguments[..], allow].concat());
+        let noted = login.label("note");
+        assert!(noted.contains(&honest.url) && noted.contains(&other.url), "{noted}");
+        let page = login.label("Open");
+        if scheme == &code {
+            browse(&page);
+        }
+        other.records().errors.push_back("access_denied");
+        let denied = login.end();
+        assert_eq!(denied.code, 4, "{denied:?}");
+        assert!(!std::mem::take(&mut other.records().requests).is_empty(), "{denied:?}");
+    }
+}

@@ -174,8 +174,8 @@ impl ClientBuilder {
     /// Sends a header with every request to the agent, in gRPC as metadata. It is not sent with
     /// the request for the card.
     ///
-    /// As it may be a secret, it is sent only to the origin of the card and to [trusted
-    /// origins](Self::with_origin): interfaces at other origins are not used, and connecting fails
+    /// As it may be a secret, it is sent only to the origin of the card, or of the catalog that names
+    /// the card, and to [trusted origins](Self::with_origin): interfaces at other origins are not used, and connecting fails
     /// if there is no other interface. The same applies to the credential of a
     /// [`context`](Self::context); a call with its own credential is rejected at such an interface.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {

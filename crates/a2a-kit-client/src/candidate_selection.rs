@@ -41,13 +41,15 @@ impl ClientBuilder {
     }
 
     /// Drops the interfaces at untrusted origins, if the client sends headers or a credential with
-    /// every request or may use only trusted origins.
+    /// every request, has a client certificate, or may use only trusted origins.
     fn trusted_interfaces(
         &self,
         card: &AgentCard,
         selected: Vec<SelectedInterface>,
     ) -> Result<Vec<SelectedInterface>, DiscoveryError> {
-        let has_secret = !self.headers.is_empty() || self.context.credential.is_some();
+        let has_secret = !self.headers.is_empty()
+            || self.context.credential.is_some()
+            || self.settings.tls.has_identity();
         let Some(from) = self.card_from.as_ref().filter(|_| has_secret || self.trusted_only) else {
             return Ok(selected);
         };

@@ -7,6 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use a2a_core::host;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use tokio::time::Instant;
 
@@ -18,9 +19,12 @@ use crate::{
 /// An HTTP cache for agent cards, shared by all clones.
 ///
 /// It stores responses to unauthenticated requests, for the freshness lifetime given by
-/// `Cache-Control` and `Expires`. Stale cards are revalidated with `If-None-Match` and
+/// `Cache-Control` and `Expires`, at most a day. Stale cards are revalidated with `If-None-Match` and
 /// `If-Modified-Since`. The 256 most recently used cards are kept in memory. A
 /// [directory](Self::with_directory) also keeps them for other processes.
+///
+/// A card decides where calls go, so one that anyone on the network path could have changed is not
+/// kept: over plaintext from another machine it is not stored, and from this machine only in memory.
 #[derive(Clone, Debug, Default)]
 pub struct CardCache {
     entries: Arc<Mutex<HashMap<Uri, Entry>>>,
@@ -29,8 +33,8 @@ pub struct CardCache {
     always_revalidates: bool,
 }
 
-/// Maximum freshness lifetime: a year, so that sums can't overflow.
-const MAX_LIFETIME: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Maximum freshness lifetime: a day.
+const MAX_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
 /// Maximum number of cached cards.
 const CAPACITY: usize = 256;
@@ -116,7 +120,9 @@ impl CardCache {
     /// Finds a card in memory, or else in the directory.
     pub(crate) async fn look_up(&self, url: &Uri) -> Lookup {
         let lookup = self.look_up_in_memory(url);
-        let (Some(directory), Lookup::Absent) = (&self.directory, &lookup) else { return lookup };
+        let (Some(directory), Lookup::Absent) = (self.directory(url), &lookup) else {
+            return lookup;
+        };
         let entry = directory.read(url).await.and_then(|stored| Entry::of_file(&stored));
         match entry {
             Some(entry) => {
@@ -147,7 +153,8 @@ impl CardCache {
     /// Stores a response, if it may be stored.
     pub(crate) async fn store(&self, url: &Uri, headers: &HeaderMap, document: &Document) {
         let freshness = Freshness::read(headers, SystemTime::now());
-        if !freshness.may_store {
+        if !freshness.may_store || !(is_encrypted(url) || url.host().is_some_and(host::is_loopback))
+        {
             return self.forget(url).await;
         }
         let now = Instant::now();
@@ -205,7 +212,7 @@ impl CardCache {
 
     /// Writes a card to the directory.
     async fn keep(&self, url: &Uri, entry: &Entry, lifetime: Duration) {
-        let Some(directory) = &self.directory else { return };
+        let Some(directory) = self.directory(url) else { return };
         let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
         // JSON is UTF-8; other documents have been rejected.
         let Ok(json) = std::str::from_utf8(&entry.document.json) else { return };
@@ -220,6 +227,11 @@ impl CardCache {
         directory.write(url, stored).await;
     }
 
+    /// The directory, for cards that it may keep.
+    fn directory(&self, url: &Uri) -> Option<&CacheDirectory> {
+        self.directory.as_ref().filter(|_| is_encrypted(url))
+    }
+
     async fn forget(&self, url: &Uri) {
         self.remove(url);
         if let Some(directory) = &self.directory {
@@ -231,6 +243,10 @@ impl CardCache {
         // No holder of the lock can leave the map in an inconsistent state.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_encrypted(url: &Uri) -> bool {
+    url.scheme_str() == Some("https")
 }
 
 /// The freshness of a response.
@@ -406,5 +422,60 @@ mod tests {
         assert!(matches!(one.look_up(&url("a")).await, Lookup::Stale(..)));
         one.refresh(&url("a"), &headers(&[("cache-control", "max-age=60")])).await;
         assert!(matches!(cache().look_up(&url("a")).await, Lookup::Fresh(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lifetime_is_at_most_a_day_in_memory_and_in_the_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = || CardCache::new().with_directory(folder.path());
+        let card = Document::read(r#"{"name": "A"}"#.into()).unwrap();
+        let year = headers(&[("cache-control", "max-age=31536000"), ("etag", "\"1\"")]);
+        let one = cache();
+        one.store(&url("a"), &year, &card).await;
+        let lifetime = |cache: &CardCache| {
+            let entries = cache.lock();
+            entries[&url("a")].fresh_until.saturating_duration_since(Instant::now())
+        };
+        let other = cache();
+        assert!(matches!(other.look_up(&url("a")).await, Lookup::Fresh(_)));
+        for cache in [&one, &other] {
+            assert!(lifetime(cache) <= Duration::from_secs(24 * 3600), "{:?}", lifetime(cache));
+        }
+        one.refresh(&url("a"), &year).await;
+        assert!(lifetime(&one) <= Duration::from_secs(24 * 3600), "{:?}", lifetime(&one));
+    }
+
+    #[tokio::test]
+    async fn card_over_plaintext_is_not_kept_for_other_processes_nor_from_another_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let card = Document::read(r#"{"name": "A"}"#.into()).unwrap();
+        let response = headers(&[("cache-control", "max-age=60"), ("etag", "\"1\"")]);
+        for (address, in_memory, in_directory) in [
+            ("https://a.example/card", true, true),
+            ("http://a.example/card", false, false),
+            ("http://127.0.0.1:1/card", true, false),
+            ("http://localhost:1/card", true, false),
+        ] {
+            let address: Uri = address.parse().unwrap();
+            let cache = || CardCache::new().with_directory(folder.path());
+            let one = cache();
+            one.store(&address, &response, &card).await;
+            let is_kept = |lookup| matches!(lookup, Lookup::Fresh(_));
+            assert_eq!(is_kept(one.look_up(&address).await), in_memory, "{address}");
+            assert_eq!(is_kept(cache().look_up(&address).await), in_directory, "{address}");
+        }
+        // A file of an earlier release is not used either.
+        let address: Uri = "http://a.example/card".parse().unwrap();
+        let stored = StoredCard {
+            url: address.to_string(),
+            json: r#"{"name": "A"}"#.to_owned(),
+            etag: Some("\"1\"".to_owned()),
+            last_modified: None,
+            received_at: seconds(SystemTime::now()),
+            lifetime: 60,
+        };
+        CacheDirectory::new(folder.path().to_owned()).write(&address, stored).await;
+        let cache = CardCache::new().with_directory(folder.path());
+        assert!(matches!(cache.look_up(&address).await, Lookup::Absent));
     }
 }

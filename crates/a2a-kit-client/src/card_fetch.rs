@@ -1,7 +1,7 @@
 //! Fetching the card of an agent with the settings of its client.
 
 use a2a_kit_auth::client::Origin;
-use a2a_kit_http::client::HttpClient;
+use a2a_kit_http::client::{ClientSettings, HttpClient};
 use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
@@ -11,35 +11,50 @@ use crate::{
 
 impl ClientBuilder {
     /// Fetches the card at `reference` without validating it, for applications that inspect or
-    /// change it before [`build`](Self::build). Sets [`card_from`](Self::card_from).
+    /// change it before [`build`](Self::build). Sets [`card_from`](Self::card_from): the origin of the
+    /// card or, for an entry of a catalog on a server, that of the catalog.
     ///
     /// The request has no credentials. If the server rejects it with a challenge for which the
     /// [`credentials`](Self::credentials) have a source, it is retried once with that credential.
+    /// A card at another origin than that of its catalog gets neither a credential nor the
+    /// [headers for cards](Self::card_header) and the client certificate, unless that origin is
+    /// [trusted](Self::with_origin).
     ///
     /// # Errors
     ///
     /// [`DiscoveryError`] if there is no card.
     pub async fn fetch_card(&mut self, reference: &str) -> Result<Document, DiscoveryError> {
         let mut reference = reference.parse()?;
-        let http = self.http_client().map_err(DiscoveryError::Setup)?;
+        let mut http = self.http_client().map_err(DiscoveryError::Setup)?;
         self.http = Some(http.clone());
+        let mut catalog_origin = None;
         if let CardReference::Catalog { catalog, name } = &reference {
             // Credentials for the agent are not sent to its catalog.
-            let discovery =
-                Discovery::with_http(http.clone().with_request_timeout(self.timeouts.request));
+            let http = http.clone().with_headers(HeaderMap::new());
+            let discovery = Discovery::with_http(http.with_request_timeout(self.timeouts.request));
+            if let CatalogLocation::Url(url) = catalog {
+                catalog_origin = Origin::of(url);
+                self.card_from.clone_from(&catalog_origin);
+            }
             match discovery.catalog_entry(catalog, name).await? {
                 CatalogEntry::Reference(found) => reference = found,
-                CatalogEntry::Card(document) => {
-                    if let CatalogLocation::Url(url) = catalog {
-                        self.card_from = Origin::of(url);
-                    }
-                    return self.signatures.apply(*document).await;
-                }
+                CatalogEntry::Card(document) => return self.signatures.apply(*document).await,
             }
         }
+        let mut is_trusted = true;
         if let CardReference::Url(url) = &reference {
-            self.card_from = Origin::of(url);
+            let origin = Origin::of(url);
+            self.card_from = catalog_origin.or_else(|| origin.clone());
+            let trusted = self.trusted_origins();
+            is_trusted =
+                origin.is_some_and(|one| trusted.iter().any(|other| other.is_equivalent(&one)));
         }
+        if !is_trusted && self.settings.tls.has_identity() {
+            let tls = self.settings.tls.clone().without_identity();
+            let anonymous = self.connection_settings().with_tls(tls);
+            http = HttpClient::new(anonymous).map_err(DiscoveryError::Setup)?;
+        }
+        let card_headers = if is_trusted { self.card_headers.clone() } else { HeaderMap::new() };
         let fetch = async |headers: HeaderMap| {
             let http = http.clone().with_headers(headers);
             Discovery::with_http(http.with_request_timeout(self.timeouts.request))
@@ -48,14 +63,14 @@ impl ClientBuilder {
                 .fetch(&reference)
                 .await
         };
-        let denied = match fetch(self.card_headers.clone()).await {
-            Err(error) => error,
+        let denied = match fetch(card_headers.clone()).await {
+            Err(error) if is_trusted => error,
             document => return document,
         };
         match self.card_authorization(&denied).await? {
             None => Err(denied),
             Some(authorization) => {
-                let mut headers = self.card_headers.clone();
+                let mut headers = card_headers;
                 headers.insert(AUTHORIZATION, authorization);
                 fetch(headers).await
             }
@@ -88,12 +103,12 @@ impl ClientBuilder {
     pub(crate) fn http_client(&self) -> a2a_core::Result<HttpClient> {
         match &self.http {
             Some(http) => Ok(http.clone()),
-            None => HttpClient::new(
-                self.settings
-                    .clone()
-                    .with_connect_timeout(self.timeouts.connect)
-                    .with_idle_timeout(self.timeouts.idle),
-            ),
+            None => HttpClient::new(self.connection_settings()),
         }
+    }
+
+    fn connection_settings(&self) -> ClientSettings {
+        let settings = self.settings.clone().with_connect_timeout(self.timeouts.connect);
+        settings.with_idle_timeout(self.timeouts.idle)
     }
 }

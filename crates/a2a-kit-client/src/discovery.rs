@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use a2a_core::{AgentCard, ErrorKind};
+use a2a_kit_auth::client::Origin;
 use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
     content_type, service_parameters, uri,
@@ -136,6 +137,18 @@ impl Discovery {
         catalog.find(&json, name)
     }
 
+    /// The client for an entry of a catalog: one at another origin does not get the headers that
+    /// the application has set.
+    fn for_entry(&self, catalog: &CatalogLocation, found: &CardReference) -> Self {
+        let mut discovery = self.clone();
+        if let (CatalogLocation::Url(catalog), CardReference::Url(found)) = (catalog, found)
+            && Origin::of(catalog) != Origin::of(found)
+        {
+            discovery.http = discovery.http.with_headers(HeaderMap::new());
+        }
+        discovery
+    }
+
     async fn fetch_unverified(
         &self,
         reference: &CardReference,
@@ -145,7 +158,10 @@ impl Discovery {
                 match self.catalog_entry(catalog, name).await? {
                     CatalogEntry::Card(document) => Ok(*document),
                     // It is not another catalog.
-                    CatalogEntry::Reference(found) => Box::pin(self.fetch_unverified(&found)).await,
+                    CatalogEntry::Reference(found) => {
+                        let discovery = self.for_entry(catalog, &found);
+                        Box::pin(discovery.fetch_unverified(&found)).await
+                    }
                 }
             }
             CardReference::File(path) => Document::read(self.read_bytes(path.clone()).await?),

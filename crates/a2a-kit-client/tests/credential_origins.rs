@@ -17,7 +17,7 @@ use std::{
 
 use a2a_core::{AgentCard, ErrorKind, v1::AgentSkill};
 use a2a_kit_client::{
-    Client, ClientBuilder, ClientEvent, DiscoveryError, Transport,
+    Client, ClientBuilder, ClientEvent, ClientSettings, Discovery, DiscoveryError, Transport,
     credentials::{ApiKey, Bearer, CredentialError, Credentials, Origin},
 };
 use a2a_kit_operations::{CallContext, Credential, CredentialLocation};
@@ -308,4 +308,79 @@ async fn challenged_card_request_is_repeated_with_the_credential() {
         assert!(matches!(denied, DiscoveryError::Denied { status: 401, .. }), "{denied:?}");
         assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), [None]);
     }
+}
+
+/// A catalog with one agent, `w`, whose card is at an address.
+async fn serve_catalog(card: SocketAddr) -> SocketAddr {
+    let json = format!(r#"[{{"name": "w", "url": "http://{card}"}}]"#);
+    let response = get(async move || ([("content-type", "application/json")], json));
+    serve(Router::new().route("/agents.json", response)).await
+}
+
+#[tokio::test]
+async fn catalog_entry_at_another_origin_gets_no_secret_unless_it_is_trusted() {
+    for transport in Transport::ALL {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let agent = listener.local_addr().unwrap();
+        let (router, received) = recording_router();
+        let router = with_card(router, &card(&[(transport, agent)]));
+        let recorder = received.clone();
+        let record = middleware::from_fn(move |request: Request, next: middleware::Next| {
+            recorder.lock().unwrap().push(request.headers().clone());
+            next.run(request)
+        });
+        let server = a2a_kit_http::HttpServer::new(router.layer(record));
+        tokio::spawn(server.serve(listener, std::future::pending()));
+        let catalog = serve_catalog(agent).await;
+        let reference = format!("catalog+http://{catalog}/agents.json#w");
+        let credentials = Credentials::new().unconditional().with(Bearer::new("s3cret"));
+        let given = (Client::builder().credentials(credentials), "authorization");
+        for (builder, header) in builders_with_secret().into_iter().chain([given]) {
+            let name = HeaderName::from_static("x-card-key");
+            let builder = builder.card_header(name, HeaderValue::from_static("s3cret"));
+            let origins = untrusted_origin(builder.clone().connect(&reference).await);
+            assert_eq!(origins, (origin(catalog), origin(agent)), "{transport} {header}");
+            let calls = std::mem::take(&mut *received.lock().unwrap());
+            assert!(!format!("{calls:?}").contains("s3cret"), "{transport} {header}: {calls:?}");
+            assert!(calls.iter().all(|one| !one.contains_key("x-card-key")), "{transport}");
+
+            let trusting = builder.with_origin(origin(agent)).connect(&reference).await.unwrap();
+            trusting.send("count").await.unwrap();
+            let calls = std::mem::take(&mut *received.lock().unwrap());
+            assert!(calls[0].contains_key("x-card-key"), "{transport} {header}");
+            let sent = calls.last().unwrap()[header].to_str().unwrap();
+            assert!(sent.ends_with("s3cret"), "{transport} {header}");
+        }
+        // Without a secret, the catalog may name any agent.
+        Client::connect(&reference).await.unwrap().send("count").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn card_that_a_catalog_names_elsewhere_can_not_ask_for_the_credential() {
+    let seen = Arc::<Mutex<Vec<HeaderMap>>>::default();
+    let recorder = seen.clone();
+    let challenge = get(async move |headers: HeaderMap| {
+        recorder.lock().unwrap().push(headers);
+        (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")])
+    });
+    let path = "/.well-known/agent-card.json";
+    let agent = serve(Router::new().route(path, challenge)).await;
+    let catalog = serve_catalog(agent).await;
+    let reference = format!("catalog+http://{catalog}/agents.json#w");
+    let credentials = Credentials::new().with(Bearer::new("s3cret"));
+    let builder = Client::builder().credentials(credentials);
+    for (builder, is_sent) in [(builder.clone(), false), (builder.with_origin(origin(agent)), true)]
+    {
+        let denied = builder.connect(&reference).await.unwrap_err();
+        assert!(matches!(denied, DiscoveryError::Denied { .. }), "{denied:?}");
+        let sent = std::mem::take(&mut *seen.lock().unwrap());
+        assert_eq!(sent.iter().any(|one| one.contains_key("authorization")), is_sent, "{sent:?}");
+    }
+    // The headers of a discovery client keep to the origin of the catalog too.
+    let mut headers = HeaderMap::new();
+    headers.insert("x-key", HeaderValue::from_static("s3cret"));
+    let settings = ClientSettings::default().with_headers(headers);
+    Discovery::new(settings).unwrap().discover(&reference).await.unwrap_err();
+    assert!(!seen.lock().unwrap()[0].contains_key("x-key"));
 }

@@ -83,6 +83,13 @@ impl ClientTls {
         Ok(self)
     }
 
+    /// Presents no certificate: for servers that must not learn who the client is.
+    #[must_use]
+    pub fn without_identity(mut self) -> Self {
+        self.identity = None;
+        self
+    }
+
     /// Skips certificate verification, so that a man in the middle can read and modify everything.
     /// Insecure; for local testing only.
     #[must_use]

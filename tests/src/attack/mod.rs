@@ -26,6 +26,7 @@ mod memory;
 mod origins;
 mod pipe;
 mod quota;
+mod recorder;
 mod renegotiation;
 mod run;
 mod scope;
@@ -39,6 +40,7 @@ use std::{future::Future, pin::Pin};
 pub use canary::Canary;
 pub use environment::{Environment, Process};
 pub use issuer::Issuer;
+pub use recorder::Recorder;
 pub use run::{Outcome, run};
 pub use server::{Alone, Started};
 

@@ -1,6 +1,6 @@
 //! References to entries of catalogs.
 
-use a2a_kit_client::{CardReference, Discovery};
+use a2a_kit_client::{CardReference, CatalogLocation, Discovery, credentials::Origin};
 
 use super::discovery_failure::discovery_failure;
 use crate::{failure::Failure, output::Output, settings::Settings};
@@ -10,7 +10,8 @@ pub(crate) fn is_catalog_entry(reference: &str) -> bool {
     matches!(reference.parse(), Ok(CardReference::Catalog { .. }))
 }
 
-/// The reference in the entry of a catalog; `None` if the entry contains the card.
+/// The reference in the entry of a catalog, and the origin of the catalog unless it is a file;
+/// `None` if the entry contains the card.
 ///
 /// # Errors
 ///
@@ -19,16 +20,20 @@ pub(crate) async fn resolve_catalog_entry(
     reference: &str,
     settings: &Settings,
     output: Output,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<(String, Option<Origin>)>, Failure> {
     let failure = |error| discovery_failure(&error, settings);
     let parsed = reference.parse().map_err(failure)?;
+    let origin = match &parsed {
+        CardReference::Catalog { catalog: CatalogLocation::Url(url), .. } => Origin::of(url),
+        _ => None,
+    };
     let http = settings.http().with_request_timeout(settings.request_timeout);
     let discovery = Discovery::new(http).map_err(failure)?.with_cache(None);
     match discovery.resolve(parsed).await.map_err(failure)? {
         CardReference::Catalog { .. } => Ok(None),
         found => {
             output.note(&format!("{reference} is {found}"));
-            Ok(Some(found.to_string()))
+            Ok(Some((found.to_string(), origin)))
         }
     }
 }

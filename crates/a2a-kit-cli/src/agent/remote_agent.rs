@@ -14,7 +14,7 @@ use super::{
 use crate::{
     failure::{Code, Failure},
     output::{Output, quoted},
-    settings::{Settings, value},
+    settings::{Settings, UserSecret, value},
     token::{self, StoredCredentials, StoredToken},
 };
 
@@ -147,10 +147,12 @@ pub(super) fn stored(
     if settings.has_credential() || !settings.uses_stored_tokens || settings.endpoint.is_some() {
         return Ok(None);
     }
-    match card::origin(settings, card) {
-        Some(origin) => token::for_card(card, &origin, settings, output),
-        None => Ok(None),
+    let Some(origin) = card::origin(settings, card) else { return Ok(None) };
+    let tokens = token::for_card(card, &origin, settings, output)?;
+    if tokens.is_some() {
+        settings.check_secret(UserSecret::StoredToken)?;
     }
+    Ok(tokens)
 }
 
 /// Makes gRPC plaintext at the addresses that have no scheme.

@@ -75,6 +75,32 @@ impl Command {
     pub(super) fn is_local(&self) -> bool {
         matches!(self, Self::Completion(_) | Self::Config(_) | Self::Store(_))
     }
+
+    /// Returns whether the command may send secrets of the user to an agent.
+    pub(super) fn sends_secrets(&self) -> bool {
+        match self {
+            Self::Card(command) => !matches!(command, CardCommand::Sign(_)),
+            Self::Auth(command) => command.is_login(),
+            Self::Send(_)
+            | Self::Chat(_)
+            | Self::Task(_)
+            | Self::Conformance(_)
+            | Self::Bench(_) => true,
+            Self::Listen(_)
+            | Self::Serve(_)
+            | Self::Store(_)
+            | Self::Config(_)
+            | Self::Skill(_)
+            | Self::Completion(_)
+            | Self::Man(_)
+            | Self::DemoServer(_) => false,
+        }
+    }
+
+    /// The agent that the command itself names, in place of `--agent-card`.
+    pub(super) fn reference(&self) -> Option<&String> {
+        if let Self::Card(command) = self { command.reference() } else { None }
+    }
 }
 
 #[cfg(test)]

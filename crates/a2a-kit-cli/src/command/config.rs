@@ -19,6 +19,9 @@ impl ConfigCommand {
     pub(super) fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         match self {
             Self::Show => {
+                if let Err(refused) = settings.check_secrets() {
+                    output.warning(refused.message());
+                }
                 let settings = &settings.effective;
                 let documents: Vec<_> = settings.iter().map(document).collect();
                 output.result(&json!({ "settings": documents }), || text(settings))

@@ -20,36 +20,49 @@ use crate::{
 /// Runs a command line and returns the exit status.
 pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
     let directories = Directories::of_process();
-    let layers = layers(&arguments, environment, &directories);
+    let early = early_layers(&arguments, environment, &directories);
     let fallback = Layers::of_environment(environment);
-    let output = Output::plain(usage::format(&arguments, layers.as_ref().unwrap_or(&fallback)));
+    let output = Output::plain(usage::format(&arguments, early.as_ref().unwrap_or(&fallback)));
     let matches = match with_flags(Cli::command()).try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return print_help(&arguments, layers, output);
+            return print_help(&arguments, early, output);
         }
         Err(error) => return usage::report(&error, output),
     };
-    let cli = match Cli::from_arg_matches(&matches) {
+    let Cli { mut flags, command, .. } = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error, output),
     };
-    let command = match (cli.command, matches.subcommand()) {
+    let command = match (command, matches.subcommand()) {
         (Command::Serve(serve) | Command::DemoServer(serve), Some((_, matches))) => {
             let output = Output::plain(usage::format(&arguments, &fallback));
-            return match serve.run(cli.flags, matches, environment, output) {
+            return match serve.run(flags, matches, environment, output) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => report(&failure, output),
             };
         }
         (command, _) => command,
     };
+    if let Some(reference) = command.reference() {
+        flags.agent_card = Some(reference.clone());
+    }
+    let agent = flags.agent_card.as_deref().or(flags.endpoint.as_deref());
+    let layers = layers(environment, &directories, flags.config.as_deref(), agent);
     let resolved = layers.and_then(|layers| {
-        let settings = Settings::resolve(&cli.flags, &layers)?;
+        let settings = Settings::resolve(&flags, &layers)?;
+        let check = |settings: &Settings| match command.sends_secrets() {
+            true => settings.check_secrets(),
+            false => Ok(()),
+        };
+        // Before a catalog is fetched, as well as for the agent that it names.
+        check(&settings)?;
         if command.is_local() {
             return Ok((settings, layers));
         }
-        with_catalog_entry(settings, layers, cli.flags)
+        let (settings, layers) = with_catalog_entry(settings, layers, flags)?;
+        check(&settings)?;
+        Ok((settings, layers))
     });
     let (mut settings, layers) = match resolved {
         Ok(resolved) => resolved,
@@ -62,7 +75,10 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     if settings.debug {
         settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
     }
-    for warning in layers.warnings().iter().chain(&settings.effective.agent_warning()) {
+    for note in layers.notes() {
+        output.note(note);
+    }
+    for warning in layers.warnings() {
         output.warning(warning);
     }
     agent::warn_if_insecure(&settings, output);
@@ -72,18 +88,27 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     }
 }
 
-/// Reads the settings files that a command line selects, by `--config` and by the agent.
-fn layers(
+/// Reads the settings files for help and for invalid command lines, which can't be parsed.
+fn early_layers(
     arguments: &[OsString],
     environment: &Environment,
     directories: &Directories,
 ) -> Result<Layers, Failure> {
     let config = usage::value_of(arguments, None, "--config").map(Path::new);
-    let layers = Layers::read(environment, directories, config)?;
     let agent = usage::value_of(arguments, Some("-a"), "--agent-card")
-        .or_else(|| usage::value_of(arguments, Some("-e"), "--endpoint"))
-        .or_else(|| layers.agent());
-    match agent.map(str::to_owned) {
+        .or_else(|| usage::value_of(arguments, Some("-e"), "--endpoint"));
+    layers(environment, directories, config, agent)
+}
+
+/// Reads the settings files that a command line selects, by `--config` and by the agent.
+fn layers(
+    environment: &Environment,
+    directories: &Directories,
+    config: Option<&Path>,
+    agent: Option<&str>,
+) -> Result<Layers, Failure> {
+    let layers = Layers::read(environment, directories, config)?;
+    match agent.or_else(|| layers.agent()).map(str::to_owned) {
         Some(agent) => layers.with_agent(&agent),
         None => Ok(layers),
     }
@@ -103,11 +128,14 @@ fn with_catalog_entry(
     };
     let output = Output::new(&settings);
     let entry = agent::resolve_catalog_entry(reference, &settings, output);
-    let Some(entry) = runtime::run_unlogged(entry)? else { return Ok((settings, layers)) };
+    let Some((entry, catalog)) = runtime::run_unlogged(entry)? else {
+        return Ok((settings, layers));
+    };
     let layers = layers.with_agent(&entry)?;
     flags.agent_card = Some(entry);
     let mut resolved = Settings::resolve(&flags, &layers)?;
     resolved.effective.set_source("agent-card", settings.effective.source("agent-card").clone());
+    resolved.catalog = catalog;
     Ok((resolved, layers))
 }
 

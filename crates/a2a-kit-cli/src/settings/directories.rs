@@ -15,6 +15,8 @@ pub(crate) struct Directories {
     pub(crate) cache: Option<PathBuf>,
     /// The working directory.
     pub(crate) working: Option<PathBuf>,
+    /// The home directory.
+    pub(crate) home: Option<PathBuf>,
 }
 
 /// The name of the directory of this tool.
@@ -29,6 +31,8 @@ impl Directories {
             config: directory(env::var_os("XDG_CONFIG_HOME"), home, ".config"),
             cache: directory(env::var_os("XDG_CACHE_HOME"), home, ".cache"),
             working: env::current_dir().ok(),
+            // The working directory has no symbolic links.
+            home: home.and_then(|home| home.canonicalize().ok()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The effective settings of a run, as `config show` and `--help` print them.
 
-use super::{environment::variable, source::Source};
+use super::source::Source;
 
 /// The effective settings of a run.
 #[derive(Clone, Debug, Default)]
@@ -61,31 +61,5 @@ impl EffectiveSettings {
         if let Some(setting) = self.0.iter_mut().find(|setting| setting.name == name) {
             setting.source = source;
         }
-    }
-
-    /// A warning if the agent comes from a file that was found in the working directory or above
-    /// it, but a credential from a source for all directories: the file of a downloaded project may
-    /// direct the credential to another agent.
-    pub(crate) fn agent_warning(&self) -> Option<String> {
-        let agent = ["agent-card", "endpoint"].map(|name| (name, self.source(name)));
-        let (_, Source::Local { path, is_discovered: true }) =
-            agent.into_iter().find(|(_, source)| **source != Source::Default)?
-        else {
-            return None;
-        };
-        let credential = ["bearer", "api-key", "basic", "svc-param"];
-        let (name, source) = credential
-            .map(|name| (name, self.source(name)))
-            .into_iter()
-            .find(|(_, source)| matches!(source, Source::Environment | Source::Global(_)))?;
-        let place = match source {
-            Source::Global(path) => path.display().to_string(),
-            _ => variable(name),
-        };
-        Some(format!(
-            "the agent is set by {}, but the credential --{name} by {place}: check that the agent \
-             may have it",
-            path.display()
-        ))
     }
 }

@@ -29,7 +29,16 @@ impl EnvFile {
     ///
     /// A usage failure that names the file, and the line if it is malformed.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = text(path).map_err(|error| {
+        Self::read_open(fs::File::open(path), path)
+    }
+
+    /// Reads a file that was opened.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub(super) fn read_open(file: io::Result<fs::File>, path: &Path) -> Result<Self, Failure> {
+        let text = file.and_then(text).map_err(|error| {
             Failure::usage(format!("failed to read {}: {error}", path.display()))
         })?;
         Self::parse(&text).map_err(|(line, problem)| {
@@ -62,6 +71,11 @@ impl EnvFile {
         Ok(Self(variables))
     }
 
+    /// Returns whether the file has no settings of this tool.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The line and the value of a variable. An empty value counts as unset.
     pub(super) fn get(&self, name: &str) -> Option<(usize, &str)> {
         let (line, value) = self.0.get(name)?;
@@ -69,9 +83,9 @@ impl EnvFile {
     }
 }
 
-fn text(path: &Path) -> io::Result<String> {
+fn text(file: fs::File) -> io::Result<String> {
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_BYTES) {
         return Err(io::Error::other(format!("larger than {MAX_BYTES} bytes")));
     }

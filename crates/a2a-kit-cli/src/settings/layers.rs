@@ -1,6 +1,9 @@
 //! The sources of settings below the flags: variables and settings files.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
 
 use a2a_kit_client::CardReference;
 use http::Uri;
@@ -9,7 +12,7 @@ use super::{
     directories::Directories,
     env_file::EnvFile,
     environment::{Environment, variable},
-    permissions::is_readable_by_others,
+    permissions::{distrust, is_readable_by_others},
     source::Source,
     value::{self, Format},
 };
@@ -24,6 +27,7 @@ pub(crate) struct Layers {
     /// Where the files of agents are.
     agent_files: Option<PathBuf>,
     warnings: Vec<String>,
+    notes: Vec<String>,
 }
 
 /// The variables that hold credentials, by the names of their flags.
@@ -44,7 +48,8 @@ impl Layers {
         Self { environment: environment.clone(), ..Self::default() }
     }
 
-    /// Reads the settings files: `config`, or else the nearest `.env`; and the global file.
+    /// Reads the settings files: `config`, or else the nearest `.env` of the project; and the global
+    /// file.
     ///
     /// # Errors
     ///
@@ -56,15 +61,17 @@ impl Layers {
     ) -> Result<Self, Failure> {
         let mut layers = Self::of_environment(environment);
         layers.agent_files = directories.agent_files();
-        let local = match config {
-            Some(path) => Some((path.to_owned(), false)),
-            None => directories.working.as_deref().and_then(nearest_file).map(|path| (path, true)),
-        };
-        if let Some((path, is_discovered)) = local {
-            layers.add(Source::Local { path, is_discovered })?;
+        match (config, &directories.working) {
+            (Some(path), _) => {
+                let source = Source::Local { path: path.to_owned(), is_discovered: false };
+                layers.add(source, EnvFile::read(path)?);
+            }
+            (None, Some(working)) => layers.discover(working, directories.home.as_deref())?,
+            (None, None) => {}
         }
         if let Some(path) = directories.global_file().filter(|path| path.is_file()) {
-            layers.add(Source::Global(path))?;
+            let file = EnvFile::read(&path)?;
+            layers.add(Source::Global(path), file);
         }
         Ok(layers)
     }
@@ -78,7 +85,8 @@ impl Layers {
         let name = agent_file_name(reference);
         let path = self.agent_files.as_ref().zip(name).map(|(folder, name)| folder.join(name));
         if let Some(path) = path.filter(|path| path.is_file()) {
-            self.add(Source::Agent(path))?;
+            let file = EnvFile::read(&path)?;
+            self.add(Source::Agent(path), file);
         }
         Ok(self)
     }
@@ -105,6 +113,11 @@ impl Layers {
         &self.warnings
     }
 
+    /// Which files were not read.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Finds the strongest value of a setting, by the long name of its flag.
     pub(super) fn find(&self, flag: &str) -> Option<Found<'_>> {
         let name = variable(flag);
@@ -117,9 +130,32 @@ impl Layers {
         })
     }
 
-    fn add(&mut self, source: Source) -> Result<(), Failure> {
-        let Some(path) = source.path() else { return Ok(()) };
-        let file = EnvFile::read(path)?;
+    /// Adds the nearest `.env` of the project that only this user can have written.
+    fn discover(&mut self, working: &Path, home: Option<&Path>) -> Result<(), Failure> {
+        // Some tools keep a directory of that name.
+        let files = project(working, home).map(|folder| folder.join(".env"));
+        for path in files.filter(|path| path.is_file()) {
+            let file = File::open(&path);
+            let reason = match &file {
+                Ok(file) => distrust(&path, file).unwrap_or(Some("its owner is unknown")),
+                Err(_) => None,
+            };
+            let read = EnvFile::read_open(file, &path);
+            let Some(reason) = reason else {
+                self.add(Source::Local { path, is_discovered: true }, read?);
+                break;
+            };
+            if !read.is_ok_and(|file| file.is_empty()) {
+                let path = path.display();
+                self.notes
+                    .push(format!("{path} is not read: {reason}; to read it, add --config {path}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, source: Source, file: EnvFile) {
+        let Some(path) = source.path() else { return };
         let has_credential = CREDENTIALS.iter().any(|flag| file.get(&variable(flag)).is_some());
         if has_credential && is_readable_by_others(path) {
             let path = path.display();
@@ -129,17 +165,19 @@ impl Layers {
         }
         self.files.push((source, file));
         self.files.sort_by_key(|(source, _)| source.rank());
-        Ok(())
     }
 }
 
-/// The nearest `.env` in a directory or above it. Some tools keep a directory of that name.
-fn nearest_file(directory: &Path) -> Option<PathBuf> {
-    directory.ancestors().map(|folder| folder.join(".env")).find(|path| path.is_file())
+/// The directories of a project: the working directory and those above it, up to the root of the
+/// repository or the home directory. Outside of both, the working directory alone.
+fn project<'a>(working: &'a Path, home: Option<&Path>) -> impl Iterator<Item = &'a Path> {
+    let is_root = |folder: &Path| folder.join(".git").exists() || Some(folder) == home;
+    let above = working.ancestors().position(is_root).unwrap_or_default();
+    working.ancestors().take(above + 1)
 }
 
 /// The name of the settings file of an agent: its host, and its port unless it is the default.
-fn agent_file_name(reference: &str) -> Option<String> {
+pub(super) fn agent_file_name(reference: &str) -> Option<String> {
     let url: Uri = match reference.parse() {
         Ok(CardReference::Url(url)) => url,
         // An endpoint of gRPC.
@@ -191,6 +229,7 @@ mod tests {
         fs::create_dir_all(config.join("agents")).unwrap();
         // A directory named .env is not a settings file.
         fs::create_dir_all(below.join(".env")).unwrap();
+        fs::create_dir_all(folder.path().join("work/.git")).unwrap();
         let write = |path: &Path, names: &[&str]| {
             let lines = names.iter().map(|name| format!("A2ACLI_{name}={}\n", path.display()));
             fs::write(path, lines.collect::<String>()).unwrap();

@@ -9,6 +9,7 @@ mod flags;
 mod layers;
 mod permissions;
 mod resolver;
+mod secret_policy;
 pub(crate) mod serve;
 mod source;
 mod tls;
@@ -31,6 +32,7 @@ pub(crate) use flags::Flags;
 pub(crate) use layers::Layers;
 pub(crate) use permissions::is_readable_by_others;
 use resolver::{Resolver, Shown as _};
+pub(crate) use secret_policy::UserSecret;
 use source::Source;
 use value::Format;
 pub(crate) use waiting::Waiting;
@@ -41,6 +43,8 @@ use crate::{failure::Failure, redaction::TokenRedaction};
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) agent_card: Option<String>,
+    /// The origin of the catalog that names the agent.
+    pub(crate) catalog: Option<Origin>,
     pub(crate) endpoint: Option<String>,
     pub(crate) transport: Vec<Transport>,
     pub(crate) tenant: Option<String>,
@@ -181,6 +185,7 @@ impl Settings {
 
         Ok(Self {
             agent_card,
+            catalog: None,
             endpoint,
             transport,
             tenant,

@@ -36,6 +36,11 @@ impl Source {
         }
     }
 
+    /// Whether it is a file that the user has not named.
+    pub(crate) const fn is_discovered(&self) -> bool {
+        matches!(self, Self::Local { is_discovered: true, .. })
+    }
+
     /// The path of the file.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {

@@ -59,6 +59,8 @@ impl Home {
     pub fn command(&self) -> Command {
         let mut command = command();
         command
+            // Files above the working directory are read up to the home directory.
+            .env("HOME", self.folder.path())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
             .current_dir(self.working());

@@ -22,7 +22,7 @@ use crate::{
     agent,
     failure::{Code, Failure},
     output::{Output, Text},
-    settings::Settings,
+    settings::{Settings, UserSecret, value},
     token::{self, ClientSecret, Flow, StoredOrigin, StoredToken, TokenStore},
 };
 
@@ -49,6 +49,10 @@ pub(crate) struct Login {
     /// Device authorization URL, in place of the one in the card
     #[arg(long, value_name = "URL")]
     device_url: Option<String>,
+    /// Authorization servers that may work together, as https://a.example,https://b.example: the one
+    /// where you sign in, and the one that issues the token; repeatable [default: one server]
+    #[arg(long, value_name = "ORIGIN", value_parser = value::origin, value_delimiter = ',')]
+    oauth_origin: Vec<Origin>,
     /// Print the URL without starting a browser
     #[arg(long)]
     no_browser: bool,
@@ -60,6 +64,7 @@ impl Login {
             return Err(Failure::usage("auth login needs the card of the agent")
                 .with_hint("name the agent with --agent-card (-a) in place of --endpoint"));
         }
+        settings.check_secret(UserSecret::SignIn)?;
         let id = self.client_id.as_ref().or(settings.client_id.as_ref()).ok_or_else(|| {
             Failure::usage("the client ID is missing")
                 .with_hint("give it with --client-id or A2ACLI_CLIENT_ID")
@@ -81,7 +86,8 @@ impl Login {
         let hosts = hosts(&document.card, &card, settings)?;
         agent::warn_of_interception(settings, output);
 
-        let client = token::client(settings, id, value).map_err(|error| login_failure(&error))?;
+        let client = token::client(settings, id, value).and_then(|client| self.trusting(client));
+        let client = client.map_err(|error| login_failure(&error))?;
         let request = CredentialRequest::new(card.clone(), &scheme.name, scheme.scheme.clone())
             .with_scopes(&scheme.scopes);
         let endpoints = self.endpoints(&client, &request);
@@ -92,11 +98,21 @@ impl Login {
                 .with_hint("set A2ACLI_CLIENT_SECRET or give --client-secret-file"));
         }
         let scopes = self.scopes(&scheme, flow);
-        if let Some(server) = Origin::of(endpoints.token()) {
-            output.note(&format!("logging in at {server} for scheme {:?}", scheme.name));
+        let server = Origin::of(endpoints.token());
+        if let Some(server) = &server {
+            let sign_in = match flow {
+                Flow::Device => endpoints.device_authorization(),
+                Flow::AuthCode => endpoints.authorization(),
+                Flow::ClientCredentials => None,
+            };
+            let sign_in = sign_in.and_then(Origin::of).filter(|one| !one.is_equivalent(server));
+            let issuer = sign_in.map(|one| format!("{one}, with the token of "));
+            let issuer = issuer.unwrap_or_default();
+            output.note(&format!("logging in at {issuer}{server} for scheme {:?}", scheme.name));
         }
         let client = client.with_endpoints(endpoints.clone()).with_scopes(&scopes);
-        let granted = within_limits(settings, self.obtain(flow, client, &request, output)).await?;
+        let granted = self.obtain(flow, client, &request, server, output);
+        let granted = within_limits(settings, granted).await?;
 
         let token = StoredToken {
             card: StoredOrigin(card),
@@ -149,7 +165,7 @@ impl Login {
         client: &OAuthClient,
         request: &CredentialRequest,
     ) -> Result<Endpoints, CredentialError> {
-        let declared = client.clone().with_trusted_cards().endpoints(request).await;
+        let declared = client.endpoints(request).await;
         let mut endpoints = match (declared, &self.token_url) {
             (Ok(declared), None) => declared,
             (Ok(declared), Some(url)) => declared.with_token(url)?,
@@ -160,6 +176,14 @@ impl Login {
             endpoints = endpoints.with_device_authorization(url)?;
         }
         Ok(endpoints)
+    }
+
+    /// Trusts the card, and the servers that the user names.
+    fn trusting(&self, client: OAuthClient) -> Result<OAuthClient, CredentialError> {
+        let urls = [&self.token_url, &self.device_url].into_iter().flatten().cloned();
+        let mut named = urls.chain(self.oauth_origin.iter().map(ToString::to_string));
+        let client = client.with_trusted_cards();
+        named.try_fold(client, |client, origin| Ok(client.with_trusted(&origin)?))
     }
 
     fn scopes(&self, scheme: &LoginScheme, flow: Flow) -> Vec<String> {
@@ -178,11 +202,13 @@ impl Login {
         flow: Flow,
         client: OAuthClient,
         request: &CredentialRequest,
+        server: Option<Origin>,
         output: Output,
     ) -> Result<Secret, Failure> {
         let granted = match flow {
             Flow::Device => {
-                let source = DeviceCode::new(client, move |code| prompt::show_code(code, output));
+                let show = move |code: &_| prompt::show_code(code, server.as_ref(), output);
+                let source = DeviceCode::new(client, show);
                 source.obtain(request, None).await
             }
             Flow::AuthCode => {

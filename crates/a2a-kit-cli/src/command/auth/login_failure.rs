@@ -21,6 +21,11 @@ pub(super) fn login_failure(error: &CredentialError) -> Failure {
                 _ => failure,
             }
         }
+        CredentialError::MixedServers { sign_in, receiver, .. } => {
+            Failure::new(Code::AuthFailed, message).with_hint(format!(
+                "if both belong together, add --oauth-origin {sign_in},{receiver}"
+            ))
+        }
         CredentialError::TimedOut => Failure::new(
             Code::AuthFailed,
             "login failed: the code expired before the user authorized the login",

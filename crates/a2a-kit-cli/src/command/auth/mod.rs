@@ -27,6 +27,10 @@ pub(crate) enum AuthCommand {
 }
 
 impl AuthCommand {
+    pub(super) fn is_login(&self) -> bool {
+        matches!(self, Self::Login(_))
+    }
+
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         match self {
             Self::Login(login) => login.run(settings, output).await,

@@ -1,11 +1,18 @@
 //! What a user has to do to authorize a login, on stderr.
 
-use a2a_kit_client::credentials::DevicePrompt;
+use a2a_kit_client::credentials::{DevicePrompt, Origin};
 
 use crate::output::{Output, escaped};
 
-/// Prints the code to enter on another device, and where.
-pub(super) fn show_code(prompt: &DevicePrompt, output: Output) {
+/// Prints the code to enter on another device, and where. `server` issues the token.
+pub(super) fn show_code(prompt: &DevicePrompt, server: Option<&Origin>, output: Output) {
+    if let (Ok(page), Some(server)) = (prompt.verification_uri.parse::<Origin>(), server)
+        && !page.is_equivalent(server)
+    {
+        output.note(&format!(
+            "the page is at {page}: it gives {server} access to your account there"
+        ));
+    }
     output.diagnostic(&format!("Open: {}", escaped(&prompt.verification_uri)));
     output.diagnostic(&format!("Code: {}", escaped(&prompt.user_code)));
     if let Some(complete) = &prompt.verification_uri_complete {

@@ -26,7 +26,7 @@ const MAX_ROUNDS: usize = 8;
 pub(crate) struct Lint {
     /// Agent, as for --agent-card
     #[arg(value_name = "REF")]
-    reference: Option<String>,
+    pub(super) reference: Option<String>,
     /// Fail on warnings too
     #[arg(long)]
     strict: bool,
@@ -60,7 +60,6 @@ impl Lint {
         }
         let responses = Arc::new(CardResponses::before(settings.observer.clone()));
         let settings = Settings {
-            agent_card: self.reference.clone().or_else(|| settings.agent_card.clone()),
             // The card as it is served now, with the headers of the response.
             cache_directory: None,
             observer: if self.live { Some(responses.clone()) } else { settings.observer.clone() },

@@ -24,6 +24,15 @@ pub(crate) enum CardCommand {
 }
 
 impl CardCommand {
+    /// The agent that the command itself names.
+    pub(super) fn reference(&self) -> Option<&String> {
+        match self {
+            Self::Lint(lint) => lint.reference.as_ref(),
+            Self::Verify(verify) => verify.reference.as_ref(),
+            Self::Get(_) | Self::Sign(_) => None,
+        }
+    }
+
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         match self {
             Self::Get(get) => get.run(settings, output).await,

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Verify {
     /// Agent, as for --agent-card
     #[arg(value_name = "REF")]
-    reference: Option<String>,
+    pub(super) reference: Option<String>,
     /// Fail if the card is not signed
     #[arg(long)]
     require: bool,
@@ -31,11 +31,7 @@ impl Verify {
                 .with_hint("add keys with --jwks, or hosts that publish keys with --trust-jku"));
         }
         let verifier = self.trust.verifier(settings)?;
-        let settings = Settings {
-            agent_card: self.reference.clone().or_else(|| settings.agent_card.clone()),
-            ..settings.clone()
-        };
-        let document = agent::document(&settings, output).await?;
+        let document = agent::document(settings, output).await?;
         let verification = verifier.verify(&document.json).await;
         output.result(&report(&verification), || text(&verification))?;
         match verification {

@@ -1,0 +1,152 @@
+//! Which secrets of the user are used for the agent that the settings name.
+
+use a2a_kit_client::{CardReference, credentials::Origin};
+
+use super::{Settings, environment::variable, layers::agent_file_name, source::Source};
+use crate::{failure::Failure, output::quoted};
+
+/// A secret of the user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UserSecret {
+    /// The value of a setting, by the long name of its flag.
+    Setting(&'static str),
+    /// A token of `a2a auth login`, which is sent only to the origins of its login.
+    StoredToken,
+    /// What a user authorizes by `a2a auth login`, and the secret of the OAuth client.
+    SignIn,
+}
+
+/// Settings that are secrets, or that prove who the user is.
+const SECRETS: [&str; 5] = ["bearer", "api-key", "basic", "svc-param", "client-cert"];
+/// Settings that decide which interface is called.
+const ADDRESS: [&str; 5] = ["agent-card", "endpoint", "transport", "tenant", "a2a-version"];
+/// Settings that decide how a secret is protected.
+const PROTECTION: [&str; 7] = [
+    "insecure",
+    "ca-cert",
+    "client-cert",
+    "client-key",
+    "credential-origin",
+    "card-auth",
+    "grpc-plaintext",
+];
+
+impl Settings {
+    /// Checks every secret that the settings have: see [`check_secret`](Self::check_secret).
+    ///
+    /// # Errors
+    ///
+    /// The failure for the first one that must not be used.
+    pub(crate) fn check_secrets(&self) -> Result<(), Failure> {
+        SECRETS.iter().try_for_each(|name| self.check_secret(UserSecret::Setting(name)))
+    }
+
+    /// Decides whether a secret is used for the agent that the settings name. What somebody else
+    /// wrote must not decide where a secret of the user goes:
+    ///
+    /// 1. A file that was found in the working directory or above it may come with a project of
+    ///    another author. If it names the agent or weakens the protection of secrets, only its own
+    ///    secrets are used, unless the user names the file with `--config`, or overrides the setting
+    ///    with a flag or a variable.
+    /// 2. A catalog on a server names agents of its own origin. For an agent elsewhere, secrets are
+    ///    used only if the user names its origin with `--credential-origin`.
+    ///
+    /// Stored tokens, and the secrets in the file of the agent (`agents/<host>.env`), are bound to
+    /// their agent already: whoever names that agent, they reach it alone, over TLS or on this
+    /// machine. So they are refused only where the first rule is about protection. All else that
+    /// restricts a secret to origins is in [`ClientBuilder`](a2a_kit_client::ClientBuilder).
+    ///
+    /// # Errors
+    ///
+    /// A usage failure that names both sources, and how to allow it.
+    pub(crate) fn check_secret(&self, secret: UserSecret) -> Result<(), Failure> {
+        let source = match secret {
+            UserSecret::Setting(name) => Some(self.effective.source(name)),
+            UserSecret::StoredToken | UserSecret::SignIn => None,
+        };
+        if source.is_some_and(|source| *source == Source::Default || source.is_discovered()) {
+            return Ok(());
+        }
+        let is_bound = match source {
+            Some(source) => self.is_file_of_agent(source),
+            None => matches!(secret, UserSecret::StoredToken),
+        };
+        let address = ADDRESS.iter().filter(|_| !is_bound);
+        let found = PROTECTION.iter().chain(address).find(|name| self.is_from_found_file(name));
+        if let Some((name, path)) =
+            found.and_then(|name| Some((name, self.effective.source(name).path()?)))
+        {
+            let (path, secret) = (path.display().to_string(), secret.describe(source));
+            return Err(Failure::usage(format!(
+                "{secret} is not used with {} of {path}, a file that was found and not named",
+                variable(name)
+            ))
+            .with_hint(format!(
+                "if the file is yours, name it with --config {}; otherwise override it with --{name}",
+                quoted(&path)
+            )));
+        }
+        let elsewhere = self.catalog.as_ref().zip(self.origin()).filter(|(catalog, origin)| {
+            let allowed = &self.credential_origins;
+            !is_bound
+                && std::iter::once(*catalog).chain(allowed).all(|one| !one.is_equivalent(origin))
+        });
+        let Some((catalog, origin)) = elsewhere else { return Ok(()) };
+        Err(Failure::usage(format!(
+            "{} is not used for {origin}, which the catalog at {catalog} names",
+            secret.describe(source)
+        ))
+        .with_hint(format!(
+            "to use it, add --credential-origin {origin}, or name the agent with --agent-card"
+        )))
+    }
+
+    /// Returns whether a setting has an effect, and comes from a file that was found.
+    fn is_from_found_file(&self, name: &str) -> bool {
+        let mut settings = self.effective.iter();
+        settings.any(|setting| {
+            let is_off = setting.value.as_deref() == Some("false");
+            setting.name == name && setting.source.is_discovered() && !is_off
+        })
+    }
+
+    /// Returns whether a source is the file of the agent, which is called securely.
+    fn is_file_of_agent(&self, source: &Source) -> bool {
+        let Source::Agent(path) = source else { return false };
+        let name = self.agent().and_then(agent_file_name);
+        name.is_some_and(|name| path.ends_with(name))
+            && self.origin().is_some_and(|one| one.is_secure())
+    }
+
+    fn agent(&self) -> Option<&str> {
+        self.endpoint.as_deref().or(self.agent_card.as_deref())
+    }
+
+    /// The origin of the card or the endpoint; `None` for a file.
+    fn origin(&self) -> Option<Origin> {
+        let reference = self.agent()?;
+        match reference.parse() {
+            Ok(CardReference::Url(url)) => Origin::of(&url),
+            Ok(_) => None,
+            Err(_) => reference.parse().ok(),
+        }
+    }
+}
+
+impl UserSecret {
+    /// What it is and where it comes from.
+    fn describe(self, source: Option<&Source>) -> String {
+        let Self::Setting(name) = self else {
+            let text = if matches!(self, Self::SignIn) { "a login" } else { "a stored token" };
+            return text.to_owned();
+        };
+        match source {
+            Some(Source::Flag) => format!("--{name}"),
+            Some(source) => match source.path() {
+                Some(path) => format!("{} of {}", variable(name), path.display()),
+                None => variable(name),
+            },
+            None => variable(name),
+        }
+    }
+}
