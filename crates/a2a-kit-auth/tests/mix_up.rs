@@ -6,13 +6,15 @@
 mod support;
 
 use a2a_core::v1::{
-    AuthorizationCodeOAuthFlow, DeviceCodeOAuthFlow, OAuth2SecurityScheme, OAuthFlows,
-    OpenIdConnectSecurityScheme, o_auth_flows::Flow, security_scheme::Scheme,
+    AuthorizationCodeOAuthFlow, ClientCredentialsOAuthFlow, DeviceCodeOAuthFlow,
+    OAuth2SecurityScheme, OAuthFlows, OpenIdConnectSecurityScheme, o_auth_flows::Flow,
+    security_scheme::Scheme,
 };
 use a2a_kit_auth::client::{
-    CredentialError, CredentialRequest, CredentialSource as _, DeviceCode, OAuthClient,
+    AuthorizationCode, ClientCredentials, CredentialError, CredentialRequest,
+    CredentialSource as _, DeviceCode, OAuthClient,
 };
-use support::{AuthorizationServer, open};
+use support::{AuthorizationServer, browse, open};
 
 const CALLBACK: &str = "https://app.example/callback";
 
@@ -146,4 +148,32 @@ async fn issuer_of_a_redirect_is_that_of_the_metadata_or_of_the_token_url() {
     }
     let accepted = server.records().asked.len();
     assert_eq!(accepted, 6, "a rejected code was sent");
+}
+
+#[tokio::test]
+async fn refresh_token_goes_back_to_the_server_that_issued_it() {
+    let (honest, evil) = (AuthorizationServer::start().await, AuthorizationServer::start().await);
+    let scheme = |server: &AuthorizationServer| {
+        authorization_code(&server.at("/authorize"), &server.at("/token"), "")
+    };
+    let source = AuthorizationCode::new(client(&[]), |url| {
+        let url = url.to_owned();
+        tokio::spawn(async move { browse(&url).await });
+    });
+    let granted = source.obtain(&request(scheme(&honest)), None).await.unwrap();
+    // The card names other servers now: the user has to sign in there.
+    let other = source.obtain(&request(scheme(&evil)), Some(&granted)).await.unwrap();
+    assert_eq!(evil.grants(), ["authorization_code"]);
+    let renewed = source.obtain(&request(scheme(&honest)), Some(&granted)).await.unwrap();
+    assert_eq!(honest.grants(), ["authorization_code", "refresh_token"]);
+    assert_ne!(renewed.expose(), other.expose());
+
+    let flow = ClientCredentialsOAuthFlow {
+        token_url: honest.at("/token"),
+        refresh_url: evil.at("/refresh"),
+        ..ClientCredentialsOAuthFlow::default()
+    };
+    let source = ClientCredentials::new(client(&[]));
+    let mixed = request(oauth(Flow::ClientCredentials(flow)));
+    assert_mixed(&source.obtain(&mixed, None).await.unwrap_err(), &honest, &evil);
 }

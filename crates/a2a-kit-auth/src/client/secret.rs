@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
+use super::Origin;
+
 /// A secret for a security scheme: a key, a token, or the credentials in `Authorization`. `Debug`
 /// omits it.
 #[derive(Clone)]
@@ -11,6 +13,8 @@ pub struct Secret {
     value: Arc<str>,
     refresh_token: Option<Arc<str>>,
     lifetime: Option<Lifetime>,
+    /// The authorization server that issued it.
+    issuer: Option<Origin>,
 }
 
 #[derive(Clone, Copy)]
@@ -28,7 +32,7 @@ const MAX_LIFETIME: Duration = Duration::from_secs(400 * 24 * 3600);
 impl Secret {
     /// Creates a secret that is valid until it is rejected.
     pub fn new(value: impl Into<Arc<str>>) -> Self {
-        Self { value: value.into(), refresh_token: None, lifetime: None }
+        Self { value: value.into(), refresh_token: None, lifetime: None, issuer: None }
     }
 
     /// Sets its lifetime from now. It is renewed a minute before the end, or a quarter of the
@@ -73,6 +77,15 @@ impl Secret {
     /// Returns whether it is due for renewal.
     pub fn is_due(&self) -> bool {
         self.lifetime.is_some_and(|lifetime| lifetime.renewal <= Instant::now())
+    }
+
+    pub(super) fn issued_by(mut self, issuer: Option<Origin>) -> Self {
+        self.issuer = issuer;
+        self
+    }
+
+    pub(super) fn issuer(&self) -> Option<&Origin> {
+        self.issuer.as_ref()
     }
 
     pub(super) fn value(&self) -> Arc<str> {

@@ -31,6 +31,7 @@ impl CredentialSource for ClientCredentials {
         _: Option<&Secret>,
     ) -> Result<Secret, CredentialError> {
         let endpoints = self.client.endpoints(request).await?;
+        self.client.check_mix_up(&endpoints, &endpoints.token, true)?;
         let scope = self.client.scope(request);
         let form = [("grant_type", "client_credentials"), ("scope", &scope)];
         self.client.token(&endpoints.token, &form).await

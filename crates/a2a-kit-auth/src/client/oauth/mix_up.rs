@@ -4,7 +4,7 @@ use a2a_kit_http::uri;
 use http::Uri;
 
 use super::{Endpoints, OAuthClient};
-use crate::client::{CredentialError, Origin};
+use crate::client::{CredentialError, Origin, Secret};
 
 impl OAuthClient {
     /// Checks that what a user authorizes at the server of `sign_in` reaches no other server only
@@ -14,6 +14,7 @@ impl OAuthClient {
     /// |---|---|---|---|
     /// | authorization code | authorization URL | token and refresh URL | the receiver is [trusted](Self::with_trusted) |
     /// | device code | device authorization URL | all three | all that differ are trusted |
+    /// | client credentials | token URL | both | all that differ are trusted |
     ///
     /// The metadata of an issuer with the origin of `sign_in` may name any endpoint: the server where
     /// the user signs in vouches for it. Endpoints that the application has configured or trusts by
@@ -40,6 +41,23 @@ impl OAuthClient {
             }
         }
         Ok(())
+    }
+
+    /// Checks that a refresh token goes back to the server that issued it: the card may have changed
+    /// since.
+    pub(super) fn check_issued_by(
+        &self,
+        secret: &Secret,
+        url: &Uri,
+    ) -> Result<(), CredentialError> {
+        let (Some(issuer), Some(receiver)) = (secret.issuer(), Origin::of(url)) else {
+            return Ok(());
+        };
+        if !self.trusts_cards || issuer.is_equivalent(&receiver) || self.is_trusted(&receiver) {
+            return Ok(());
+        }
+        let what = "refresh URL";
+        Err(CredentialError::MixedServers { sign_in: issuer.clone(), what, receiver })
     }
 
     /// Checks the issuer in a redirect (RFC 9207): it is that of the metadata or, without metadata,

@@ -65,6 +65,7 @@ impl OAuthClient {
     ) -> Result<Secret, CredentialError> {
         let token = secret.refresh_token().ok_or(CredentialError::Missing("refresh token"))?;
         let url = endpoints.refresh.as_ref().unwrap_or(&endpoints.token);
+        self.check_issued_by(secret, url)?;
         let form = [("grant_type", "refresh_token"), ("refresh_token", token)];
         Ok(self.token(url, &form).await?.or_refresh_token(token))
     }
@@ -80,8 +81,10 @@ impl OAuthClient {
         };
         match self.refresh(endpoints, previous).await {
             Ok(secret) => Ok(Some(secret)),
-            Err(CredentialError::Denied { error, .. }) => {
-                tracing::debug!(error, "token refresh denied, authorizing again");
+            Err(
+                error @ (CredentialError::Denied { .. } | CredentialError::MixedServers { .. }),
+            ) => {
+                tracing::debug!(%error, "token refresh denied, authorizing again");
                 Ok(None)
             }
             Err(error) => Err(error),

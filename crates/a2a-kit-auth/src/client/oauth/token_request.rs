@@ -11,7 +11,7 @@ use http::{
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::OAuthClient;
-use crate::client::{CredentialError, Secret};
+use crate::client::{CredentialError, Origin, Secret};
 
 /// Form fields whose values are not secret.
 const NOT_SECRET: [&str; 12] = [
@@ -101,7 +101,7 @@ impl OAuthClient {
                 "unsupported token type {kind:?}"
             )));
         }
-        let mut secret = Secret::new(response.access_token);
+        let mut secret = Secret::new(response.access_token).issued_by(Origin::of(url));
         if let Some(seconds) = response.expires_in {
             secret = secret.valid_for(Duration::from_secs(seconds));
         }
