@@ -264,6 +264,16 @@ async fn every_kind_of_secret_is_refused_by_every_command_that_would_send_it() {
         assert_eq!(run.code, 2, "{command:?}: {run:?}");
         assert!(run.stderr.contains("A2ACLI_AGENT_CARD"), "{command:?}: {run:?}");
     }
+    // Secrets that only these commands have.
+    for command in [
+        &["send", "hi", "--push-url", "https://a.example", "--push-token", SECRET][..],
+        &["task", "push-config", "create", "t", "https://a.example", "--token", SECRET],
+        &["conformance", "--second-bearer", SECRET],
+    ] {
+        let run = scene(&[]).run(command);
+        assert_eq!(run.code, 2, "{command:?}: {run:?}");
+        assert!(!run.stderr.contains(SECRET), "{command:?}: {run:?}");
+    }
     let signing_in = scene(&[("client-secret", SECRET)]).run(&login);
     assert_eq!(signing_in.code, 2, "{signing_in:?}");
     assert!(signing_in.stderr.contains("a login"), "{signing_in:?}");

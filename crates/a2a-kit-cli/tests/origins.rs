@@ -209,6 +209,12 @@ async fn file_of_the_agent_and_stored_token_reach_an_agent_that_a_catalog_names(
     home.write(home.config().join("credentials.json"), &store);
     assert_eq!(send().code, 0);
     assert!(other.take().iter().any(|one| one.contains(SECRET)));
+    // The secret of a file that was found is not bound to that agent.
+    let found = home.write(home.project().join(".env"), &format!("A2ACLI_BEARER={SECRET}\n"));
+    let refused = send();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(!other.take().iter().any(|one| one.contains(SECRET)), "{refused:?}");
+    std::fs::remove_file(found).unwrap();
     // A card that moves its interface does not take the token along.
     let third = Recorder::start().await;
     other.serve_card_of(&third.url);

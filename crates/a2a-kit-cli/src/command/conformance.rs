@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::{
     failure::{Code, Failure},
     output::{Output, escaped_json},
-    settings::{Settings, value},
+    settings::{Settings, UserSecret, value},
 };
 
 /// The time of a run with `--timeout 0`.
@@ -144,6 +144,9 @@ impl Conformance {
         }
         let mut bindings = settings.transport.clone();
         bindings.extend(&self.binding);
+        if self.second_bearer.is_some() || self.second_api_key.is_some() {
+            settings.check_secret(UserSecret::Flag("second-bearer"))?;
+        }
         let mut second = Vec::new();
         second.extend(self.second_bearer.clone().map(Credential::Bearer));
         second.extend(self.second_api_key.clone().map(Credential::ApiKey));

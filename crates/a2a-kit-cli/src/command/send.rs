@@ -16,7 +16,7 @@ use crate::{
     download::{Download, Report},
     failure::{Code, Failure},
     output::{self, Output},
-    settings::{Settings, Waiting, value},
+    settings::{Settings, UserSecret, Waiting, value},
     watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
 };
 
@@ -81,6 +81,9 @@ impl Send {
         settings: &Settings,
         output: Output,
     ) -> Result<(), Failure> {
+        if self.push_token.is_some() || self.push_auth.is_some() {
+            settings.check_secret(UserSecret::Flag("push-auth"))?;
+        }
         let request = self.request(parts, settings)?;
         let message_id =
             request.message.as_ref().map(|message| message.message_id.clone()).unwrap_or_default();

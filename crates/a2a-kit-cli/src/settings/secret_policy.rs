@@ -10,6 +10,8 @@ use crate::{failure::Failure, output::quoted};
 pub(crate) enum UserSecret {
     /// The value of a setting, by the long name of its flag.
     Setting(&'static str),
+    /// The value of a flag that only one command has, by its long name.
+    Flag(&'static str),
     /// A token of `a2a auth login`, which is sent only to the origins of its login.
     StoredToken,
     /// What a user authorizes by `a2a auth login`, and the secret of the OAuth client.
@@ -62,17 +64,20 @@ impl Settings {
     pub(crate) fn check_secret(&self, secret: UserSecret) -> Result<(), Failure> {
         let source = match secret {
             UserSecret::Setting(name) => Some(self.effective.source(name)),
+            UserSecret::Flag(_) => Some(&Source::Flag),
             UserSecret::StoredToken | UserSecret::SignIn => None,
         };
-        if source.is_some_and(|source| *source == Source::Default || source.is_discovered()) {
+        if source.is_some_and(|source| *source == Source::Default) {
             return Ok(());
         }
+        let is_of_found_file = source.is_some_and(Source::is_discovered);
         let is_bound = match source {
             Some(source) => self.is_file_of_agent(source),
             None => matches!(secret, UserSecret::StoredToken),
         };
         let address = ADDRESS.iter().filter(|_| !is_bound);
-        let found = PROTECTION.iter().chain(address).find(|name| self.is_from_found_file(name));
+        let mut guarded = PROTECTION.iter().chain(address).filter(|_| !is_of_found_file);
+        let found = guarded.find(|name| self.is_from_found_file(name));
         if let Some((name, path)) =
             found.and_then(|name| Some((name, self.effective.source(name).path()?)))
         {
@@ -136,9 +141,10 @@ impl Settings {
 impl UserSecret {
     /// What it is and where it comes from.
     fn describe(self, source: Option<&Source>) -> String {
-        let Self::Setting(name) = self else {
-            let text = if matches!(self, Self::SignIn) { "a login" } else { "a stored token" };
-            return text.to_owned();
+        let name = match self {
+            Self::Setting(name) | Self::Flag(name) => name,
+            Self::StoredToken => return "a stored token".to_owned(),
+            Self::SignIn => return "a login".to_owned(),
         };
         match source {
             Some(Source::Flag) => format!("--{name}"),

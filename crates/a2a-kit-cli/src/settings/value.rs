@@ -101,6 +101,9 @@ pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> 
     }
     match name.as_str() {
         "a2a-version" => Err("the version is set with --a2a-version".into()),
+        // They decide which server behind an address gets the call, and where it ends.
+        "host" | "connection" | "content-length" | "te" | "trailer" | "transfer-encoding"
+        | "upgrade" => Err("the HTTP client sets this header".into()),
         "a2a-extensions" => Err("extensions are asked for with --extension".into()),
         _ => Ok((name, value.trim().to_owned())),
     }
@@ -215,7 +218,15 @@ mod tests {
     fn service_parameters_split_at_the_first_separator_and_leave_the_protocols_own_alone() {
         assert_eq!(service_parameter("X-Key: a=b"), Ok(("x-key".into(), "a=b".into())));
         assert_eq!(service_parameter("k=a:b"), Ok(("k".into(), "a:b".into())));
-        for text in ["k", ":v", "A2A-Version:1.0", "a2a-extensions=urn:x", "a b:c"] {
+        for text in [
+            "k",
+            ":v",
+            "Host:evil.example",
+            "Content-Length=1",
+            "A2A-Version:1.0",
+            "a2a-extensions=urn:x",
+            "a b:c",
+        ] {
             assert!(service_parameter(text).is_err(), "{text}");
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     agent::{RemoteAgent, Retries},
     failure::Failure,
     output::{self, Output, Text, without_secrets},
-    settings::Settings,
+    settings::{Settings, UserSecret},
 };
 
 #[derive(Debug, Subcommand)]
@@ -82,6 +82,9 @@ impl PushConfigCommand {
             Self::List(list) => list.task.as_ref(),
         };
         let task = task_id(task, settings)?;
+        if matches!(self, Self::Create(create) if create.has_secret()) {
+            settings.check_secret(UserSecret::Flag("auth-credentials"))?;
+        }
         let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         match self {
             Self::Create(create) => create.run(task, &agent, output).await,
@@ -93,6 +96,10 @@ impl PushConfigCommand {
 }
 
 impl Create {
+    fn has_secret(&self) -> bool {
+        self.token.is_some() || self.auth_credentials.is_some()
+    }
+
     async fn run(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
         let authentication = self.auth_scheme.as_ref().map(|scheme| AuthenticationInfo {
             scheme: scheme.clone(),
