@@ -6,7 +6,7 @@ use std::path::Path;
 use a2a_tests::attack::{Group, Started, run};
 
 /// One of each group, each of them quick.
-const QUICK: [&str; 22] = [
+const QUICK: [&str; 24] = [
     "no credentials",
     "unknown token",
     "algorithm none",
@@ -29,6 +29,8 @@ const QUICK: [&str; 22] = [
     "IPv6 with IPv4 in it",
     "log lines",
     "event lines",
+    "hostile catalog",
+    "shared directory",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -23,6 +23,7 @@ mod issuer_keys;
 mod json;
 mod latency;
 mod memory;
+mod origin;
 mod origins;
 mod pipe;
 mod quota;
@@ -87,6 +88,7 @@ impl Group {
             Self { name: "stall", attacks: stall::all() },
             Self { name: "browser", attacks: browser::all() },
             Self { name: "quota", attacks: quota::all() },
+            Self { name: "origin", attacks: origin::all() },
         ]
     }
 }

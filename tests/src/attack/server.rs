@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Arc, mpsc},
     thread,
@@ -132,9 +132,7 @@ impl Started {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Result<Self, String> {
-        let process = attacked.process.as_ref().ok_or("which program it is, is not known")?;
-        let binary = fs::read_link(format!("/proc/{}/exe", process.id))
-            .map_err(|error| format!("which program it is, is not known: {error}"))?;
+        let binary = binary(attacked)?;
         let port = free_port();
         let mut command = clean(&binary);
         command.arg("serve").current_dir(folder.path()).envs(environment.iter().copied());
@@ -223,8 +221,15 @@ impl Drop for Alone {
     }
 }
 
+/// The program of the attacked server.
+pub(super) fn binary(attacked: &Environment) -> Result<PathBuf, String> {
+    let process = attacked.process.as_ref().ok_or("which program it is, is not known")?;
+    fs::read_link(format!("/proc/{}/exe", process.id))
+        .map_err(|error| format!("which program it is, is not known: {error}"))
+}
+
 /// A command without the `A2ACLI_` variables of this process.
-fn clean(binary: &Path) -> Command {
+pub(super) fn clean(binary: &Path) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("A2ACLI_") {
