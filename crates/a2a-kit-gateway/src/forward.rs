@@ -1,20 +1,24 @@
 //! Forwarding of operations to an upstream agent.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use a2a_core::{
-    Operation, Request, Result, fresh_id,
-    v1::{
-        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
-        Task, TaskPushNotificationConfig,
-    },
+    ErrorKind, Operation, Result, Task, Validate as _, fresh_id,
+    v1::{AgentCard, GetTaskRequest, ListTasksRequest, ListTasksResponse},
 };
 use a2a_kit_operations::{
-    Agent, AgentMethod, Call, CallContext, Caller, EventStream, Reply, intercept_agent,
+    Agent, AgentMethod, Call, CallContext, Reply, ReplyFuture, Scope, intercept_agent,
+    store::TaskView,
 };
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 
-use crate::{card::front_card, loop_detection, upstream_error::translate_error};
+use crate::{
+    Isolation, OwnerIndex,
+    card::front_card,
+    loop_detection,
+    passage::{Deliver, Named, Owned, Passage},
+    upstream_error::translate_error,
+};
 
 /// The default of [`with_max_hops`](Forward::with_max_hops).
 const MAX_HOPS: usize = 8;
@@ -22,10 +26,21 @@ const MAX_HOPS: usize = 8;
 /// Parameters that are never forwarded, in case a layer has added them.
 const NOT_FORWARDED: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
+/// Maximum number of tasks that a list reads from the upstream agent: unfinished ones before the
+/// first page, and those of a page with history or artifacts.
+const MAX_READ: usize = 25;
+/// How many of them are read at a time.
+const READ_AT_ONCE: usize = 8;
+/// How long a list waits for the state of unfinished tasks.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(5);
+/// The page size of a list that names none (spec §3.1.4).
+const DEFAULT_PAGE_SIZE: i32 = 50;
+
 /// Forwards every call to an upstream agent.
 ///
-/// Requests, responses, events with their positions, extensions, idempotency keys, parameters and
-/// error kinds are unchanged, with these exceptions:
+/// Callers are [isolated](Isolation): by default with an index in memory. Requests, responses,
+/// events with their positions, extensions, parameters and error kinds are unchanged, with these
+/// exceptions:
 ///
 /// - The caller is not forwarded: the upstream agent sees the gateway.
 /// - Each call lists the gateways that it has passed (`X-A2A-Via`). A loop or too many hops are
@@ -33,6 +48,10 @@ const NOT_FORWARDED: [&str; 3] = ["authorization", "cookie", "proxy-authorizatio
 /// - Errors between gateway and upstream agent are translated: rejected credentials and an
 ///   unsupported protocol version are `Internal` for callers, and addresses are not disclosed.
 /// - The extended card is rewritten like the public card: see [`front_card`](Self::front_card).
+/// - With an index of owners, idempotency keys become digests of the owner and the key, a context
+///   that the caller makes up gets another id at the upstream agent, and lists are answered from
+///   the index: the newest 25 unfinished tasks are read from the upstream agent before the first
+///   page, and a page with history or artifacts has at most 25 tasks.
 ///
 /// Dropping a call or a stream drops the upstream one, which does not cancel the task. If the
 /// upstream stream is interrupted, so is the caller's; a caller that resumes with the position of
@@ -42,17 +61,14 @@ pub struct Forward<A> {
     agent: A,
     id: Arc<str>,
     max_hops: usize,
-    tenants: Option<Arc<Tenants>>,
-    forwards_credentials: bool,
+    isolation: Isolation,
 }
-
-type Tenants = dyn Fn(&Caller, &str) -> Result<String> + Send + Sync;
 
 impl<A: Agent> Forward<A> {
     /// Creates a gateway for the upstream agent `agent`.
     pub fn new(agent: A) -> Self {
         let id = fresh_id().into();
-        Self { agent, id, max_hops: MAX_HOPS, tenants: None, forwards_credentials: false }
+        Self { agent, id, max_hops: MAX_HOPS, isolation: Isolation::default() }
     }
 
     /// Sets the maximum number of gateways that a call may pass, including this one. Default: 8.
@@ -62,23 +78,10 @@ impl<A: Agent> Forward<A> {
         self
     }
 
-    /// Maps the caller and the requested tenant to the tenant of the upstream agent; an error
-    /// rejects the call. By default the tenant is unchanged.
+    /// Sets how callers are kept apart. Default: an index in memory.
     #[must_use]
-    pub fn with_tenants(
-        mut self,
-        tenants: impl Fn(&Caller, &str) -> Result<String> + Send + Sync + 'static,
-    ) -> Self {
-        self.tenants = Some(Arc::new(tenants));
-        self
-    }
-
-    /// Forwards the caller's credential, as stored in the [`Caller`] by an authentication layer,
-    /// and reports its rejection by the upstream agent to the caller. By default no credential of
-    /// the caller is forwarded.
-    #[must_use]
-    pub fn with_callers_credentials(mut self) -> Self {
-        self.forwards_credentials = true;
+    pub fn with_isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
         self
     }
 
@@ -88,37 +91,140 @@ impl<A: Agent> Forward<A> {
     /// forwarded. Interfaces are removed; the gateway's server sets its own. Signatures are removed
     /// because they sign the original card. Security schemes and requirements, also of skills, are
     /// removed because only the gateway authenticates at the upstream agent; with
-    /// [`with_callers_credentials`](Self::with_callers_credentials) they are kept.
+    /// [`Isolation::ForwardAuth`] they are kept.
     pub fn front_card(&self, upstream: &AgentCard) -> AgentCard {
-        front_card(upstream, self.forwards_credentials)
+        front_card(upstream, self.forwards_credentials())
     }
 
-    async fn intercept<R: Request, T: IntoDownstream>(
+    fn forwards_credentials(&self) -> bool {
+        matches!(self.isolation, Isolation::ForwardAuth)
+    }
+
+    async fn intercept<R: Named, T: Deliver>(
         &self,
         _: Operation,
         mut call: Call<R>,
         next: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
-        let requested_tenant = call.request.tenant().to_owned();
-        if let Some(tenants) = &self.tenants {
-            let tenant = tenants(&call.context.caller, &requested_tenant)?;
-            call.request.set_tenant(tenant);
-        }
+        let passage = self.admit(&mut call).await?;
         self.rewrite_context(&mut call.context)?;
         let reply = next(&self.agent, call)
             .await
-            .map_err(|error| translate_error(error, self.forwards_credentials))?;
-        let downstream = Downstream {
-            tenant: self.tenants.as_ref().map(|_| &*requested_tenant),
-            forwards_credentials: self.forwards_credentials,
+            .map_err(|error| translate_error(error, self.forwards_credentials()))?;
+        let response = reply.response.deliver(passage).await?;
+        Ok(Reply { response, activated: reply.activated })
+    }
+
+    /// Admits a call of a caller: the only way to the upstream agent.
+    async fn admit<R: Named>(&self, call: &mut Call<R>) -> Result<Passage> {
+        let forwards_credentials = self.forwards_credentials();
+        let mut passage = Passage { forwards_credentials, ..Passage::default() };
+        match &self.isolation {
+            Isolation::Store(index) => {
+                if call.request.send().is_some() && call.request.task_id().is_empty() {
+                    self.check_usage(index, call).await?;
+                }
+                passage.owned = Some(Owned::admit(index, call).await?);
+            }
+            Isolation::Tenant(tenants) => {
+                let requested = call.request.tenant().to_owned();
+                call.request.set_tenant(tenants.of(&call.context.caller, &requested)?);
+                passage.tenant = Some(requested);
+            }
+            Isolation::ForwardAuth | Isolation::Shared => {}
+        }
+        Ok(passage)
+    }
+
+    /// Checks the limits of a caller that begins a task. At a limit, its unfinished tasks are read
+    /// again: some may have ended unseen.
+    async fn check_usage<R: Named>(&self, index: &OwnerIndex, call: &Call<R>) -> Result<()> {
+        let scope = index.scope(&call.context, &call.request)?;
+        match index.check_usage(&scope.owner).await {
+            Err(error) if error.kind() == ErrorKind::ResourceExhausted => {
+                self.refresh(index, &scope, &call.context).await;
+                index.check_usage(&scope.owner).await
+            }
+            checked => checked,
+        }
+    }
+
+    async fn list(
+        &self,
+        _: Operation,
+        mut call: Call<ListTasksRequest>,
+        next: AgentMethod<ListTasksRequest, ListTasksResponse>,
+    ) -> Result<Reply<ListTasksResponse>> {
+        let Isolation::Store(index) = &self.isolation else {
+            return self.intercept(Operation::ListTasks, call, next).await;
         };
-        Ok(reply.map(|response| response.into_downstream(downstream)))
+        call.request.validate()?;
+        let scope = index.scope(&call.context, &call.request)?;
+        if call.request.page_token.is_empty() {
+            self.refresh(index, &scope, &call.context).await;
+        }
+        let view = TaskView {
+            history: usize::try_from(call.request.history_length.unwrap_or(0)).unwrap_or(0),
+            artifacts: call.request.include_artifacts(),
+        };
+        let page_size = call.request.page_size;
+        let is_read = view.history > 0 || view.artifacts;
+        if is_read && page_size.is_none_or(|size| (26..=100).contains(&size)) {
+            call.request.page_size = i32::try_from(MAX_READ).ok();
+        }
+        let mut response = index.list(&call).await?;
+        if is_read {
+            let ids = response.tasks.iter().map(|task| task.id.clone());
+            let read = self.read(&scope, &call.context, ids, call.request.history_length).await;
+            for (task, read) in response.tasks.iter_mut().zip(read) {
+                // As last seen, if the upstream agent does not answer.
+                if let Ok(reply) = read {
+                    *task = view.apply(reply.response);
+                }
+            }
+            response.page_size = page_size.unwrap_or(DEFAULT_PAGE_SIZE);
+        }
+        Ok(Reply::new(response))
+    }
+
+    /// Reads the newest unfinished tasks of an owner, which updates the index.
+    async fn refresh(&self, index: &OwnerIndex, scope: &Scope, context: &CallContext) {
+        let open = index.open(scope, MAX_READ).await;
+        if open.is_empty() {
+            return;
+        }
+        let read = self.read(scope, context, open.iter().cloned(), Some(0));
+        let Ok(read) = tokio::time::timeout(REFRESH_TIMEOUT, read).await else { return };
+        for (id, read) in open.iter().zip(read) {
+            if read.is_err_and(|error| error.kind() == ErrorKind::TaskNotFound) {
+                index.end_lost(scope, id).await;
+            }
+        }
+    }
+
+    /// Reads tasks of an owner from the upstream agent, some at a time, in their order.
+    async fn read(
+        &self,
+        scope: &Scope,
+        context: &CallContext,
+        ids: impl Iterator<Item = String>,
+        history_length: Option<i32>,
+    ) -> Vec<Result<Reply<Arc<Task>>>> {
+        let mut context = context.clone();
+        (context.idempotency_key, context.last_event_id) = (None, None);
+        let get = |id| {
+            let tenant = scope.tenant.to_string();
+            let request = GetTaskRequest { tenant, id, history_length };
+            self.get_task(Call::from_parts(context.clone(), request))
+        };
+        let calls: Vec<ReplyFuture<'_, _>> = ids.map(get).collect();
+        stream::iter(calls).buffered(READ_AT_ONCE).collect().await
     }
 
     /// Rewrites the context of a call for the upstream agent.
     fn rewrite_context(&self, context: &mut CallContext) -> Result<()> {
         let caller = std::mem::take(&mut context.caller);
-        context.credential = caller.credential().filter(|_| self.forwards_credentials).cloned();
+        context.credential = caller.credential().filter(|_| self.forwards_credentials()).cloned();
         for name in NOT_FORWARDED {
             context.parameters.remove(name);
         }
@@ -127,7 +233,14 @@ impl<A: Agent> Forward<A> {
 }
 
 impl<A: Agent> Agent for Forward<A> {
-    intercept_agent!(intercept);
+    intercept_agent! { list; list_tasks }
+    intercept_agent! {
+        intercept;
+        send_message, send_streaming_message, get_task, cancel_task, subscribe_to_task,
+        create_task_push_notification_config, get_task_push_notification_config,
+        list_task_push_notification_configs, delete_task_push_notification_config,
+        get_extended_agent_card,
+    }
 }
 
 impl<A> fmt::Debug for Forward<A> {
@@ -135,70 +248,8 @@ impl<A> fmt::Debug for Forward<A> {
         f.debug_struct("Forward")
             .field("id", &self.id)
             .field("max_hops", &self.max_hops)
-            .field("forwards_credentials", &self.forwards_credentials)
+            .field("isolation", &self.isolation)
             .finish_non_exhaustive()
-    }
-}
-
-/// How responses are translated for the caller.
-#[derive(Clone, Copy)]
-struct Downstream<'a> {
-    /// The tenant of the caller's request, if tenants are mapped.
-    tenant: Option<&'a str>,
-    forwards_credentials: bool,
-}
-
-/// A response that can be translated for the caller.
-trait IntoDownstream: Sized {
-    /// Translates the response for the caller.
-    fn into_downstream(self, downstream: Downstream<'_>) -> Self;
-}
-
-macro_rules! unchanged {
-    ($($response:ty),*) => {
-        $(
-            impl IntoDownstream for $response {
-                fn into_downstream(self, _: Downstream<'_>) -> Self {
-                    self
-                }
-            }
-        )*
-    };
-}
-
-unchanged!(SendMessageResponse, Arc<Task>, ListTasksResponse, ());
-
-impl IntoDownstream for EventStream {
-    fn into_downstream(self, downstream: Downstream<'_>) -> Self {
-        let forwards_credentials = downstream.forwards_credentials;
-        Self::new(
-            self.map(move |item| {
-                item.map_err(|error| translate_error(error, forwards_credentials))
-            }),
-        )
-    }
-}
-
-impl IntoDownstream for TaskPushNotificationConfig {
-    fn into_downstream(mut self, downstream: Downstream<'_>) -> Self {
-        if let Some(tenant) = downstream.tenant {
-            tenant.clone_into(&mut self.tenant);
-        }
-        self
-    }
-}
-
-impl IntoDownstream for ListTaskPushNotificationConfigsResponse {
-    fn into_downstream(mut self, downstream: Downstream<'_>) -> Self {
-        self.configs =
-            self.configs.into_iter().map(|config| config.into_downstream(downstream)).collect();
-        self
-    }
-}
-
-impl IntoDownstream for AgentCard {
-    fn into_downstream(self, downstream: Downstream<'_>) -> Self {
-        front_card(&self, downstream.forwards_credentials)
     }
 }
 
@@ -206,10 +257,16 @@ impl IntoDownstream for AgentCard {
 mod tests {
     use std::sync::Mutex;
 
-    use a2a_core::{Error, ErrorKind, Message, v1::SendMessageRequest};
-    use a2a_kit_operations::{Credential, Engine, agent_fn};
+    use a2a_core::{
+        Error, Message, Request,
+        v1::{
+            ListTaskPushNotificationConfigsResponse, SendMessageRequest, TaskPushNotificationConfig,
+        },
+    };
+    use a2a_kit_operations::{Caller, Credential, Engine, agent_fn};
 
     use super::*;
+    use crate::Tenants;
 
     /// Records the context and tenant of each call.
     struct Spy<A> {
@@ -265,7 +322,7 @@ mod tests {
         let (context, tenant) = &calls[0];
         assert_eq!((&context.caller, tenant.as_str()), (&Caller::ANONYMOUS, "caller"));
         assert_eq!(context.credential, None);
-        assert_eq!(context.idempotency_key.as_deref(), Some("key"));
+        assert_eq!(context.idempotency_key.as_ref().map(String::len), Some(32), "of the owner");
         assert!(context.extensions.contains("urn:x"));
         let names: Vec<_> = context.parameters.keys().map(String::as_str).collect();
         assert_eq!(names, ["a2a-budget", "traceparent", "x-a2a-via"]);
@@ -274,7 +331,7 @@ mod tests {
     #[tokio::test]
     async fn caller_credential_is_forwarded_if_enabled() {
         let spy = spy();
-        let forward = Forward::new(spy.clone()).with_callers_credentials();
+        let forward = Forward::new(spy.clone()).with_isolation(Isolation::ForwardAuth);
         forward.send_message(call()).await.unwrap();
         let mut anonymous = call();
         anonymous.context.caller = Caller::ANONYMOUS;
@@ -292,13 +349,14 @@ mod tests {
     #[tokio::test]
     async fn tenant_is_mapped_by_caller_and_rejected_without_a_call() {
         let spy = spy();
-        let forward = Forward::new(spy.clone()).with_tenants(|caller, tenant| {
+        let tenants = Tenants::new(|caller, tenant| {
             let subject = caller.subject().ok_or_else(|| {
                 Error::new(ErrorKind::Unauthenticated, "authentication required")
                     .with_challenge("Bearer")
             })?;
             Ok(format!("{tenant}-{subject}"))
         });
+        let forward = Forward::new(spy.clone()).with_isolation(Isolation::Tenant(tenants));
         forward.send_message(call()).await.unwrap();
         let mut anonymous = call();
         anonymous.context.caller = Caller::ANONYMOUS;
@@ -309,17 +367,21 @@ mod tests {
         assert_eq!(tenants, ["caller-me"]);
     }
 
-    #[test]
-    fn webhook_is_returned_with_the_tenant_of_the_caller() {
+    #[tokio::test]
+    async fn webhook_is_returned_with_the_tenant_of_the_caller() {
         let webhook =
             TaskPushNotificationConfig { tenant: "upstream".into(), ..Default::default() };
-        let downstream = |tenant| Downstream { tenant, forwards_credentials: false };
-        assert_eq!(webhook.clone().into_downstream(downstream(None)).tenant, "upstream");
+        let passage = |tenant: Option<&str>| Passage {
+            tenant: tenant.map(str::to_owned),
+            ..Passage::default()
+        };
+        assert_eq!(webhook.clone().deliver(passage(None)).await.unwrap().tenant, "upstream");
         let list = ListTaskPushNotificationConfigsResponse {
             configs: vec![webhook],
             ..ListTaskPushNotificationConfigsResponse::default()
         };
-        assert_eq!(list.into_downstream(downstream(Some("caller"))).configs[0].tenant, "caller");
+        let list = list.deliver(passage(Some("caller"))).await.unwrap();
+        assert_eq!(list.configs[0].tenant, "caller");
     }
 
     #[tokio::test]

@@ -17,12 +17,12 @@
 //! # }
 //! ```
 //!
-//! # Caller identity
+//! # Callers
 //!
-//! The upstream agent sees one caller: the gateway, with the credentials of its client. So it can't
-//! isolate the tasks of different callers. If isolation is required, authenticate callers at the
-//! gateway and map each to a separate tenant with [`Forward::with_tenants`], or forward their
-//! credentials to the upstream agent with [`Forward::with_callers_credentials`].
+//! The upstream agent sees one caller: the gateway, with the credentials of its client. So the
+//! gateway keeps its own callers apart, as an [`Isolation`] says. By default it has an index of the
+//! tasks and contexts of each owner in memory; pass an [`OwnerIndex`] in a store that survives
+//! restarts. Authenticate callers at the gateway: all anonymous callers are one.
 //!
 //! # Memory
 //!
@@ -39,7 +39,10 @@
 
 mod card;
 mod forward;
+mod isolation;
 mod loop_detection;
+mod owner_index;
+mod passage;
 mod recorder;
 mod recording;
 mod redact;
@@ -48,6 +51,8 @@ mod request_key;
 mod upstream_error;
 
 pub use forward::Forward;
+pub use isolation::{Isolation, Tenants};
+pub use owner_index::OwnerIndex;
 pub use recorder::{Entry, Recorder, Step};
 pub use recording::{Recording, RecordingError};
 pub use replay::Replay;

@@ -14,7 +14,7 @@ use a2a_core::{
     v1::{GetTaskRequest, SendMessageRequest, SubscribeToTaskRequest},
 };
 use a2a_kit_compat::{ServerOptions, client::JsonRpcClient};
-use a2a_kit_gateway::Forward;
+use a2a_kit_gateway::{Forward, Isolation};
 use a2a_kit_http::client::{ClientSettings, HttpClient};
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater, agent_fn,
@@ -71,6 +71,11 @@ fn echo() -> Engine {
     Engine::new(card, agent_fn(async |text: String| text))
 }
 
+/// A gateway that forwards every operation, also on tasks that it did not begin.
+fn forward<A: Agent>(agent: A) -> Forward<A> {
+    Forward::new(agent).with_isolation(Isolation::Shared)
+}
+
 async fn call_errors(agent: &impl Agent) -> [Error; 3] {
     let get = Call::new(GetTaskRequest { id: "t".into(), ..GetTaskRequest::default() });
     [
@@ -84,7 +89,7 @@ async fn call_errors(agent: &impl Agent) -> [Error; 3] {
 async fn gateway_that_forwards_to_itself_detects_the_loop() {
     let mut servers = Servers::default();
     let (listener, url) = listen().await;
-    servers.serve(listener, a2a_kit_jsonrpc::router(Forward::new(client(&url))));
+    servers.serve(listener, a2a_kit_jsonrpc::router(forward(client(&url))));
     for error in call_errors(&client(&url)).await {
         assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
         assert!(error.message().contains("gateway loop detected"), "{error}");
@@ -97,8 +102,8 @@ async fn loop_across_bindings_is_detected() {
     let (first, first_url) = listen().await;
     let (second, second_url) = listen().await;
     let to_second = a2a_kit_grpc::Client::connect(&second_url).unwrap();
-    servers.serve(first, a2a_kit_jsonrpc::router(Forward::new(to_second)));
-    servers.serve(second, a2a_kit_grpc::router(Forward::new(client(&first_url))));
+    servers.serve(first, a2a_kit_jsonrpc::router(forward(to_second)));
+    servers.serve(second, a2a_kit_grpc::router(forward(client(&first_url))));
     for error in call_errors(&client(&first_url)).await {
         assert_eq!(error.kind(), ErrorKind::UnsupportedOperation);
         assert!(error.message().contains("gateway loop detected"), "{error}");
@@ -113,7 +118,7 @@ async fn loop_over_an_older_protocol_version_is_detected() {
         let http = HttpClient::new(ClientSettings::default()).unwrap();
         let upstream_client = JsonRpcClient::new(&url, revision, http).unwrap();
         let router = a2a_kit_compat::server::jsonrpc(
-            Forward::new(upstream_client),
+            forward(upstream_client),
             ServerOptions::default(),
         );
         servers.serve(listener, router);
@@ -128,7 +133,7 @@ async fn loop_over_an_older_protocol_version_is_detected() {
 async fn excess_parameters_do_not_hide_a_loop() {
     let mut servers = Servers::default();
     let (listener, url) = listen().await;
-    servers.serve(listener, a2a_kit_jsonrpc::router(Forward::new(client(&url))));
+    servers.serve(listener, a2a_kit_jsonrpc::router(forward(client(&url))));
     let mut call = hello();
     for number in 0..60 {
         call.context.parameters.insert(format!("a2a-{number}"), "x".into());
@@ -148,8 +153,8 @@ async fn rejected_gateway_credentials_are_an_internal_error() {
         servers.serve(upstream, Router::new().fallback(refuse));
         let over_grpc = a2a_kit_grpc::Client::connect(&upstream_url).unwrap();
         let fronts = [
-            a2a_kit_jsonrpc::router(Forward::new(client(&upstream_url))),
-            a2a_kit_jsonrpc::router(Forward::new(over_grpc)),
+            a2a_kit_jsonrpc::router(forward(client(&upstream_url))),
+            a2a_kit_jsonrpc::router(forward(over_grpc)),
         ];
         for front in fronts {
             let (listener, url) = listen().await;
@@ -177,7 +182,7 @@ async fn upstream_agent_receives_only_the_gateway_credentials() {
     let (upstream, upstream_url) = listen().await;
     servers.serve(upstream, a2a_kit_jsonrpc::router(echo()).layer(record));
     let (front, url) = listen().await;
-    let forward = Forward::new(client_with(&upstream_url, bearer("Bearer gateway")));
+    let forward = forward(client_with(&upstream_url, bearer("Bearer gateway")));
     servers.serve(front, a2a_kit_jsonrpc::router(forward));
     client_with(&url, bearer("Bearer caller")).send_message(hello()).await.unwrap();
     assert_eq!(*received.lock().unwrap(), ["Bearer gateway"]);
@@ -206,7 +211,7 @@ async fn stream_resumes_after_upstream_restart() {
     let address: SocketAddr = upstream.local_addr().unwrap();
     let server = servers.serve(upstream, a2a_kit_jsonrpc::router(engine.clone()));
     let (front, url) = listen().await;
-    servers.serve(front, a2a_kit_jsonrpc::router(Forward::new(client(&upstream_url))));
+    servers.serve(front, a2a_kit_jsonrpc::router(forward(client(&upstream_url))));
     let caller = client(&url);
 
     let mut events = caller.send_streaming_message(hello()).await.unwrap().response;

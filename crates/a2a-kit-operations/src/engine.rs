@@ -34,7 +34,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use config::EngineConfig;
 pub use limits::{CallerLimits, RunLimits, TaskLimits};
-pub use operations::Exchange;
+pub use operations::{Exchange, list_stored};
 pub(crate) use runtime::Handle;
 pub use task::TaskLimit;
 pub(crate) use task::TurnRequest;

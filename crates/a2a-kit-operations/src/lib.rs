@@ -101,7 +101,9 @@ pub use closure::{
     stream_fn_with,
 };
 #[cfg(feature = "engine")]
-pub use engine::{CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits};
+pub use engine::{
+    CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits, list_stored,
+};
 pub use event::{Event, EventId, StreamEnd};
 #[cfg(feature = "engine")]
 pub use executor::{AgentError, AgentExecutor, BoxError, CancelContext, Recovery, RequestContext};

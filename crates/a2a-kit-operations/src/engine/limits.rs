@@ -1,8 +1,11 @@
 //! Limits per task, per caller and per run.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{fmt, num::NonZeroUsize, time::Duration};
 
+use a2a_core::{Error, ErrorKind, Result};
 use derive_setters::Setters;
+
+use crate::{metrics, store::TaskStore};
 
 /// Limits on the size of a task.
 ///
@@ -59,9 +62,47 @@ pub struct CallerLimits {
 
 impl CallerLimits {
     /// The limits of a caller; the subject of an anonymous one is empty.
-    pub(super) fn of(self, owner: &str) -> Self {
+    #[must_use]
+    pub fn of(self, owner: &str) -> Self {
         if self.exempts_anonymous && owner.is_empty() { Self::default() } else { self }
     }
+
+    /// Checks what a store has of an owner against [`stored_bytes`](Self::stored_bytes) and, if
+    /// tasks are being created, their number included, against [`open_tasks`](Self::open_tasks).
+    ///
+    /// # Errors
+    ///
+    /// `ResourceExhausted` at a limit, and errors of the store.
+    pub async fn check_usage(
+        self,
+        store: &(impl TaskStore + ?Sized),
+        owner: &str,
+        created: Option<usize>,
+    ) -> Result<()> {
+        let usage = store.usage(owner).await.map_err(Error::from)?;
+        if let (Some(max), Some(created)) = (self.open_tasks, created)
+            && usage.open_tasks.saturating_add(created) > max.get()
+            // A shared store may not know yet what other nodes ended.
+            && store.open_tasks(owner).await.map_err(Error::from)?.saturating_add(created)
+                > max.get()
+        {
+            return Err(exhausted("open tasks", &format!("{max} open tasks"), max));
+        }
+        if let Some(max) = self.stored_bytes
+            && usage.stored_bytes >= max
+        {
+            return Err(exhausted("stored bytes", &format!("{max} bytes of tasks stored"), max));
+        }
+        Ok(())
+    }
+}
+
+/// The rejection of a caller at its limit.
+pub(super) fn exhausted(limit: &str, most: &str, max: impl fmt::Display) -> Error {
+    metrics::refused("quota");
+    Error::new(ErrorKind::ResourceExhausted, format!("a caller may have {most} at a time"))
+        .with_metadata("limit", limit)
+        .with_metadata("max", max.to_string())
 }
 
 /// Limits of one run of an executor. Beyond them the executor is dropped, and the task is FAILED

@@ -4,6 +4,7 @@ mod bounds;
 mod cancel;
 mod check;
 mod key;
+mod list;
 mod page;
 mod replies;
 mod response;
@@ -13,7 +14,7 @@ mod webhook;
 use std::sync::Arc;
 
 use a2a_core::{
-    Error, ErrorKind, Result, TaskState, fresh_id,
+    Error, ErrorKind, Result, fresh_id,
     v1::{
         AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -32,11 +33,11 @@ use crate::{
         runtime::{Reader, Until},
         task::{LiveTask, snapshot},
     },
-    store::{PageKey, Replay, TaskQuery, TaskView},
+    store::{PageKey, Replay},
     trace::TraceContext,
 };
 
-pub use self::replies::Exchange;
+pub use self::{list::list_stored, replies::Exchange};
 use self::{check::history_length, response::limit_history};
 pub(in crate::engine) use self::{replies::Replies, webhook::Registrations};
 
@@ -85,37 +86,8 @@ impl Agent for Engine {
 
     async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
         let activated = self.inner.check(&call.context, &call.request)?;
-        let request = call.request;
-        let scope = Scope::new(&request.tenant, &call.context.caller);
-        let history = history_length("historyLength", request.history_length)?.unwrap_or(0);
-        let size = page::size(request.page_size)?;
-        bounds::check_time("statusTimestampAfter", request.status_timestamp_after)?;
-        let view = TaskView { history, artifacts: request.include_artifacts() };
-        let accepted_bytes =
-            call.context.max_response_bytes.map(|max| max.saturating_sub(PAGE_OVERHEAD));
-        let max_list_bytes = self.inner.config.max_list_bytes;
-        let query = TaskQuery {
-            context_id: Some(request.context_id.clone()).filter(|id| !id.is_empty()),
-            state: Some(request.status()).filter(|state| *state != TaskState::Unspecified),
-            since: request.status_timestamp_after,
-            after: page::key(&request.page_token)?,
-            limit: size,
-            max_bytes: Some(accepted_bytes.map_or(max_list_bytes, |max| max.min(max_list_bytes))),
-            view,
-        };
-        let found = self.inner.store.list(&scope, &query).await.map_err(Error::from)?;
-        let tasks = found.tasks.into_iter().map(|task| view.apply(task)).collect();
-        let (tasks, is_cut) = page::within(tasks, accepted_bytes);
-        let next_page_token = match tasks.last() {
-            Some(last) if found.has_more || is_cut => page::token(&PageKey::of(last)),
-            _ => String::new(),
-        };
-        let response = ListTasksResponse {
-            tasks,
-            next_page_token,
-            page_size: i32::try_from(size).unwrap_or(i32::MAX),
-            total_size: i32::try_from(found.total).unwrap_or(i32::MAX),
-        };
+        let response =
+            list_stored(&*self.inner.store, &call, self.inner.config.max_list_bytes).await?;
         Ok(Reply { response, activated })
     }
 
@@ -337,9 +309,6 @@ impl Inner {
         }
     }
 }
-
-/// The bytes of a page besides its tasks, at most: the token has the id of a task.
-const PAGE_OVERHEAD: usize = 4 << 10;
 
 fn limit_of(configuration: Option<&SendMessageConfiguration>) -> Result<Option<usize>> {
     let length = configuration.and_then(|configuration| configuration.history_length);

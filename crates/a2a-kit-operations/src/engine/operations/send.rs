@@ -1,7 +1,6 @@
 //! Accepting messages: a new task, a known one, or a retry.
 
 use std::{
-    fmt,
     num::NonZeroUsize,
     sync::{Arc, atomic::Ordering},
 };
@@ -17,10 +16,10 @@ use crate::{
             response::{Accepted, Remote, RemoteTurn},
         },
         runtime::{Begin, Entry, Handle},
+        limits::exhausted,
         slots::Draft,
         task::{AdmissionLimits, Creation, Holder, Refusal, Sender, Size, TurnRequest, ended},
     },
-    metrics,
     trace::TraceContext,
 };
 use a2a_core::{
@@ -387,30 +386,9 @@ impl Inner {
             return Ok(None);
         }
         let draft = open.map(|_| self.load.slots.draft(owner));
-        let usage = self.store.usage(owner).await.map_err(Error::from)?;
-        if let (Some(max), Some((_, drafts))) = (open, &draft)
-            && usage.open_tasks.saturating_add(*drafts) > max.get()
-            // A shared store may not know yet what other nodes ended.
-            && self.store.open_tasks(owner).await.map_err(Error::from)?.saturating_add(*drafts)
-                > max.get()
-        {
-            return Err(exhausted("open tasks", &format!("{max} open tasks"), max));
-        }
-        if let Some(max) = limits.stored_bytes
-            && usage.stored_bytes >= max
-        {
-            return Err(exhausted("stored bytes", &format!("{max} bytes of tasks stored"), max));
-        }
+        limits.check_usage(&*self.store, owner, draft.as_ref().map(|(_, drafts)| *drafts)).await?;
         Ok(draft.map(|(draft, _)| draft))
     }
-}
-
-/// The rejection of a caller at its limit.
-fn exhausted(limit: &str, most: &str, max: impl fmt::Display) -> Error {
-    metrics::refused("quota");
-    Error::new(ErrorKind::ResourceExhausted, format!("a caller may have {most} at a time"))
-        .with_metadata("limit", limit)
-        .with_metadata("max", max.to_string())
 }
 
 fn too_many_running(limits: CallerLimits) -> Error {
