@@ -51,6 +51,11 @@ pub enum Binding {
 use Binding::{AtHost, AtPath, Gateway, Grpc, GrpcOf, JsonRpc, JsonRpcOf, Rest, RestOf};
 
 impl Topology {
+    /// Whether a gateway is between caller and engine.
+    pub fn has_gateway(&self) -> bool {
+        self.bindings.contains(&Gateway)
+    }
+
     pub const ENGINE: Self = Self::of(&[]);
     pub const JSONRPC: Self = Self::of(&[JsonRpc]);
     pub const REST: Self = Self::of(&[Rest]);

@@ -17,7 +17,7 @@ use crate::{Result, workspace};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Groups to run: authentication, keys, scope, http, http/2, messages, memory, webhooks,
-    /// amplification, disk, tls, injection, revisions, exec, stall, browser, quota, origin
+    /// amplification, disk, tls, injection, revisions, exec, stall, browser, quota, origin, gateway
     groups: Vec<String>,
     /// Only attacks whose name contains this text
     #[arg(long, value_name = "TEXT")]

@@ -29,8 +29,8 @@ fn any_front_is_put_before_any_back() {
     }
 }
 
-#[test]
-fn the_card_is_that_of_the_agent_with_the_interfaces_of_the_front() {
+#[tokio::test]
+async fn the_card_is_that_of_the_agent_with_the_interfaces_of_the_front() {
     let agent = Server::start_with(&[], &[("ITK_ACTS_AUTH", "1")]);
     let behind = agent.json(&["card", "get"]);
     assert!(behind["securitySchemes"].is_object());
@@ -54,9 +54,13 @@ fn the_card_is_that_of_the_agent_with_the_interfaces_of_the_front() {
         (&card["name"], &card["capabilities"]["streaming"]),
         (&json!("Front"), &json!(false))
     );
-    let direct = ["task", "subscribe", "t", "-e", &named.url(), "--transport", "jsonrpc"];
-    let run = Run::of(command().args(direct));
-    assert!(run.stderr.starts_with("Error: UnsupportedOperationError\n"), "{run:?}");
+    let open = Server::start(&[]);
+    let silent = Server::start(&["--proxy", &open.url(), "--no-streaming"]);
+    let begun = silent.run(&["send", "hello"]).field("Task ID").to_owned();
+    let path = format!("{}/tasks/{begun}:subscribe", silent.url());
+    let answer = http("GET", &path, &[("A2A-Version", "1.0")], "").await;
+    let error: Value = serde_json::from_slice(answer.body()).unwrap();
+    assert_eq!(error["error"]["details"][0]["reason"], "UNSUPPORTED_OPERATION", "{error}");
 }
 
 #[test]
@@ -107,13 +111,14 @@ async fn an_agent_that_is_down_is_unavailable_and_the_proxy_stays_up() {
     let gone = Server::start(&[]);
     let (address, url) = (gone.address.clone(), gone.url());
     let proxy = Server::start(&["--proxy", &address]);
+    let begun = proxy.run(&["send", "hello"]).field("Task ID").to_owned();
     drop(gone);
     let run = proxy.run(&["send", "hello"]);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(run.stderr.contains("failed to connect to upstream agent"), "{run:?}");
     assert!(!run.stderr.contains(&address), "{run:?}");
     let version = [("A2A-Version", "1.0")];
-    let answer = http("GET", &format!("{}/tasks/t", proxy.url()), &version, "").await;
+    let answer = http("GET", &format!("{}/tasks/{begun}", proxy.url()), &version, "").await;
     assert_eq!(answer.status(), 503);
     let error: Value = serde_json::from_slice(answer.body()).unwrap();
     assert_eq!(error["error"]["status"], "UNAVAILABLE");
@@ -181,7 +186,7 @@ fn what_makes_no_sense_together_is_refused() {
 #[test]
 fn an_agent_of_an_older_revision_is_offered_in_every_one() {
     let agent = Server::start(&[]);
-    for (protocol, lists) in [("0.1", false), ("0.2", false), ("0.3", false), ("draft", true)] {
+    for protocol in ["0.1", "0.2", "0.3", "draft"] {
         let upstream = ["--proxy", &agent.address, "--upstream-version", protocol];
         let proxy = Server::start(&upstream);
         for front in ["1.0", "0.3", "draft", "0.1"] {
@@ -197,9 +202,9 @@ fn an_agent_of_an_older_revision_is_offered_in_every_one() {
             let run = call(&["task", "get", "nope"]);
             assert!(run.stderr.contains("Error: TaskNotFoundError\n"), "{over}: {run:?}");
         }
+        // From the index of the proxy: most of these revisions have no lists.
         let run = proxy.run(&["task", "list", "--transport", "grpc"]);
-        assert_eq!(run.code == 0, lists, "{protocol}: {run:?}");
-        assert!(lists || run.stderr.contains("UnsupportedOperationError"), "{protocol}: {run:?}");
+        assert_eq!(run.field("Total"), "8", "{protocol}: {run:?}");
     }
 }
 

@@ -341,14 +341,15 @@ fn concurrent_logins_keep_each_others_tokens() {
 #[test]
 fn proxy_does_not_send_the_token_of_the_user_who_started_it() {
     let (_server, agent, user) = scene();
-    let mut command = user.command(&["serve", "--port", "0", "--proxy"]);
+    let mut command =
+        user.command(&["serve", "--port", "0", "--store", "memory", "--proxy"]);
     command.arg(agent.address()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut proxy = command.spawn().unwrap();
     let mut line = String::new();
     let mut stdout = std::io::BufReader::new(proxy.stdout.take().unwrap());
     std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
     let address = line.trim().split_once("://").unwrap().1.to_owned();
-    let run = user.run(&["task", "list", "-a", &address]);
+    let run = user.run(&["send", "hello", "-a", &address]);
     proxy.kill().unwrap();
     proxy.wait().unwrap();
     assert_eq!(run.code, 1, "{run:?}");

@@ -41,7 +41,10 @@ fn a_command_line_that_makes_no_sense_is_a_usage_error_with_a_hint() {
         (&["serve", "--store", "tasks.db", "--node", "one"], "--store tasks.db"),
         (&["serve", "--store", "postgres://db", "--cluster", "bus"], "nats://"),
         (&["serve", "--store", "a.db", "--secret-key-file", "/nonexistent"], ""),
-        (&["serve", "--proxy", "x", "--retention", "1h"], "this server runs"),
+        (&["serve", "--replay", "x", "--retention", "1h"], "this server runs"),
+        (&["serve", "--proxy", "x", "--forward-auth", "--store", "a.db"], "--proxy-isolation"),
+        (&["serve", "--proxy", "x", "--forward-auth", "--proxy-isolation", "store"], ""),
+        (&["serve", "--proxy", "x", "--proxy-isolation", "none"], "store"),
         (&["serve", "--retention", "soon"], ""),
         (&["serve", "--demo", "--echo"], ""),
     ] {

@@ -15,7 +15,7 @@ use futures_util::{StreamExt as _, stream};
 use crate::{
     Isolation, OwnerIndex,
     card::front_card,
-    loop_detection,
+    detached, loop_detection,
     passage::{Deliver, Named, Owned, Passage},
     upstream_error::translate_error,
 };
@@ -53,12 +53,12 @@ const DEFAULT_PAGE_SIZE: i32 = 50;
 ///   the index: the newest 25 unfinished tasks are read from the upstream agent before the first
 ///   page, and a page with history or artifacts has at most 25 tasks.
 ///
-/// Dropping a call or a stream drops the upstream one, which does not cancel the task. If the
-/// upstream stream is interrupted, so is the caller's; a caller that resumes with the position of
+/// Dropping a call or a stream drops the upstream one, which does not cancel the task. With an index
+/// of owners, the answer to a dropped send is awaited for up to 30 s, so that lists show its task. If
+/// the upstream stream is interrupted, so is the caller's; a caller that resumes with the position of
 /// its last event resumes upstream at that position.
-#[derive(Clone)]
 pub struct Forward<A> {
-    agent: A,
+    agent: Arc<A>,
     id: Arc<str>,
     max_hops: usize,
     isolation: Isolation,
@@ -68,6 +68,7 @@ impl<A: Agent> Forward<A> {
     /// Creates a gateway for the upstream agent `agent`.
     pub fn new(agent: A) -> Self {
         let id = fresh_id().into();
+        let agent = Arc::new(agent);
         Self { agent, id, max_hops: MAX_HOPS, isolation: Isolation::default() }
     }
 
@@ -100,7 +101,7 @@ impl<A: Agent> Forward<A> {
         matches!(self.isolation, Isolation::ForwardAuth)
     }
 
-    async fn intercept<R: Named, T: Deliver>(
+    async fn intercept<R: Named, T: Deliver + Send + 'static>(
         &self,
         _: Operation,
         mut call: Call<R>,
@@ -108,11 +109,15 @@ impl<A: Agent> Forward<A> {
     ) -> Result<Reply<T>> {
         let passage = self.admit(&mut call).await?;
         self.rewrite_context(&mut call.context)?;
-        let reply = next(&self.agent, call)
-            .await
-            .map_err(|error| translate_error(error, self.forwards_credentials()))?;
-        let response = reply.response.deliver(passage).await?;
-        Ok(Reply { response, activated: reply.activated })
+        let (agent, begins) = (Arc::clone(&self.agent), passage.begins());
+        let work = async move {
+            let reply = next(&*agent, call)
+                .await
+                .map_err(|error| translate_error(error, passage.forwards_credentials))?;
+            let response = reply.response.deliver(passage).await?;
+            Ok(Reply { response, activated: reply.activated })
+        };
+        if begins { detached::run(work).await? } else { work.await }
     }
 
     /// Admits a call of a caller: the only way to the upstream agent.
@@ -240,6 +245,14 @@ impl<A: Agent> Agent for Forward<A> {
         create_task_push_notification_config, get_task_push_notification_config,
         list_task_push_notification_configs, delete_task_push_notification_config,
         get_extended_agent_card,
+    }
+}
+
+impl<A> Clone for Forward<A> {
+    fn clone(&self) -> Self {
+        let Self { agent, id, max_hops, isolation } = self;
+        let (agent, id) = (Arc::clone(agent), Arc::clone(id));
+        Self { agent, id, max_hops: *max_hops, isolation: isolation.clone() }
     }
 }
 

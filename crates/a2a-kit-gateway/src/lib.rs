@@ -38,6 +38,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod card;
+mod detached;
 mod forward;
 mod isolation;
 mod loop_detection;

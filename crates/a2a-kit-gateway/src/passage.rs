@@ -20,6 +20,7 @@ use futures_util::{StreamExt as _, stream};
 use crate::{
     OwnerIndex,
     card::front_card,
+    detached,
     owner_index::{Recorded, digest, timed},
     upstream_error::translate_error,
 };
@@ -71,6 +72,26 @@ pub(crate) struct Passage {
     /// What is the caller's, if the gateway keeps an index of owners.
     pub(crate) owned: Option<Owned>,
 }
+
+impl Passage {
+    /// Whether the answer may be about a task that is not recorded yet.
+    pub(crate) fn begins(&self) -> bool {
+        self.owned.as_ref().is_some_and(|owned| owned.may_begin && owned.task.is_none())
+    }
+
+    /// The next event of a stream, checked and translated.
+    async fn next(mut self, mut events: EventStream) -> Option<(Result<Event>, Rest)> {
+        let item = match (events.next().await?, &mut self.owned) {
+            (Ok(event), Some(owned)) => owned.event(event).await,
+            (Ok(event), None) => Ok(event),
+            (Err(error), _) => Err(translate_error(error, self.forwards_credentials)),
+        };
+        Some((item, (events, self)))
+    }
+}
+
+/// The rest of a stream.
+type Rest = (EventStream, Passage);
 
 /// The tasks and contexts that one call may concern: every request and every answer passes here.
 ///
@@ -351,13 +372,12 @@ impl Deliver for SendMessageResponse {
 
 impl Deliver for EventStream {
     async fn deliver(self, passage: Passage) -> Result<Self> {
-        Ok(Self::new(stream::unfold((self, passage), |(mut events, mut passage)| async move {
-            let item = match (events.next().await?, &mut passage.owned) {
-                (Ok(event), Some(owned)) => owned.event(event).await,
-                (Ok(event), None) => Ok(event),
-                (Err(error), _) => Err(translate_error(error, passage.forwards_credentials)),
-            };
-            Some((item, (events, passage)))
+        Ok(Self::new(stream::unfold((self, passage), |(events, passage): Rest| async move {
+            if !passage.begins() {
+                return passage.next(events).await;
+            }
+            // The first event is recorded, also if its reader has gone.
+            detached::run(passage.next(events)).await.ok().flatten()
         })))
     }
 }

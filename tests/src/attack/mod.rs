@@ -15,6 +15,7 @@ mod environment;
 mod exec;
 mod exec_caller;
 mod frames;
+mod gateway;
 mod http1;
 mod http2;
 mod injection;
@@ -89,6 +90,7 @@ impl Group {
             Self { name: "browser", attacks: browser::all() },
             Self { name: "quota", attacks: quota::all() },
             Self { name: "origin", attacks: origin::all() },
+            Self { name: "gateway", attacks: gateway::all() },
         ]
     }
 }

@@ -28,7 +28,7 @@ fn other(env: &Environment) -> Option<&str> {
     env.bob.as_deref()
 }
 
-async fn ids(env: &Environment) -> Verdict {
+pub(super) async fn ids(env: &Environment) -> Verdict {
     let Some(bob) = other(env) else { return Ok("the server has one caller only".to_owned()) };
     let id = env.task("ask").await?;
     let mut asked = 0;
@@ -108,7 +108,7 @@ async fn odd_tenants(env: &Environment) -> Verdict {
     }
 }
 
-async fn pages(env: &Environment) -> Verdict {
+pub(super) async fn pages(env: &Environment) -> Verdict {
     let ids = [env.task("ask").await?, env.task("ask").await?];
     let page = env.works("ListTasks", json!({"pageSize": 1})).await?;
     let token = page["nextPageToken"].as_str().unwrap_or_default().to_owned();
@@ -128,7 +128,7 @@ async fn pages(env: &Environment) -> Verdict {
     Ok("6 tokens list nothing of another caller".to_owned())
 }
 
-async fn keys(env: &Environment) -> Verdict {
+pub(super) async fn keys(env: &Environment) -> Verdict {
     let send = |key: &str, text: &str| {
         let target =
             Target { idempotency_key: key.to_owned(), text: text.to_owned(), ..Target::default() };
@@ -151,7 +151,7 @@ async fn keys(env: &Environment) -> Verdict {
     }
 }
 
-async fn events(env: &Environment) -> Verdict {
+pub(super) async fn events(env: &Environment) -> Verdict {
     let Some(bob) = other(env) else { return Ok("the server has one caller only".to_owned()) };
     let id = env.task("stream 3 1ms").await?;
     let target =
@@ -168,7 +168,7 @@ async fn events(env: &Environment) -> Verdict {
     Ok("not found, on every binding".to_owned())
 }
 
-async fn contexts(env: &Environment) -> Verdict {
+pub(super) async fn contexts(env: &Environment) -> Verdict {
     let Some(bob) = other(env) else { return Ok("the server has one caller only".to_owned()) };
     let secret = "echo ann's secret";
     let mine = env.works("SendMessage", waiting(secret)).await?;
@@ -184,7 +184,7 @@ async fn contexts(env: &Environment) -> Verdict {
     Ok("a separate, empty context with the same id".to_owned())
 }
 
-async fn guesses(env: &Environment) -> Verdict {
+pub(super) async fn guesses(env: &Environment) -> Verdict {
     let id = env.task("ask").await?;
     let token = other(env).unwrap_or(&env.ann);
     let digits = b"0123456789abcdef";

@@ -113,6 +113,24 @@ impl Started {
         Self::again(attacked, folder, &arguments, environment).await
     }
 
+    /// Starts the attacked program again, in plaintext, with a settings file and these arguments.
+    ///
+    /// # Errors
+    ///
+    /// The log, if the server does not start.
+    pub(super) async fn with_file(
+        attacked: &Environment,
+        settings: &str,
+        arguments: &[&str],
+    ) -> Result<Self, String> {
+        let folder = TempDir::new().map_err(|error| error.to_string())?;
+        let file = folder.path().join("settings.toml");
+        fs::write(&file, settings).map_err(|error| error.to_string())?;
+        let file = file.to_string_lossy();
+        let arguments = [&["--settings", &*file], arguments].concat();
+        Self::again(attacked, folder, &arguments, &[]).await
+    }
+
     /// Starts the attacked program again, in plaintext, with these arguments.
     ///
     /// # Errors

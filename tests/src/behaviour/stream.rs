@@ -111,6 +111,16 @@ pub async fn disconnect_does_not_cancel_the_task(topology: Topology) {
     };
     waiting.abort();
     let _ = waiting.await;
+    if topology.has_gateway() {
+        // It learns of the task from the answer.
+        fixture.control.open();
+        loop {
+            match fixture.agent.get_task(get(&id)).await {
+                Ok(reply) if reply.response.state() == TaskState::Completed => return,
+                _ => tokio::task::yield_now().await,
+            }
+        }
+    }
     let watching = subscription(&fixture.agent, subscribe(&id)).await;
     fixture.control.open();
     let events = all(watching).await;

@@ -24,10 +24,23 @@ use crate::{
 /// The header with the name of the caller, in place of authentication.
 pub const CALLER: &str = "x-test-caller";
 
+/// How an agent identifies its callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callers {
+    /// By [`CALLER`].
+    ByName,
+    /// By the token of `Authorization`, as an agent behind a gateway that forwards it.
+    ByToken,
+    /// Not at all: they are all one, as for an agent behind a gateway.
+    Unknown,
+}
+
 /// The nodes of an agent.
 #[derive(Debug)]
 pub struct Cluster {
     pub(super) nodes: Vec<Node>,
+    /// The nodes of the agent behind them, if they are gateways.
+    upstream: Vec<Node>,
     client: Client,
     _control: Control,
     _file: Option<TempDir>,
@@ -37,14 +50,22 @@ pub struct Cluster {
 #[derive(Debug)]
 pub(super) struct Node {
     address: SocketAddr,
+    /// The calls of its store, if it is in this process.
     calls: Calls,
-    server: JoinHandle<()>,
+    server: Option<JoinHandle<()>>,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(server) = &self.server {
+            server.abort();
+        }
+    }
 }
 
 impl Cluster {
-    /// Starts a server for each node of a store, optionally with identification of callers, next to
-    /// another agent.
-    pub async fn start(backend: Backend, identifies: bool) -> Self {
+    /// Starts a server for each node of a store, next to another agent at `/another-agent`.
+    pub async fn start(backend: Backend, callers: Callers) -> Self {
         let control = Control::default();
         let options = Options { webhooks_of_all_revisions: true, ..Options::default() };
         let (stores, file) = backend.stores().await;
@@ -54,20 +75,48 @@ impl Cluster {
             let engine = engine_on(&options, &control, Arc::new(store));
             let listener = a2a_kit_http::bind("127.0.0.1:0").await.expect("a port");
             let address = listener.local_addr().expect("an address");
-            let server = a2a_kit::Server::from(engine)
-                .with_public_url("http://agent.test")
-                .with_layers(move |router| match identifies {
-                    true => router.layer(middleware::from_fn(identify)),
-                    false => router,
-                });
-            let other = agent::engine(&Options::default(), &Control::default());
-            let agents = a2a_kit::Agents::new().at("/", server).at("/another-agent", other);
+            let identified = move |engine| {
+                a2a_kit::Server::from(engine).with_layers(move |router| match callers {
+                    Callers::ByName => router.layer(middleware::from_fn(identify)),
+                    Callers::ByToken => router.layer(middleware::from_fn(identify_by_token)),
+                    Callers::Unknown => router,
+                })
+            };
+            let other = identified(agent::engine(&Options::default(), &Control::default()));
+            let agents =
+                a2a_kit::Agents::new().at("/", identified(engine)).at("/another-agent", other);
             let server = tokio::spawn(async move {
                 agents.serve(listener, std::future::pending()).await.expect("serving");
             });
-            nodes.push(Node { address, calls, server });
+            nodes.push(Node { address, calls, server: Some(server) });
         }
-        Self { nodes, client: Client::default(), _control: control, _file: file }
+        let client = Client::default();
+        Self { nodes, upstream: Vec::new(), client, _control: control, _file: file }
+    }
+
+    /// The URL of the first node.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.nodes[0].address)
+    }
+
+    /// Puts the agent behind gateways at these addresses, to which `credential` identifies a
+    /// caller: a header and its value.
+    #[must_use]
+    pub fn behind(
+        mut self,
+        gateways: &[SocketAddr],
+        credential: fn(&str) -> (&'static str, String),
+    ) -> Self {
+        let gateway =
+            |address: &SocketAddr| Node { address: *address, calls: Calls::default(), server: None };
+        self.upstream = std::mem::replace(&mut self.nodes, gateways.iter().map(gateway).collect());
+        self.client.credential = credential;
+        self
+    }
+
+    /// Whether the nodes are gateways, or agents of one port.
+    pub(super) fn is_behind_gateways(&self) -> bool {
+        !self.upstream.is_empty()
     }
 
     /// Sends a request to a node.
@@ -95,17 +144,18 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        for node in &self.nodes {
-            node.server.abort();
-        }
-    }
-}
-
 /// Inserts the caller of a request.
 async fn identify(mut request: Request, next: Next) -> Response {
     let name = request.headers().get(CALLER).and_then(|name| name.to_str().ok());
+    let caller = name.map_or(Caller::ANONYMOUS, Caller::authenticated);
+    request.extensions_mut().insert(caller);
+    next.run(request).await
+}
+
+/// Inserts the caller whose name is the token of a request.
+async fn identify_by_token(mut request: Request, next: Next) -> Response {
+    let token = request.headers().get("authorization").and_then(|header| header.to_str().ok());
+    let name = token.and_then(|token| token.strip_prefix("Bearer "));
     let caller = name.map_or(Caller::ANONYMOUS, Caller::authenticated);
     request.extensions_mut().insert(caller);
     next.run(request).await

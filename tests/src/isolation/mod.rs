@@ -2,7 +2,8 @@
 //!
 //! A request for a task of another owner gets the same bytes as one for a task that never existed,
 //! through the same store calls, on every binding and in every revision. `tests/isolation.rs` runs
-//! the suite with each store.
+//! the suite with each store, and between the agents of one port; `gateway_isolation.rs` of the
+//! command line runs it through `a2a serve --proxy`.
 
 mod cluster;
 mod dialect;
@@ -18,8 +19,8 @@ mod suite;
 mod table;
 mod wire;
 
-pub use cluster::{CALLER, Cluster};
+pub use cluster::{CALLER, Callers, Cluster};
 pub use dialect::Dialect;
 pub use probe::{Probe, Target};
-pub use suite::{run, run_without_callers};
+pub use suite::{run, run_on, run_without_callers};
 pub use wire::{Answer, Client, Until, WireRequest};

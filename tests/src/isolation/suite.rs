@@ -1,7 +1,7 @@
 //! All requests to one store.
 
 use super::{
-    Cluster, Dialect, Probe, Target,
+    Callers, Cluster, Dialect, Probe, Target,
     fixtures::{self, CONFIG, OWNER, OwnedTask},
     table::Table,
     wire::{Answer, Until, WireRequest},
@@ -46,18 +46,28 @@ pub(super) struct Suite {
     pub(super) deviations: Vec<String>,
 }
 
-/// Requests everything of other owners from a store, prints a table of the responses, and returns
-/// their number.
+/// Requests everything of other owners from an agent with a store, prints a table of the
+/// responses, and returns their number.
 ///
 /// # Panics
 ///
 /// If a response differs from that for an unknown task.
 pub async fn run(backend: Backend) -> usize {
+    run_on(Cluster::start(backend, Callers::ByName).await, format!("{backend:?}")).await
+}
+
+/// Runs with these nodes, which `name` describes.
+///
+/// # Panics
+///
+/// If a response differs from that for an unknown task.
+pub async fn run_on(cluster: Cluster, name: impl Into<String>) -> usize {
     let mut anns = Receiver::start(0).await;
     let mut bobs = Receiver::start(0).await;
-    let mut suite = Suite::new(backend, true).await;
+    let mut suite = Suite::new(cluster, name);
     let fixtures = suite.fixtures(&anns.url).await;
     suite.foreigners(&fixtures, &bobs.url, &Probe::NAMING).await;
+    suite.neighbours(&fixtures, &bobs.url).await;
     suite.cards().await;
     suite.sends(&fixtures).await;
     suite.pages(&fixtures).await;
@@ -70,7 +80,8 @@ pub async fn run(backend: Backend) -> usize {
 /// that the suite detects missing isolation.
 pub async fn run_without_callers(backend: Backend) -> usize {
     let receiver = Receiver::start(0).await;
-    let mut suite = Suite::new(backend, false).await;
+    let cluster = Cluster::start(backend, Callers::Unknown).await;
+    let mut suite = Suite::new(cluster, format!("{backend:?}"));
     let fixtures = suite.fixtures(&receiver.url).await;
     // No requests that would wait forever.
     let reading = [Probe::Get, Probe::GetConfig, Probe::ListConfigs];
@@ -79,10 +90,8 @@ pub async fn run_without_callers(backend: Backend) -> usize {
 }
 
 impl Suite {
-    async fn new(backend: Backend, identifies: bool) -> Self {
-        let cluster = Cluster::start(backend, identifies).await;
-        let table = Table::new(format!("{backend:?}"));
-        Self { cluster, table, deviations: Vec::new() }
+    fn new(cluster: Cluster, name: impl Into<String>) -> Self {
+        Self { cluster, table: Table::new(name), deviations: Vec::new() }
     }
 
     /// The tasks of ann, in each tenant.
@@ -157,6 +166,59 @@ impl Suite {
                 let (who, what) = (foreigner.name, owned.what);
                 self.deviations
                     .push(format!("{operation}, {dialect}, node {node}, {who}: {what}: {why}"));
+            }
+        }
+    }
+
+    /// Requests the fixtures as their owner, but from another agent of the port.
+    async fn neighbours(&mut self, fixtures: &[OwnedTask], webhook: &str) {
+        if self.cluster.is_behind_gateways() {
+            return;
+        }
+        for (node, dialect) in
+            (0..self.cluster.nodes.len()).flat_map(|node| Dialect::ALL.map(|one| (node, one)))
+        {
+            for probe in Probe::NAMING {
+                let makes = dialect.has_chosen_ids() && matches!(probe, Probe::Send | Probe::Stream);
+                let is_grpc = matches!(dialect, Dialect::Grpc(_));
+                if makes || (is_grpc && !dialect.has_tenants()) {
+                    continue;
+                }
+                for owned in fixtures.iter().filter(|owned| owned.tenant.is_empty()) {
+                    let target = |id: &str| Target {
+                        tenant: if is_grpc { "another-agent".to_owned() } else { String::new() },
+                        task: id.to_owned(),
+                        config: CONFIG.to_owned(),
+                        webhook: webhook.to_owned(),
+                        text: "more".to_owned(),
+                        ..Target::default()
+                    };
+                    let unknown = if owned.id == CHOSEN { UNKNOWN_CHOSEN } else { UNKNOWN };
+                    let request = |id| {
+                        let mut request = dialect.request(probe, &target(id))?;
+                        if !is_grpc {
+                            let path = request.path.trim_end_matches('/');
+                            request.path = format!("/another-agent{path}");
+                        }
+                        Some(request)
+                    };
+                    let Some((never, theirs)) = request(unknown).zip(request(&owned.id)) else {
+                        continue;
+                    };
+                    let (never, theirs) = ((&never, unknown), (&theirs, &*owned.id));
+                    match self.compare(node, Some(OWNER), never, theirs).await {
+                        Ok(answer) if dialect.is_not_found(&answer) => {
+                            self.table.add(probe.operation(), dialect);
+                        }
+                        outcome => {
+                            let (operation, dialect) = (probe.operation().name(), dialect.name());
+                            self.deviations.push(format!(
+                                "{operation}, {dialect}, another agent: {}: {outcome:?}",
+                                owned.what
+                            ));
+                        }
+                    }
+                }
             }
         }
     }

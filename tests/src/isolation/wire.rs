@@ -47,6 +47,8 @@ pub struct Answer {
 pub struct Client {
     http1: legacy::Client<HttpConnector, Full<Bytes>>,
     http2: legacy::Client<HttpConnector, Full<Bytes>>,
+    /// The header that identifies a caller, and its value.
+    pub(super) credential: fn(&str) -> (&'static str, String),
 }
 
 impl Default for Client {
@@ -64,6 +66,7 @@ impl Default for Client {
         Self {
             http1: builder().build(connector()),
             http2: builder().http2_only(true).build(connector()),
+            credential: |caller| (super::CALLER, caller.to_owned()),
         }
     }
 }
@@ -85,7 +88,8 @@ impl Client {
             builder = builder.header(*name, value);
         }
         if let Some(caller) = caller {
-            builder = builder.header(super::CALLER, caller);
+            let (name, value) = (self.credential)(caller);
+            builder = builder.header(name, value);
         }
         let http_request = builder.body(Full::new(request.body.clone())).expect("a request");
         let client = if request.http2 { &self.http2 } else { &self.http1 };

@@ -12,7 +12,6 @@ use a2a_kit_compat::{
     client::{JsonRpcClient, RestClient},
     grpc::GrpcClient,
 };
-use a2a_kit_gateway::Forward;
 use a2a_kit_http::client::{ClientSettings, HttpClient, ReadBudget};
 use a2a_kit_operations::{Agent, Event, EventStream};
 use a2a_tests::odd_agent::Wire;
@@ -114,7 +113,7 @@ fn client(wire: Option<Wire>, url: &str, settings: ClientSettings) -> Arc<dyn Ag
 async fn gateways<A: Agent>(agent: impl Fn() -> A, settings: &ClientSettings) -> Vec<Seat> {
     let mut seats = Vec::new();
     let mut add = |name: &str, upstream: Arc<dyn Agent>| {
-        seats.push(Seat { name: name.to_owned(), agent: Arc::new(Forward::new(upstream)) });
+        seats.push(Seat { name: name.to_owned(), agent: Arc::new(unowned(upstream)) });
     };
     for (name, router) in [
         ("JSON-RPC", a2a_kit_jsonrpc::router(agent())),

@@ -6,7 +6,7 @@ use a2a_core::{
     Error, Message, Result, Task,
     v1::{GetTaskRequest, SendMessageRequest, stream_response::Payload},
 };
-use a2a_kit_gateway::Forward;
+use a2a_kit_gateway::{Forward, Isolation};
 use a2a_kit_http::HttpServer;
 use a2a_kit_operations::{Agent, Call, Event};
 use a2a_tests::odd_agent::Wire;
@@ -25,14 +25,19 @@ pub(crate) async fn seats(wire: Wire, url: &str) -> Vec<Seat> {
 }
 
 pub(crate) async fn seats_of(name: &str, client: impl Fn() -> Arc<dyn Agent>) -> Vec<Seat> {
-    let json_rpc = gateway(a2a_kit_jsonrpc::router(Forward::new(client()))).await;
-    let grpc = gateway(a2a_kit_grpc::router(Forward::new(client()))).await;
+    let json_rpc = gateway(a2a_kit_jsonrpc::router(unowned(client()))).await;
+    let grpc = gateway(a2a_kit_grpc::router(unowned(client()))).await;
     let agents: [(&str, Arc<dyn Agent>); 3] = [
         ("direct", client()),
         ("JSON-RPC gateway", Arc::new(a2a_kit_jsonrpc::Client::new(&json_rpc).expect("a client"))),
         ("gRPC gateway", Arc::new(a2a_kit_grpc::Client::connect(&grpc).expect("a client"))),
     ];
     agents.map(|(place, agent)| Seat { name: format!("{name}, {place}"), agent }).into()
+}
+
+/// A gateway that forwards every call, also on tasks that it did not begin.
+pub(crate) fn unowned<A: Agent>(agent: A) -> Forward<A> {
+    Forward::new(agent).with_isolation(Isolation::Shared)
 }
 
 pub(crate) async fn gateway(router: axum::Router) -> String {

@@ -6,9 +6,12 @@ use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
 use a2a_kit::{Server, TaskOrigins};
 use a2a_kit_auth::webhook::{JWKS_PATH, WebhookSigner};
 use a2a_kit_client::Transport;
+use a2a_kit_gateway::OwnerIndex;
 use a2a_kit_http::{Webhooks, site_guard::SiteGuard};
 use a2a_kit_operations::{
-    Agent, Engine, EngineConfig, Quota, Store, engine::EngineBuilder, store::Measured,
+    Agent, Engine, EngineConfig, MemoryStore, Quota, Store,
+    engine::EngineBuilder,
+    store::{Measured, TaskStore},
 };
 use axum::{Router, http::Uri, middleware};
 
@@ -75,7 +78,10 @@ pub(super) fn compose(
         a2a_kit_auth::card::JwsCardSigner::new(key).with_url(format!("{issuer}{JWKS_PATH}"))
     });
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
-        Some(upstream) => (upstream.agent, with_words(serve, options, upstream.card)?, None),
+        Some(upstream) => {
+            let index = serve.has_index().then(|| owner_index(serve, store));
+            ((upstream.agent)(index), with_words(serve, options, upstream.card)?, None)
+        }
         None => {
             let engine = engine(serve, options, store, signer.clone(), authorizations.clone())?;
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
@@ -132,7 +138,7 @@ pub(super) fn compose(
     // of callers.
     let is_open = options.access.is_none()
         && !options.bearer.as_ref().is_some_and(Bearer::is_for_all)
-        && !serve.proxy.forward_auth;
+        && !serve.proxy.forwards_auth();
 
     // The card has its interfaces, so each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
@@ -141,7 +147,7 @@ pub(super) fn compose(
             None => server,
         };
         let has_bearer = options.bearer.is_some();
-        let forwards = serve.proxy.forward_auth;
+        let forwards = serve.proxy.forwards_auth();
         let server = ready(with_places(with_bindings(of(&card), bindings), serve))
             .with_limits(options.limits.clone())
             .with_layers(move |router| layered(router, has_faults, forwards, has_bearer));
@@ -345,6 +351,10 @@ fn engine(
         Some(store) => builder.store(Measured::new(store)),
         None => builder,
     };
+    Ok(builder.config(engine_config(serve)).build())
+}
+
+fn engine_config(serve: &Serve) -> EngineConfig {
     let limits = &serve.limits;
     let config = EngineConfig::default()
         .with_retention(serve.store.retention.map(|retention| retention.0))
@@ -353,8 +363,16 @@ fn engine(
         .with_max_list_bytes(serve.limits.max_list_page_bytes.0)
         .with_task_limits(limits.task())
         .with_run_limits(limits.run());
-    let config = if serve.is_bench() { config } else { config.with_caller_limits(limits.caller()) };
-    Ok(builder.config(config).build())
+    if serve.is_bench() { config } else { config.with_caller_limits(limits.caller()) }
+}
+
+/// The index of a proxy, with the limits that an agent with tasks of its own has.
+fn owner_index(serve: &Serve, store: Option<Arc<dyn Store>>) -> OwnerIndex {
+    let store: Arc<dyn TaskStore> = match store {
+        Some(store) => Arc::new(Measured::new(store)),
+        None => Arc::new(MemoryStore::new()),
+    };
+    OwnerIndex::new(store, engine_config(serve))
 }
 
 /// Creates an engine with its card.
@@ -403,7 +421,7 @@ pub(super) fn with_words(
     match &options.access {
         Some(access) => access.declare(&mut card)?,
         // The upstream agent enforces its own schemes.
-        None if serve.proxy.forward_auth => {}
+        None if serve.proxy.forwards_auth() => {}
         None => access::check_open(&card)?,
     }
     if let Some(bearer) = &options.bearer {

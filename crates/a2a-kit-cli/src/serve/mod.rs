@@ -28,7 +28,10 @@ use crate::{
     failure::{Code, Failure, chain},
     log,
     output::Output,
-    settings::{Settings, serve::Serve},
+    settings::{
+        Settings,
+        serve::{ProxyIsolation, Serve},
+    },
     signal,
 };
 use compose::compose;
@@ -73,7 +76,11 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         Some(plan) => plan.open().await?,
         None => OpenedStore::default(),
     };
-    store.lines.extend(upstream.as_ref().map(|upstream| (upstream.label, upstream.place.clone())));
+    if let Some(upstream) = &upstream {
+        store.lines.insert(0, (upstream.label, upstream.place.clone()));
+    }
+    // An engine closes its store itself.
+    let index_store = store.store.clone().filter(|_| serve.has_index());
     if options.webhook_key.is_some() || options.card_key.is_some() {
         store.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }
@@ -85,6 +92,11 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         store.lines.push(("Limits", limits));
     }
     let composed = compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
+    if serve.proxy.isolation() == ProxyIsolation::Shared && options.access.is_some() {
+        output.warning(
+            "all callers see the tasks of all others: --proxy-isolation store keeps them apart",
+        );
+    }
     for url in access::plaintext_urls(&composed.card) {
         let problem = format!("callers send credentials in plaintext to {url}");
         insecure(&serve, &problem, "use https URLs in the card", output)?;
@@ -133,6 +145,9 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     };
     let grace = if serve.is_scripted() { SCRIPT_GRACE } else { options.limits.drain_timeout };
     Box::pin(drain.serve_engines(composed.engine.as_slice(), grace, servers)).await;
+    if let Some(store) = index_store {
+        store.close().await;
+    }
     guard.shutdown().await;
     Ok(())
 }

@@ -1,11 +1,15 @@
 //! Serving an upstream agent.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    sync::{Arc, LazyLock},
+};
 
-use a2a_core::AgentCard;
-use a2a_kit_gateway::{Forward, Recorder};
+use a2a_core::{AgentCard, ProtocolVersion, v1::AgentInterface};
+use a2a_kit_gateway::{Forward, Isolation, OwnerIndex, Recorder, Tenants};
 use a2a_kit_http::{client::ReadBudget, service_parameters};
-use a2a_kit_operations::Agent;
+use a2a_kit_operations::{Agent, Caller};
 use axum::{extract::Request, middleware::Next, response::Response};
 
 use super::{options::Options, record::Lines, store};
@@ -15,13 +19,14 @@ use crate::{
     output::Output,
     settings::{
         Settings,
-        serve::{Proxy, Serve},
+        serve::{Proxy, ProxyIsolation, Serve},
     },
 };
 
 /// An agent that runs without the task engine: a connected upstream agent, or a recording.
 pub(super) struct Upstream {
-    pub(super) agent: Arc<dyn Agent>,
+    /// Makes the agent, with an index of the tasks of its callers if the settings ask for one.
+    pub(super) agent: Box<dyn FnOnce(Option<OwnerIndex>) -> Arc<dyn Agent> + Send>,
     /// Its card, adapted to this server.
     pub(super) card: AgentCard,
     /// What it is, for messages.
@@ -49,12 +54,18 @@ impl Upstream {
             return Err(Failure::usage("--required-extension can't be used with --proxy")
                 .with_hint("the upstream agent declares its required extensions"));
         }
-        if serve.proxy.forward_auth && (settings.bearer.is_some() || settings.basic.is_some()) {
+        let isolation = serve.proxy.isolation();
+        if serve.proxy.forward_auth && isolation != ProxyIsolation::ForwardAuth {
+            return Err(Failure::usage(
+                "--forward-auth can't be used with another --proxy-isolation than forward-auth",
+            ));
+        }
+        if serve.proxy.forwards_auth() && (settings.bearer.is_some() || settings.basic.is_some()) {
             return Err(Failure::usage("--forward-auth excludes --bearer and --basic").with_hint(
                 "a call has one Authorization header: that of the caller, or that of the proxy",
             ));
         }
-        if serve.proxy.forward_auth && options.bearer.is_some() {
+        if serve.proxy.forwards_auth() && options.bearer.is_some() {
             return Err(Failure::usage("--forward-auth can't be used with tokens of this server"));
         }
         let mut settings = upstream_settings(reference, &serve.proxy, settings);
@@ -62,13 +73,29 @@ impl Upstream {
         settings.read_budget =
             Some(ReadBudget::new(serve.limits.http().max_pending_response_bytes));
         // Disabled capabilities are neither declared nor used upstream.
-        let limited = |card| options.within_capabilities(card);
+        let limited = |mut card: AgentCard| {
+            if isolation == ProxyIsolation::Tenant
+                && card.supported_interfaces.iter().any(has_tenants)
+            {
+                card.supported_interfaces.retain(has_tenants);
+            }
+            options.within_capabilities(card)
+        };
         let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;
         let client = remote.client();
-        let mut forward = Forward::new(client.agent());
-        if serve.proxy.forward_auth {
-            forward = forward.with_callers_credentials();
+        if isolation == ProxyIsolation::Tenant && !client.interface().is_some_and(has_tenants) {
+            return Err(Failure::usage(
+                "--proxy-isolation tenant requires an upstream interface of version 1.0 without a \
+                 tenant of its own",
+            )
+            .with_hint("--proxy-isolation store needs nothing of the upstream agent"));
         }
+        let forward = Forward::new(client.agent()).with_isolation(match isolation {
+            ProxyIsolation::Store => Isolation::default(),
+            ProxyIsolation::Tenant => Isolation::Tenant(Tenants::default()),
+            ProxyIsolation::ForwardAuth => Isolation::ForwardAuth,
+            ProxyIsolation::Shared => Isolation::Shared,
+        });
         let place = client.interface().map_or_else(String::new, |interface| {
             let url = store::without_secrets(&interface.url);
             format!("{} {url}", interface.protocol_binding)
@@ -80,14 +107,20 @@ impl Upstream {
             // Not its address, which is for this server alone.
             "Forwards to another agent".clone_into(&mut card.description);
         }
-        let agent: Arc<dyn Agent> = match &serve.proxy.record_file {
-            Some(path) => {
-                let lines = Lines::append_to(path)?;
-                lines.write(&serde_json::json!({ "card": &card }));
-                Arc::new(Recorder::new(forward, move |entry| lines.write(&entry)))
+        let record = serve.proxy.record_file.as_deref().map(Lines::append_to).transpose()?;
+        if let Some(lines) = &record {
+            lines.write(&serde_json::json!({ "card": &card }));
+        }
+        let agent = Box::new(move |index: Option<OwnerIndex>| -> Arc<dyn Agent> {
+            let forward = match index {
+                Some(index) => forward.with_isolation(Isolation::Store(index)),
+                None => forward,
+            };
+            match record {
+                Some(lines) => Arc::new(Recorder::new(forward, move |entry| lines.write(&entry))),
+                None => Arc::new(forward),
             }
-            None => Arc::new(forward),
-        };
+        });
         Ok(Some(Self { agent, card, label: "Upstream", place }))
     }
 }
@@ -103,7 +136,7 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     upstream.version = proxy.version.map(|version| version.0);
     // A proxy translates between revisions.
     upstream.any_version = true;
-    upstream.passes_credentials = proxy.forward_auth;
+    upstream.passes_credentials = proxy.forwards_auth();
     // The token of the user who started the proxy is not for its callers.
     upstream.uses_stored_tokens = false;
     // Callers decide how long to wait.
@@ -111,11 +144,22 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     upstream
 }
 
+/// Whether the tenants of requests reach the upstream agent: older versions have none, and an
+/// interface may set its own.
+fn has_tenants(interface: &AgentInterface) -> bool {
+    interface.protocol_version == ProtocolVersion::V1_0.as_str() && interface.tenant.is_empty()
+}
+
 /// Stores the credential of a request for [`Forward`].
+///
+/// Only the upstream agent knows whose it is. What this server itself keeps for a caller, such as
+/// the task ids of version 0.1 and its limits, is kept for each credential, under a keyed hash.
 pub(super) async fn keep_credential(mut request: Request, next: Next) -> Response {
+    static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     if let Some(credential) = service_parameters::credential(request.headers()) {
-        let caller = service_parameters::caller(request.extensions()).with_credential(credential);
-        request.extensions_mut().insert(caller);
+        let hash = KEY.hash_one(credential.authorization());
+        let caller = Caller::authenticated(format!("credential {hash:016x}"));
+        request.extensions_mut().insert(caller.with_credential(credential));
     }
     next.run(request).await
 }

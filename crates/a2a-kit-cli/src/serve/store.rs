@@ -24,8 +24,9 @@ use super::chain;
 use crate::failure::Code;
 use crate::{failure::Failure, script::Profile, settings::serve::Serve};
 
-/// The default file.
+/// The default file of an agent, and of a proxy.
 const FILE: &str = "a2a.db";
+const GATEWAY_FILE: &str = "a2a-gateway.db";
 /// The variable with the secret keys, in place of a file.
 const KEYS: &str = "A2ACLI_SECRET_KEY";
 const KEY_HINT: &str = "create a key with: openssl rand -base64 32; the newest key comes first";
@@ -48,21 +49,21 @@ enum Location {
 /// An open store, and its description for the startup message.
 #[derive(Debug, Default)]
 pub(super) struct OpenedStore {
-    /// `None` for the memory store of the engine, and for a proxy.
+    /// `None` for a store in memory, and for an agent without tasks of its own.
     pub(super) store: Option<Arc<dyn Store>>,
     /// Labels and values.
     pub(super) lines: Vec<(&'static str, String)>,
 }
 
 impl StoreConfig {
-    /// Reads the settings; `None` for an agent that runs without the task engine.
+    /// Reads the settings; `None` for an agent without tasks of its own.
     ///
     /// # Errors
     ///
     /// A usage failure that names the flag.
     pub(super) fn new(serve: &Serve) -> Result<Option<Self>, Failure> {
         let settings = &serve.store;
-        if let Some(mode) = serve.without_engine() {
+        if let Some(mode) = serve.without_engine().filter(|_| !serve.has_index()) {
             let given = [
                 ("--store", settings.location.is_some()),
                 ("--cluster", settings.cluster.is_some()),
@@ -72,13 +73,22 @@ impl StoreConfig {
             ];
             return match given.into_iter().find(|(_, is_given)| *is_given) {
                 Some((flag, _)) => Err(Failure::usage(format!("{flag} can't be used with {mode}"))
-                    .with_hint("only an agent that this server runs has tasks to store")),
+                    .with_hint(
+                        "only an agent that this server runs, and a proxy with \
+                         --proxy-isolation store, have tasks to store",
+                    )),
                 None => Ok(None),
             };
         }
         let location = settings.location.as_ref().map(|address| address.0.as_str());
         let cluster = settings.cluster.as_ref().map(|address| address.0.as_str());
-        let place = place(location, cluster, settings.node.as_deref(), serve.agent.profile)?;
+        let file = match serve.agent.profile {
+            _ if !cfg!(feature = "sqlite") => "memory",
+            _ if serve.has_index() => GATEWAY_FILE,
+            Profile::Bench => "memory",
+            Profile::Demo | Profile::Conformance => FILE,
+        };
+        let place = place(location.unwrap_or(file), cluster, settings.node.as_deref())?;
         let keys = match place {
             Location::Memory if settings.secret_key_file.is_some() => {
                 return Err(Failure::usage("--secret-key-file can't be used with --store memory")
@@ -117,7 +127,7 @@ impl StoreConfig {
 ///
 /// A usage failure.
 pub(super) fn existing(location: Option<&str>) -> Result<StoreConfig, Failure> {
-    let place = place(location, None, None, Profile::Demo)?;
+    let place = place(location.unwrap_or(FILE), None, None)?;
     if let Location::File(path) = &place
         && !path.exists()
     {
@@ -128,18 +138,7 @@ pub(super) fn existing(location: Option<&str>) -> Result<StoreConfig, Failure> {
     Ok(StoreConfig { place, keys: SecretKeys::default() })
 }
 
-fn place(
-    location: Option<&str>,
-    cluster: Option<&str>,
-    node: Option<&str>,
-    profile: Profile,
-) -> Result<Location, Failure> {
-    let store = match (location, profile) {
-        (Some(store), _) => store,
-        (None, Profile::Bench) => "memory",
-        (None, Profile::Demo | Profile::Conformance) if cfg!(feature = "sqlite") => FILE,
-        (None, Profile::Demo | Profile::Conformance) => "memory",
-    };
+fn place(store: &str, cluster: Option<&str>, node: Option<&str>) -> Result<Location, Failure> {
     let scheme = store.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let place = match scheme.as_deref() {
         Some("postgres" | "postgresql") => {
@@ -343,29 +342,27 @@ mod tests {
 
     #[test]
     fn a_store_is_told_by_the_form_of_its_name() {
-        let of = |store| place(store, None, None, Profile::Demo).unwrap();
-        assert_eq!(of(None), Location::File(FILE.into()));
-        assert_eq!(of(Some("memory")), Location::Memory);
-        assert_eq!(of(Some("./memory")), Location::File("./memory".into()));
+        let of = |store| place(store, None, None).unwrap();
+        assert_eq!(of(FILE), Location::File(FILE.into()));
+        assert_eq!(of("memory"), Location::Memory);
+        assert_eq!(of("./memory"), Location::File("./memory".into()));
         let url = "postgres://me@db/tasks";
         let shared = Location::Database { url: url.into(), cluster: None, node: None };
-        assert_eq!(of(Some(url)), shared);
-        let bench = place(None, None, None, Profile::Bench).unwrap();
-        assert_eq!(bench, Location::Memory);
+        assert_eq!(of(url), shared);
     }
 
     #[test]
     fn each_wrong_use_names_its_flag() {
-        let url = Some("postgres://db/tasks");
+        let url = "postgres://db/tasks";
         for (store, cluster, node, flag) in [
-            (Some("mysql://me:secret@db/tasks"), None, None, "--store mysql://db/tasks"),
-            (Some(""), None, None, "--store"),
-            (Some("memory"), Some("nats://bus"), None, "--cluster"),
-            (None, None, Some("one"), "--node"),
+            ("mysql://me:secret@db/tasks", None, None, "--store mysql://db/tasks"),
+            ("", None, None, "--store"),
+            ("memory", Some("nats://bus"), None, "--cluster"),
+            (FILE, None, Some("one"), "--node"),
             (url, Some("redis://me:secret@bus"), None, "--cluster redis://bus"),
             (url, Some("bus:4222"), None, "--cluster bus:4222"),
         ] {
-            let failure = place(store, cluster, node, Profile::Demo).unwrap_err();
+            let failure = place(store, cluster, node).unwrap_err();
             assert!(failure.message().starts_with(flag), "{flag}: {failure}");
             assert!(!failure.to_string().contains("secret"), "{failure}");
             assert_eq!(failure.code().exit(), 2, "{flag}");

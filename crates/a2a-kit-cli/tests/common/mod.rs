@@ -176,7 +176,8 @@ impl Server {
 }
 
 fn keeps_elsewhere(argument: &&str) -> bool {
-    argument.starts_with("--store") || ["--proxy", "--replay"].contains(argument)
+    argument.starts_with("--store")
+        || ["--forward-auth", "--proxy-isolation", "--replay"].contains(argument)
 }
 
 impl Drop for Server {

@@ -103,9 +103,38 @@ section! {
         transport: Vec<Binding> = [], "--upstream-transport";
         /// Protocol version for upstream calls [default: the newest of the upstream agent]
         version: Version, "--upstream-version";
+        /// How callers are kept apart: store keeps an index of the tasks of each caller in
+        /// store.location; tenant gives each caller a tenant of the upstream agent; forward-auth
+        /// lets the upstream agent authenticate callers; shared shows all tasks to every caller
+        /// [default: store; forward-auth with --forward-auth]
+        isolation: ProxyIsolation, "--proxy-isolation";
         /// Forward the Authorization header of callers instead of the proxy's own credentials
         forward_auth: bool = false, "--forward-auth";
         /// File to append all traffic to, as JSON lines without secrets
         record_file: PathBuf, "--record";
+    }
+}
+
+/// How a proxy keeps its callers apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ProxyIsolation {
+    Store,
+    Tenant,
+    ForwardAuth,
+    Shared,
+}
+
+impl Proxy {
+    /// How callers are kept apart.
+    pub(crate) fn isolation(&self) -> ProxyIsolation {
+        let default =
+            if self.forward_auth { ProxyIsolation::ForwardAuth } else { ProxyIsolation::Store };
+        self.isolation.unwrap_or(default)
+    }
+
+    /// Returns whether the upstream agent authenticates callers.
+    pub(crate) fn forwards_auth(&self) -> bool {
+        self.to.is_some() && self.isolation() == ProxyIsolation::ForwardAuth
     }
 }

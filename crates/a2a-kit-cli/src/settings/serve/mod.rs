@@ -22,7 +22,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Deserialize;
 
-pub(crate) use agent::{Agent, Exec, Io, Proxy};
+pub(crate) use agent::{Agent, Exec, Io, Proxy, ProxyIsolation};
 use auth::Auth;
 pub(crate) use flags::with_flags;
 pub(crate) use layered::{LayeredSettings, store_location};
@@ -103,10 +103,15 @@ impl Serve {
         self.agent.demo || !is_other
     }
 
-    /// Returns the flag of an agent that runs without the task engine, and so without a store and
-    /// webhooks of this server.
+    /// Returns the flag of an agent that runs without the task engine, and so without webhooks of
+    /// this server.
     pub(crate) fn without_engine(&self) -> Option<&'static str> {
         let replay = self.agent.replay_file.as_ref().map(|_| "--replay");
         replay.or_else(|| self.proxy.to.as_ref().map(|_| "--proxy"))
+    }
+
+    /// Returns whether the agent is a proxy that keeps an index of the tasks of its callers.
+    pub(crate) fn has_index(&self) -> bool {
+        self.without_engine() == Some("--proxy") && self.proxy.isolation() == ProxyIsolation::Store
     }
 }

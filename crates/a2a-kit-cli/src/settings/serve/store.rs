@@ -11,7 +11,7 @@ section! {
     /// Store
     store: Store {
         /// Task store: memory, the path of a SQLite file, or postgres://user@host/database
-        /// [default: a2a.db; memory with --profile bench]
+        /// [default: a2a.db; a2a-gateway.db with --proxy; memory with --profile bench]
         location: Address, "--store";
         /// NATS servers for notifications between nodes, as nats://host or, for one of several
         /// clusters, nats://host/name [default: the database]
