@@ -23,7 +23,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::seat::{Seat, failed, gateway};
+use crate::seat::{Seat, failed, gateway, unowned};
 
 /// The budget of all clients of a gateway.
 const BUDGET: usize = 1 << 20;
