@@ -9,6 +9,7 @@ mod cards;
 mod conformance;
 mod frameworks;
 mod install;
+mod isolation;
 mod matrix;
 mod page;
 mod proxy;
@@ -49,8 +50,11 @@ pub(crate) struct Args {
     /// Run `a2a conformance` on the smallest agents of SDKs, and compare what it finds
     #[arg(long, conflicts_with_all = ["frameworks", "only"])]
     conformance: bool,
+    /// Run the isolation suite through gateways in front of the agents of SDKs
+    #[arg(long, conflicts_with_all = ["frameworks", "conformance", "only"])]
+    isolation: bool,
     /// Write docs/interop.md from the reports of the last runs, without a run
-    #[arg(long, conflicts_with_all = ["sdk", "frameworks", "conformance", "only"])]
+    #[arg(long, conflicts_with_all = ["sdk", "frameworks", "conformance", "isolation", "only"])]
     page: bool,
     /// Only this operation, a row of the matrix; repeatable
     #[arg(long, value_name = "OPERATION")]
@@ -69,6 +73,9 @@ pub(crate) fn run(args: Args) -> Result {
     }
     if args.conformance {
         return bench.conformance(&select(&peers.sdks, args.sdk.as_deref())?);
+    }
+    if args.isolation {
+        return bench.isolation(&select(&peers.sdks, args.sdk.as_deref())?);
     }
     let matrix = |rows| Matrix::new(rows, &bench.sources, &args.only);
     let mut sdks = matrix(rows::OPERATIONS)?;
@@ -166,7 +173,8 @@ impl Bench {
     fn prepare() -> Result<Self> {
         let (sources, target) = folders();
         fs::create_dir_all(target.join("logs"))?;
-        let programs = ["a2a", "interop-cards", "interop-client", "interop-nginx"];
+        let programs =
+            ["a2a", "interop-cards", "interop-client", "interop-isolation", "interop-nginx"];
         let binaries = workspace::build(&programs, false)?;
         Ok(Self { sources, target, binaries })
     }

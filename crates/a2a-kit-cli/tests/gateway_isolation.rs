@@ -8,15 +8,10 @@ use std::net::SocketAddr;
 
 use a2a_tests::{
     backend::Backend,
-    isolation::{self, CALLER, Callers, Cluster},
+    isolation::{self, Callers, Cluster, gateway_key, gateway_settings},
 };
 use common::Server;
 use tempfile::TempDir;
-
-/// The key of a caller.
-fn key(caller: &str) -> (&'static str, String) {
-    (CALLER, format!("key-of-{caller}-0123456789abcdef"))
-}
 
 /// A gateway in front of an agent, with keys for the callers of the suite.
 struct Gateway {
@@ -27,14 +22,8 @@ struct Gateway {
 impl Gateway {
     fn start(agent: &Cluster, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut settings = format!("[auth]\nanonymous = true\napi_key_name = \"{CALLER}\"\n");
-        for caller in ["ann", "bob", "zoe"] {
-            let (_, key) = key(caller);
-            settings.push_str("[[auth.api_key]]\n");
-            settings.push_str(&format!("caller = \"{caller}\"\nkey = \"{key}\"\n"));
-        }
         let path = folder.path().join("settings.toml");
-        std::fs::write(&path, settings).unwrap();
+        std::fs::write(&path, gateway_settings()).unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
             .unwrap();
         let upstream = ["--proxy", &agent.url(), "--settings", path.to_str().unwrap()];
@@ -51,7 +40,7 @@ async fn with_index(name: &str, nodes: usize, arguments: &[&str]) {
     let agent = Cluster::start(Backend::Memory, Callers::Unknown).await;
     let gateways: Vec<_> = (0..nodes).map(|_| Gateway::start(&agent, arguments)).collect();
     let addresses: Vec<_> = gateways.iter().map(Gateway::address).collect();
-    let answers = isolation::run_on(agent.behind(&addresses, key), name).await;
+    let answers = isolation::run_on(agent.behind(&addresses, gateway_key), name).await;
     assert!(answers > 1_000, "only {answers} responses");
 }
 
@@ -80,7 +69,7 @@ async fn callers_with_tenants_of_the_upstream_agent_see_nothing_of_each_other() 
         let agent = Cluster::start(Backend::Memory, Callers::Unknown).await;
         let arguments = ["--proxy-isolation", "tenant", "--upstream-transport", binding];
         let gateway = Gateway::start(&agent, &arguments);
-        let cluster = agent.behind(&[gateway.address()], key);
+        let cluster = agent.behind(&[gateway.address()], gateway_key);
         let name = format!("--proxy, tenant: {binding}");
         let answers = isolation::run_on(cluster, name).await;
         assert!(answers > 1_000, "only {answers} responses");

@@ -341,8 +341,7 @@ fn concurrent_logins_keep_each_others_tokens() {
 #[test]
 fn proxy_does_not_send_the_token_of_the_user_who_started_it() {
     let (_server, agent, user) = scene();
-    let mut command =
-        user.command(&["serve", "--port", "0", "--store", "memory", "--proxy"]);
+    let mut command = user.command(&["serve", "--port", "0", "--store", "memory", "--proxy"]);
     command.arg(agent.address()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut proxy = command.spawn().unwrap();
     let mut line = String::new();

@@ -46,9 +46,7 @@ type Mapping = dyn Fn(&Caller, &str) -> Result<String> + Send + Sync;
 impl Tenants {
     /// Maps the caller and the requested tenant; an error rejects the call. Two callers that get
     /// the same tenant share their tasks.
-    pub fn new(
-        mapping: impl Fn(&Caller, &str) -> Result<String> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(mapping: impl Fn(&Caller, &str) -> Result<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(mapping))
     }
 

@@ -36,12 +36,8 @@ const ATTEMPTS: u32 = 3;
 const RETRY: Duration = Duration::from_millis(100);
 
 /// The states of a task that can change without its caller.
-const OPEN: [TaskState; 4] = [
-    TaskState::Submitted,
-    TaskState::Working,
-    TaskState::AuthRequired,
-    TaskState::InputRequired,
-];
+const OPEN: [TaskState; 4] =
+    [TaskState::Submitted, TaskState::Working, TaskState::AuthRequired, TaskState::InputRequired];
 
 /// Which tasks and contexts of the upstream agent belong to which owner, in a [store](TaskStore).
 ///
@@ -319,8 +315,7 @@ impl OwnerIndex {
         runtime.spawn(async move {
             while let Some(inner) = index.upgrade() {
                 let EngineConfig { retention, parked_retention, .. } = inner.config;
-                let sweep =
-                    Sweep::default().with_tasks(retention).with_parked(parked_retention);
+                let sweep = Sweep::default().with_tasks(retention).with_parked(parked_retention);
                 // A failure is seen by the next call too.
                 let removed = inner.store.sweep(sweep).await.map_or(0, |removed| removed.len());
                 drop(inner);

@@ -18,7 +18,7 @@ use a2a_core::{
 };
 use a2a_kit_gateway::{Forward, Isolation, OwnerIndex, Tenants};
 use a2a_kit_operations::{
-    Agent, AgentExecutor, BoxError, Call, CallerLimits, Caller, Engine, EngineConfig, EventStream,
+    Agent, AgentExecutor, BoxError, Call, Caller, CallerLimits, Engine, EngineConfig, EventStream,
     MemoryStore, Reply, RequestContext, TaskUpdater, async_trait, forward_agent,
 };
 use futures_util::StreamExt as _;

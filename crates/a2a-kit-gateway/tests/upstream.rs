@@ -117,10 +117,8 @@ async fn loop_over_an_older_protocol_version_is_detected() {
         let (listener, url) = listen().await;
         let http = HttpClient::new(ClientSettings::default()).unwrap();
         let upstream_client = JsonRpcClient::new(&url, revision, http).unwrap();
-        let router = a2a_kit_compat::server::jsonrpc(
-            forward(upstream_client),
-            ServerOptions::default(),
-        );
+        let router =
+            a2a_kit_compat::server::jsonrpc(forward(upstream_client), ServerOptions::default());
         servers.serve(listener, router);
         for error in call_errors(&client(&url)).await {
             assert_eq!(error.kind(), ErrorKind::UnsupportedOperation, "{revision:?}");

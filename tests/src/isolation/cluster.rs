@@ -94,6 +94,21 @@ impl Cluster {
         Self { nodes, upstream: Vec::new(), client, _control: control, _file: file }
     }
 
+    /// A gateway whose agent runs elsewhere; see [`behind`](Self::behind).
+    pub(super) fn of_gateway(
+        gateway: SocketAddr,
+        credential: fn(&str) -> (&'static str, String),
+    ) -> Self {
+        let agent = Self {
+            nodes: Vec::new(),
+            upstream: Vec::new(),
+            client: Client::default(),
+            _control: Control::default(),
+            _file: None,
+        };
+        agent.behind(&[gateway], credential)
+    }
+
     /// The URL of the first node.
     pub fn url(&self) -> String {
         format!("http://{}", self.nodes[0].address)
@@ -107,8 +122,11 @@ impl Cluster {
         gateways: &[SocketAddr],
         credential: fn(&str) -> (&'static str, String),
     ) -> Self {
-        let gateway =
-            |address: &SocketAddr| Node { address: *address, calls: Calls::default(), server: None };
+        let gateway = |address: &SocketAddr| Node {
+            address: *address,
+            calls: Calls::default(),
+            server: None,
+        };
         self.upstream = std::mem::replace(&mut self.nodes, gateways.iter().map(gateway).collect());
         self.client.credential = credential;
         self

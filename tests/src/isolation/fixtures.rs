@@ -22,7 +22,7 @@ pub(super) struct OwnedTask {
 /// The id of the webhook of each task.
 pub(super) const CONFIG: &str = "config";
 
-/// Starts a task with `word` and waits until it is in a state.
+/// Starts a task with `word`, waits until it is in a state, and gives it a webhook.
 pub(super) async fn task(
     cluster: &Cluster,
     what: &'static str,
@@ -31,9 +31,24 @@ pub(super) async fn task(
     state: &str,
     webhook: &str,
 ) -> OwnedTask {
+    let owned = begin(cluster, what, tenant, Probe::Stream, word, state).await;
+    let target = Target { tenant: tenant.to_owned(), task: owned.id.clone(), ..Target::default() };
+    with_webhook(cluster, Dialect::JsonRpc(V1_0), &target, webhook).await;
+    owned
+}
+
+/// Starts a task with a text, and waits until it is in a state.
+pub(super) async fn begin(
+    cluster: &Cluster,
+    what: &'static str,
+    tenant: &'static str,
+    probe: Probe,
+    text: &str,
+    state: &str,
+) -> OwnedTask {
     let dialect = Dialect::JsonRpc(V1_0);
-    let target = Target { tenant: tenant.to_owned(), text: word.to_owned(), ..Target::default() };
-    let answer = by_owner(cluster, dialect, Probe::Stream, &target).await;
+    let target = Target { tenant: tenant.to_owned(), text: text.to_owned(), ..Target::default() };
+    let answer = by_owner(cluster, dialect, probe, &target).await;
     let id = member(&answer.text(), "id").unwrap_or_else(|| panic!("no task in {answer:?}"));
     let context = member(&answer.text(), "contextId").expect("a context");
     let owned = OwnedTask { what, tenant, id: id.clone(), context };
@@ -47,7 +62,6 @@ pub(super) async fn task(
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     assert!(found, "the task reaches {state}");
-    with_webhook(cluster, dialect, &target, webhook).await;
     owned
 }
 

@@ -8,6 +8,7 @@
 mod cluster;
 mod dialect;
 mod fixtures;
+mod gateway;
 mod grpc;
 mod jsonrpc;
 mod mask;
@@ -15,12 +16,15 @@ mod permitted;
 mod probe;
 mod recording_store;
 mod rest;
+mod sdk;
 mod suite;
 mod table;
 mod wire;
 
 pub use cluster::{CALLER, Callers, Cluster};
 pub use dialect::Dialect;
+pub use gateway::{gateway_key, gateway_settings};
 pub use probe::{Probe, Target};
+pub use sdk::run_before_sdk;
 pub use suite::{run, run_on, run_without_callers};
 pub use wire::{Answer, Client, Until, WireRequest};

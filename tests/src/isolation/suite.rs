@@ -90,7 +90,7 @@ pub async fn run_without_callers(backend: Backend) -> usize {
 }
 
 impl Suite {
-    fn new(cluster: Cluster, name: impl Into<String>) -> Self {
+    pub(super) fn new(cluster: Cluster, name: impl Into<String>) -> Self {
         Self { cluster, table: Table::new(name), deviations: Vec::new() }
     }
 
@@ -111,7 +111,12 @@ impl Suite {
         fixtures
     }
 
-    async fn foreigners(&mut self, fixtures: &[OwnedTask], webhook: &str, probes: &[Probe]) {
+    pub(super) async fn foreigners(
+        &mut self,
+        fixtures: &[OwnedTask],
+        webhook: &str,
+        probes: &[Probe],
+    ) {
         for node in 0..self.cluster.nodes.len() {
             for foreigner in FOREIGNERS {
                 for probe in probes {
@@ -179,7 +184,8 @@ impl Suite {
             (0..self.cluster.nodes.len()).flat_map(|node| Dialect::ALL.map(|one| (node, one)))
         {
             for probe in Probe::NAMING {
-                let makes = dialect.has_chosen_ids() && matches!(probe, Probe::Send | Probe::Stream);
+                let makes =
+                    dialect.has_chosen_ids() && matches!(probe, Probe::Send | Probe::Stream);
                 let is_grpc = matches!(dialect, Dialect::Grpc(_));
                 if makes || (is_grpc && !dialect.has_tenants()) {
                     continue;
@@ -312,16 +318,17 @@ impl Suite {
     }
 
     fn finish(self) -> usize {
+        let (total, deviations) = self.report();
+        let shown: Vec<_> = deviations.iter().take(10).map(String::as_str).collect();
+        assert!(deviations.is_empty(), "{} deviations:\n{}", deviations.len(), shown.join("\n\n"));
+        total
+    }
+
+    /// Prints the table, and returns the number of responses and the deviations.
+    pub(super) fn report(self) -> (usize, Vec<String>) {
         use std::io::Write as _;
         // Bypass the capture of `println` by the test harness, with a single write.
         let _written = std::io::stdout().write_all(self.table.to_string().as_bytes());
-        let shown: Vec<_> = self.deviations.iter().take(10).map(String::as_str).collect();
-        assert!(
-            self.deviations.is_empty(),
-            "{} deviations:\n{}",
-            self.deviations.len(),
-            shown.join("\n\n")
-        );
-        self.table.total()
+        (self.table.total(), self.deviations)
     }
 }

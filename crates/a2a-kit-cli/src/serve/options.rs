@@ -173,9 +173,8 @@ fn check_access(
                 .with_hint("all authenticated callers get the extended card"))
         }
         (Some(_), None) if serve.proxy.forwards_auth() => {
-            Err(Failure::usage("--forward-auth can't be used with authentication").with_hint(
-                "this server or the upstream agent authenticates callers, not both",
-            ))
+            Err(Failure::usage("--forward-auth can't be used with authentication")
+                .with_hint("this server or the upstream agent authenticates callers, not both"))
         }
         (None, None) if serve.listen.production && !serve.auth.anonymous => {
             Err(Failure::usage("--production requires authentication").with_hint(

@@ -37,8 +37,8 @@ use crate::{
     trace::TraceContext,
 };
 
-pub use self::{list::list_stored, replies::Exchange};
 use self::{check::history_length, response::limit_history};
+pub use self::{list::list_stored, replies::Exchange};
 pub(in crate::engine) use self::{replies::Replies, webhook::Registrations};
 
 #[async_trait]

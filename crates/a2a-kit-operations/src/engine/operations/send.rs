@@ -10,13 +10,13 @@ use crate::{
     engine::{
         CallerLimits, Inner,
         executor::StartMode,
+        limits::exhausted,
         now,
         operations::{
             key::{KeyClaim, fingerprint, is_definite},
             response::{Accepted, Remote, RemoteTurn},
         },
         runtime::{Begin, Entry, Handle},
-        limits::exhausted,
         slots::Draft,
         task::{AdmissionLimits, Creation, Holder, Refusal, Sender, Size, TurnRequest, ended},
     },
