@@ -3,6 +3,8 @@
 //! `interop-isolation settings` prints the settings of the gateway, and `interop-isolation ADDRESS
 //! NAME` runs the suite. The last line is `N responses, M deviations`.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "its output is its interface")]
+
 use std::{env, process::ExitCode};
 
 use a2a_tests::isolation::{gateway_key, gateway_settings, run_before_sdk};
