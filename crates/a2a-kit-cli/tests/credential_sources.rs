@@ -297,7 +297,8 @@ async fn every_kind_of_secret_is_refused_by_every_command_that_would_send_it() {
 async fn file_of_another_user_is_passed_over_with_a_note() {
     let recorder = Recorder::start().await;
     let setting = format!("A2ACLI_AGENT_CARD={}\n", recorder.url);
-    let spoiled: [(&str, &dyn Fn(&Path)); 4] = [
+    type Spoil<'a> = &'a dyn Fn(&Path);
+    let spoiled: [(&str, Spoil<'_>); 4] = [
         ("other users can write it", &|path| mode(path, 0o620)),
         ("other users can write it", &|path| mode(path, 0o602)),
         ("another user owns it", &|path| chown(path)),

@@ -45,9 +45,8 @@ impl Trust {
     ///
     /// A usage failure that names the flag.
     pub(super) fn verifier(&self, settings: &Settings) -> Result<Verifier, Failure> {
-        let tls = &settings.tls;
         let mut store = TrustStore::new()
-            .with_tls(tls.clone())
+            .with_tls(settings.tls.clone().without_identity())
             .map_err(|error| Failure::internal(error.to_string()))?;
         for place in &self.jwks {
             store = match keys(place, settings)? {
@@ -82,7 +81,7 @@ pub(crate) fn keys(place: &str, settings: &Settings) -> Result<Keys, Failure> {
     if !place.starts_with("https://") && !place.starts_with("http://") {
         return read(place).map(Keys::File);
     }
-    let keys = RemoteKeys::at_with_tls(place, settings.tls.clone());
+    let keys = RemoteKeys::at_with_tls(place, settings.tls.clone().without_identity());
     keys.map(Keys::Url).map_err(|error| failure("--jwks", place, &error))
 }
 
