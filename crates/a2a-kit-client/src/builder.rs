@@ -46,6 +46,8 @@ pub struct ClientBuilder {
     pub(crate) credentials: Option<Credentials>,
     /// The origin of the card; `None` if the application vouches for the card.
     pub(crate) card_from: Option<Origin>,
+    /// What the application says about that origin.
+    pub(crate) named_by: Option<Origin>,
     /// Further origins to which credentials may be sent.
     pub(crate) origins: Vec<Origin>,
     has_invalid_token: bool,
@@ -72,6 +74,7 @@ impl Default for ClientBuilder {
             preference: Preference::default(),
             credentials: None,
             card_from: None,
+            named_by: None,
             origins: Vec::new(),
             has_invalid_token: false,
             headers: HeaderMap::new(),
@@ -201,7 +204,11 @@ impl ClientBuilder {
     /// Sets the origin of the card that is passed to [`build`](Self::build), which restricts
     /// credentials to that origin. Without this, the application vouches for every interface in the
     /// card.
+    ///
+    /// With [`connect`](Self::connect) or [`fetch_card`](Self::fetch_card), this is the origin of a
+    /// registry that has named the URL of the card, and counts in place of that of the URL.
     pub fn card_from(mut self, origin: Origin) -> Self {
+        self.named_by = Some(origin.clone());
         self.card_from = Some(origin);
         self
     }

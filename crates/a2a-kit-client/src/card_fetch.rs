@@ -44,7 +44,8 @@ impl ClientBuilder {
         let mut is_trusted = true;
         if let CardReference::Url(url) = &reference {
             let origin = Origin::of(url);
-            self.card_from = catalog_origin.or_else(|| origin.clone());
+            let named_by = catalog_origin.or_else(|| self.named_by.clone());
+            self.card_from = named_by.or_else(|| origin.clone());
             let trusted = self.trusted_origins();
             is_trusted =
                 origin.is_some_and(|one| trusted.iter().any(|other| other.is_equivalent(&one)));

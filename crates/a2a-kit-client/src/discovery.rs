@@ -108,7 +108,8 @@ impl Discovery {
 
     /// Replaces a reference to an entry of a catalog by the reference in that entry, for
     /// applications that need the origin of the card before they fetch it. Other references, and
-    /// entries that contain the card, are returned unchanged.
+    /// entries that contain the card, are returned unchanged. For the reference that a server names,
+    /// set its origin with [`ClientBuilder::card_from`](crate::ClientBuilder::card_from).
     ///
     /// # Errors
     ///

@@ -351,6 +351,12 @@ async fn catalog_entry_at_another_origin_gets_no_secret_unless_it_is_trusted() {
             let sent = calls.last().unwrap()[header].to_str().unwrap();
             assert!(sent.ends_with("s3cret"), "{transport} {header}");
         }
+        // The same for a URL that the application has from a registry.
+        let registry = origin(unused_address().await);
+        let named = Client::builder().bearer("s3cret").card_from(registry.clone());
+        let origins = untrusted_origin(named.clone().connect(&agent.to_string()).await);
+        assert_eq!(origins, (registry, origin(agent)), "{transport}");
+        named.with_origin(origin(agent)).connect(&agent.to_string()).await.unwrap();
         // Without a secret, the catalog may name any agent.
         Client::connect(&reference).await.unwrap().send("count").await.unwrap();
     }
