@@ -1,12 +1,18 @@
 //! Reads request bodies within limits.
 
-use std::{error::Error as StdError, pin::pin, time::Duration};
+use std::{
+    error::Error as StdError,
+    pin::{Pin, pin},
+    result::Result as StdResult,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use a2a_core::{Error, ErrorKind, Result};
 use axum::body::Body;
 use bytes::{Buf as _, Bytes, BytesMut};
 use futures_util::FutureExt as _;
-use http_body::Body as _;
+use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
@@ -112,6 +118,86 @@ async fn next(body: &mut Body, limits: &Limits) -> Result<Option<Bytes>> {
     }
 }
 
+/// Reads the start of a body: at least so many bytes, or all of a shorter one.
+///
+/// # Errors
+///
+/// As [`read`], except for the size.
+pub async fn read_start(mut body: Body, bytes: usize, limits: &Limits) -> Result<BodyStart> {
+    let reading = async {
+        let mut start = BytesMut::new();
+        while start.len() < bytes {
+            match next(&mut body, limits).await? {
+                Some(chunk) => start.extend_from_slice(&chunk),
+                None => return Ok::<_, Error>((start.freeze(), true)),
+            }
+        }
+        Ok((start.freeze(), false))
+    };
+    let read = timeout(limits.body_total_timeout, reading).await;
+    let (start, is_whole) = read.unwrap_or_else(|_elapsed| Err(BodyError::TotalTimeout.into()))?;
+    Ok(BodyStart { start, rest: (!is_whole).then_some(body) })
+}
+
+/// The start of a body, and the rest of it.
+#[derive(Debug)]
+pub struct BodyStart {
+    start: Bytes,
+    rest: Option<Body>,
+}
+
+impl BodyStart {
+    /// The bytes that were read.
+    pub fn bytes(&self) -> &[u8] {
+        &self.start
+    }
+
+    /// Whether they are the whole body.
+    pub fn is_whole(&self) -> bool {
+        self.rest.is_none()
+    }
+
+    /// Returns the whole body.
+    pub fn into_body(self) -> Body {
+        match self.rest {
+            None => self.start.into(),
+            Some(rest) => Body::new(Continued { start: Some(self.start), rest }),
+        }
+    }
+}
+
+/// A body whose start was read already.
+struct Continued {
+    start: Option<Bytes>,
+    rest: Body,
+}
+
+impl http_body::Body for Continued {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<StdResult<Frame<Bytes>, axum::Error>>> {
+        match self.start.take() {
+            Some(start) => Poll::Ready(Some(Ok(Frame::data(start)))),
+            None => Pin::new(&mut self.rest).poll_frame(cx),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let start = self.start.as_ref().map_or(0, |start| start.len() as u64);
+        let rest = self.rest.size_hint();
+        let mut hint = SizeHint::new();
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper.saturating_add(start));
+        }
+        hint.set_lower(rest.lower().saturating_add(start));
+        hint
+    }
+}
+
 /// Reads and discards a body, up to a limit: a connection with an unread body cannot be reused.
 pub async fn discard(mut body: Body, limits: &Limits) {
     if body.size_hint().lower() > MAX_DISCARDED_BYTES as u64 {
@@ -206,6 +292,28 @@ mod tests {
                 None => assert_eq!(result.unwrap_err().kind(), ErrorKind::PayloadTooLarge),
             }
         }
+    }
+
+    #[tokio::test]
+    async fn body_whose_start_was_read_is_complete() {
+        for (chunks, bytes, start, is_whole) in [
+            (&[][..], 2, "", true),
+            (&["1"][..], 2, "1", true),
+            (&["1", "2", "3"], 2, "12", false),
+            (&["123", "4"], 2, "123", false),
+            (&["12"], 2, "12", false),
+        ] {
+            let read = read_start(chunked(chunks), bytes, &limits(10)).await.unwrap();
+            assert_eq!((read.bytes(), read.is_whole()), (start.as_bytes(), is_whole), "{chunks:?}");
+            let whole = super::read(read.into_body(), &limits(10)).await.unwrap();
+            assert_eq!(whole, chunks.concat(), "{chunks:?}");
+        }
+        let sized = read_start(Body::from("123"), 1, &limits(10)).await.unwrap().into_body();
+        assert_eq!(sized.size_hint().exact(), Some(3));
+        let stalled = stream::pending::<Result<&str, Infallible>>();
+        tokio::time::pause();
+        let error = read_start(Body::from_stream(stalled), 1, &limits(10)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DeadlineExceeded);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! Several agents on one port.
 
+mod admission;
 mod dispatch;
 mod place;
 mod tenant;
@@ -11,6 +12,7 @@ use a2a_kit_operations::Engine;
 use axum::Router;
 use tokio::net::TcpListener;
 
+pub(crate) use admission::Admission;
 pub(crate) use place::Place;
 
 use crate::{
@@ -44,6 +46,9 @@ use tenant::InTenant;
 ///
 /// gRPC has no paths, and its revisions before 1.0 have no tenant. The agent itself sees requests
 /// without the tenant that selects it; a tenant `acme` of the agent is `echo/acme` from outside.
+///
+/// A tenant is searched in the first 64 KiB of a body. If it is not there and the body is longer, the rest
+/// is read if one of the agents admits the caller.
 ///
 /// Port, TLS, limits and shutdown are shared, and so are `/healthz` and `/readyz`, which is ready
 /// when all agents are. Everything else is set on each [`Server`]. Engines must not share a store:
@@ -161,7 +166,8 @@ impl Agents {
             if let Some(tenant) = place.tenant() {
                 server.parts.agent = Arc::new(InTenant::new(server.parts.agent, tenant));
             }
-            dispatch.add(place, server.into_router(address)?)?;
+            let (router, admission) = server.into_mount(address)?;
+            dispatch.add(place, router, admission)?;
         }
         Ok(self.routes.merge(readiness.router()).fallback_service(dispatch.into_service()))
     }

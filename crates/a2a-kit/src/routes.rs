@@ -13,7 +13,7 @@ use axum::{
 use http::{HeaderMap, Uri, header};
 use tower::ServiceExt as _;
 
-use crate::{config::Config, older::Revisions, ready::Readiness, sites::cors};
+use crate::{agents::Admission, config::Config, older::Revisions, ready::Readiness, sites::cors};
 
 /// Path of the card before 0.3.
 const OLD_CARD_PATH: &str = "/.well-known/agent.json";
@@ -32,6 +32,8 @@ pub(crate) struct Parts {
     pub(crate) address_rate: Option<AddressRate>,
     pub(crate) extra_routes: Router,
     pub(crate) readiness: Readiness,
+    /// Decides for several agents on a port.
+    pub(crate) admission: Admission,
 }
 
 impl Parts {

@@ -10,7 +10,9 @@ use tokio::net::TcpListener;
 
 #[cfg(feature = "auth")]
 use crate::routes::Parts;
-use crate::{Server, error::ServeError, extended::Extended, interface, ready::PROBES};
+use crate::{
+    Server, agents::Admission, error::ServeError, extended::Extended, interface, ready::PROBES,
+};
 
 /// Serves an engine on every binding at `address`, until Ctrl-C or SIGTERM: see [`Server::run`].
 ///
@@ -33,6 +35,16 @@ impl Server {
     pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
         self.complete(address)?;
         self.parts.router(address).map_err(ServeError::Card)
+    }
+
+    /// As [`into_router`](Self::into_router), with what admits callers.
+    pub(crate) fn into_mount(
+        mut self,
+        address: SocketAddr,
+    ) -> Result<(Router, Admission), ServeError> {
+        self.complete(address)?;
+        let router = self.parts.router(address).map_err(ServeError::Card)?;
+        Ok((router, self.parts.admission))
     }
 
     /// Serves at `address` until Ctrl-C (SIGINT) or SIGTERM, and stops as [`serve`](Self::serve)
@@ -146,10 +158,11 @@ impl Server {
         self.parts.config.authenticates = self.has_external_security;
         #[cfg(feature = "auth")]
         if let Some((guard, inside)) = self.guard.take() {
-            let Parts { agent, card, config, layers, card_layers, .. } = &mut self.parts;
+            let Parts { agent, card, config, layers, card_layers, admission, .. } = &mut self.parts;
             let enforcement = guard.enforce(card)?;
             config.authenticates |= requires_authentication;
             *agent = enforcement.agent(agent.clone());
+            *admission = Admission::Guarded(enforcement.clone());
             let of_card = enforcement.clone();
             *card_layers = Some(Box::new(move |router| of_card.card_layer(router)));
             layers.insert(inside, Box::new(move |router| enforcement.layer(router)));

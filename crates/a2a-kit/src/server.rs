@@ -10,7 +10,7 @@ use a2a_kit_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
 use axum::Router;
 use tokio::net::TcpListener;
 
-use crate::{config::Config, interface, ready::Readiness, routes::Parts};
+use crate::{agents::Admission, config::Config, interface, ready::Readiness, routes::Parts};
 
 /// Time for the store of an engine to respond, beyond which the server is not ready.
 const STORE_TIMEOUT: Duration = Duration::from_millis(900);
@@ -63,6 +63,7 @@ impl Server {
                 config: Config::default(),
                 layers: Vec::new(),
                 card_layers: None,
+                admission: Admission::default(),
                 address_rate: None,
                 extra_routes: Router::new(),
                 readiness: Readiness::default(),

@@ -86,7 +86,7 @@ pub(super) async fn authenticate(
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    let authentication = Arc::new(card.authenticate(&parts).await);
+    let authentication = Arc::new(card.authenticate(&parts, true).await);
     for scheme in &card.schemes {
         scheme.location.strip(&mut parts);
     }
@@ -126,7 +126,7 @@ pub(super) async fn authorize_card(
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let authentication = card.authenticate(&parts).await;
+    let authentication = card.authenticate(&parts, true).await;
     let is_anonymous = authentication.verified.is_empty();
     let failure =
         authentication.failure.clone().or_else(|| is_anonymous.then_some(AuthFailure::Missing));
@@ -167,9 +167,10 @@ impl EnforcedCard {
             && !response.headers().contains_key("grpc-status")
     }
 
-    pub(super) async fn authenticate(&self, request: &Parts) -> Authentication {
+    /// Authenticates a request, and with `records` records its failure.
+    pub(super) async fn authenticate(&self, request: &Parts, records: bool) -> Authentication {
         let address = client_address(request, &self.proxies);
-        let (verified, decision) = match self.verify(request, address).await {
+        let (verified, decision) = match self.verify(request, address, records).await {
             Ok(verified) => {
                 let decision = match self.agent.requirements.evaluate(&verified) {
                     Decision::Granted(caller) => Ok(caller),
@@ -195,9 +196,14 @@ impl EnforcedCard {
         &self,
         request: &Parts,
         address: Option<IpAddr>,
+        records: bool,
     ) -> Result<Vec<Verified>, AuthFailure> {
-        let credentials =
-            self.credentials(request).inspect_err(|_| self.auth_history.record_failure(address))?;
+        let record_failure = || {
+            if records {
+                self.auth_history.record_failure(address);
+            }
+        };
+        let credentials = self.credentials(request).inspect_err(|_| record_failure())?;
         if credentials.is_empty() {
             return Ok(Vec::new());
         }
@@ -222,7 +228,7 @@ impl EnforcedCard {
                     let rejected = match backoff {
                         Some(backoff) => AuthFailure::Throttled(backoff),
                         None => {
-                            self.auth_history.record_failure(address);
+                            record_failure();
                             AuthFailure::Invalid
                         }
                     };

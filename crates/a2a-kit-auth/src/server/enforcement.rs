@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, result::Result as StdResult, sync::Arc};
 
 use a2a_core::{AgentCard, Result};
+use a2a_kit_http::client_address;
 use a2a_kit_operations::{Agent, Caller};
 use axum::{Router, middleware};
 use http::request::Parts;
@@ -119,7 +120,7 @@ impl Enforcement {
     /// credentials, and [`ResourceExhausted`](a2a_core::ErrorKind::ResourceExhausted) after too
     /// many failures.
     pub async fn authenticate(&self, request: &Parts) -> Result<Option<Caller>> {
-        let authentication = self.0.authenticate(request).await;
+        let authentication = self.0.authenticate(request, true).await;
         if let Some(failure) = &authentication.failure
             && *failure != AuthFailure::Missing
         {
@@ -128,6 +129,27 @@ impl Enforcement {
         }
         let mut verified = authentication.verified.iter();
         Ok(verified.next().map(|verified| verified.caller.clone()))
+    }
+
+    /// Returns whether the credentials of a request are sufficient for the agent, for programs that
+    /// have to read a body before they know its agent. It obeys the throttling, but neither logs nor
+    /// records a failure, as the credentials may be those of another agent: if no agent admits the
+    /// request, [`record_failure`](Self::record_failure) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`authenticate`](Self::authenticate).
+    pub async fn admits(&self, request: &Parts) -> Result<bool> {
+        match self.0.authenticate(request, false).await.failure {
+            None => Ok(true),
+            Some(AuthFailure::Missing | AuthFailure::InsufficientScope(_)) => Ok(false),
+            Some(failure) => Err(failure.error(&self.0.any)),
+        }
+    }
+
+    /// Records that a request failed to authenticate.
+    pub fn record_failure(&self, request: &Parts) {
+        self.0.auth_history.record_failure(client_address(request, &self.0.proxies));
     }
 
     /// Wraps an agent so that only authorized calls reach it. Without the layer, all calls that

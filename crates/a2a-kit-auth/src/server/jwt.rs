@@ -6,14 +6,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use a2a_core::{v1::security_scheme::Scheme, well_known::Struct};
+use a2a_core::v1::security_scheme::Scheme;
 use a2a_kit_http::tls::ClientTls;
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
-use serde_json::{Map, Value};
 
 use super::{
-    Attempt, IssuerUrlError, Rejection, RequestCredential, Verifier, access_token,
+    Attempt, Claims, IssuerUrlError, Rejection, RequestCredential, Verifier, access_token,
     credential_digest::CredentialHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
     secrets::uses_bearer_token,
 };
@@ -315,59 +314,9 @@ impl fmt::Debug for Jwt {
     }
 }
 
-/// The claims of a verified token.
-#[derive(Clone)]
-pub struct Claims(pub(super) Map<String, Value>);
-
-impl Claims {
-    /// Returns a claim that is a non-empty string.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name)?.as_str().filter(|text| !text.is_empty())
-    }
-
-    /// The scopes in `scope` (RFC 8693 §4.2) and `scp`, each a space-separated string or an array.
-    pub fn scopes(&self) -> Vec<&str> {
-        let claims = ["scope", "scp"].into_iter().filter_map(|name| self.0.get(name));
-        claims.flat_map(texts).flat_map(str::split_whitespace).collect()
-    }
-
-    /// Returns the claims with these names.
-    pub(super) fn selected(&self, names: &[String]) -> Struct {
-        let named = self.0.iter().filter(|(name, _)| names.contains(name));
-        named.map(|(name, claim)| (name.clone(), claim.clone())).collect()
-    }
-
-    /// Returns whether `aud` contains an audience.
-    pub(super) fn is_for(&self, audience: &str) -> bool {
-        self.0.get("aud").is_some_and(|claim| texts(claim).contains(&audience))
-    }
-
-    /// Returns a time claim, given in seconds since the Unix epoch.
-    pub(super) fn time(&self, name: &str) -> Result<Option<SystemTime>, Rejection> {
-        let Some(claim) = self.0.get(name) else { return Ok(None) };
-        let since = claim.as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let time = since.and_then(|since| SystemTime::UNIX_EPOCH.checked_add(since));
-        time.map(Some).ok_or(Rejection::Invalid("malformed time claim"))
-    }
-}
-
-impl fmt::Debug for Claims {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Claims(..)")
-    }
-}
-
-fn texts(claim: &Value) -> Vec<&str> {
-    match claim {
-        Value::String(text) => vec![text],
-        Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::jose::{Algorithm, JwkSet, SigningKey};

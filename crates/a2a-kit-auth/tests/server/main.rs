@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod agents;
 mod certificates;
 mod errors;
 mod fixture;

@@ -4,7 +4,7 @@ use std::{error::Error, net::SocketAddr};
 
 use a2a_kit_http::tls::{ClientCertificates, Pem, Tls, TlsSettings};
 
-use super::{chain, insecure};
+use super::chain;
 use crate::{
     failure::Failure,
     output::Output,
@@ -76,6 +76,24 @@ pub(super) fn check(
     let problem = format!("{address} is served in plaintext, without encryption");
     let hint = "use --tls-cert and --tls-key, or --public-url https://… if a proxy terminates TLS";
     insecure(serve, &problem, hint, output)
+}
+
+/// Warns about an insecure setting, or rejects it with `--production`.
+///
+/// # Errors
+///
+/// A usage failure with `--production`.
+pub(super) fn insecure(
+    serve: &Serve,
+    problem: &str,
+    hint: &str,
+    output: Output,
+) -> Result<(), Failure> {
+    if serve.listen.production {
+        return Err(Failure::usage(problem).with_hint(hint));
+    }
+    output.warning(&format!("{problem}; {hint}"));
+    Ok(())
 }
 
 /// Returns whether an address can be reached from this machine only.

@@ -99,11 +99,11 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     }
     for url in access::plaintext_urls(&composed.card) {
         let problem = format!("callers send credentials in plaintext to {url}");
-        insecure(&serve, &problem, "use https URLs in the card", output)?;
+        encryption::insecure(&serve, &problem, "use https URLs in the card", output)?;
     }
     if composed.is_anonymous && !encryption::is_here(address) {
         let problem = format!("{address} accepts unauthenticated callers, who share all tasks");
-        insecure(&serve, &problem, "configure [auth] or use --require-bearer", output)?;
+        encryption::insecure(&serve, &problem, "configure [auth] or use --require-bearer", output)?;
     }
     // Output may be closed; the server runs anyway.
     let _gone = announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
@@ -149,19 +149,6 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         store.close().await;
     }
     guard.shutdown().await;
-    Ok(())
-}
-
-/// Warns about an insecure setting, or rejects it with `--production`.
-///
-/// # Errors
-///
-/// A usage failure with `--production`.
-fn insecure(serve: &Serve, problem: &str, hint: &str, output: Output) -> Result<(), Failure> {
-    if serve.listen.production {
-        return Err(Failure::usage(problem).with_hint(hint));
-    }
-    output.warning(&format!("{problem}; {hint}"));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use url::Url;
 
-use super::insecure;
+use super::encryption::insecure;
 use crate::{
     failure::Failure,
     output::Output,

@@ -14,7 +14,6 @@ use axum::{
     extract::Request,
     response::{IntoResponse as _, Response},
 };
-use bytes::Bytes;
 use http::{
     Method, Uri, header,
     request::Parts,
@@ -23,6 +22,7 @@ use http::{
 use tower::{Service, ServiceExt as _, service_fn};
 
 use super::{
+    Admission,
     place::Place,
     tenant::{below, of_grpc, of_jsonrpc},
 };
@@ -31,12 +31,22 @@ use crate::ServeError;
 /// The path of the service of 1.0, which has tenants.
 const GRPC_SERVICE: &str = "/lf.a2a.v1.A2AService/";
 
+/// How much of a body is read to find its agent, before any agent has authenticated the caller, in
+/// bytes.
+const MAX_UNAUTHENTICATED_BYTES: usize = 64 << 10;
+
+/// An agent, and who may send it long bodies.
+struct Mounted {
+    router: Router,
+    admission: Admission,
+}
+
 /// The agents of a port, by what selects them.
 pub(super) struct Dispatch {
     hosts: HashMap<String, Router>,
     /// By path and tenant, the longest first.
-    named: Vec<(String, Router)>,
-    root: Option<Router>,
+    named: Vec<(String, Mounted)>,
+    root: Option<Mounted>,
     /// Whether a tenant selects an agent in JSON-RPC requests at the root.
     reads_jsonrpc: bool,
     limits: Limits,
@@ -52,15 +62,20 @@ impl Dispatch {
     /// # Errors
     ///
     /// [`ServeError::Mount`] if another agent has the place.
-    pub(super) fn add(&mut self, place: Place, router: Router) -> Result<(), ServeError> {
+    pub(super) fn add(
+        &mut self,
+        place: Place,
+        router: Router,
+        admission: Admission,
+    ) -> Result<(), ServeError> {
         self.reads_jsonrpc |= matches!(place, Place::Tenant(_));
         let text = place.to_string();
         let is_taken = match place {
-            Place::Port => self.root.replace(router).is_some(),
+            Place::Port => self.root.replace(Mounted { router, admission }).is_some(),
             Place::Host(host) => self.hosts.insert(host, router).is_some(),
             Place::Path(name) | Place::Tenant(name) => {
                 let is_taken = self.named.iter().any(|(known, _)| *known == name);
-                self.named.push((name, router));
+                self.named.push((name, Mounted { router, admission }));
                 is_taken
             }
         };
@@ -104,44 +119,81 @@ impl Dispatch {
         if is_grpc(&parts.headers) {
             return self.find_by_grpc(parts, body).await;
         }
-        for (name, router) in &self.named {
+        for (name, mounted) in &self.named {
             let path = parts.uri.path().strip_prefix('/').unwrap_or_default();
             if let Some(rest) = below(path, name) {
                 parts.uri = with_path(&parts.uri, rest)?;
-                return Ok((router, body));
+                return Ok((&mounted.router, body));
             }
         }
         let is_jsonrpc = parts.method == Method::POST && parts.uri.path() == "/";
         if self.reads_jsonrpc && is_jsonrpc {
-            let body = self.read(parts, body).await?;
-            let copy = body.clone();
-            let tenant = parse(body.len(), move || Ok(of_jsonrpc(&copy))).await?;
-            return Ok((self.named_or_root(parts, &tenant)?, body.into()));
+            return self.find_by_tenant(parts, body, of_jsonrpc).await;
         }
-        Ok((self.root.as_ref().ok_or_else(|| unknown(parts))?, body))
+        Ok((&self.root.as_ref().ok_or_else(|| unknown(parts))?.router, body))
     }
 
     /// Finds the agent by the tenant in a body; health and reflection are the same for all.
     async fn find_by_grpc(&self, parts: &Parts, body: Body) -> Result<(&Router, Body)> {
         let path = parts.uri.path();
         if let Some(method) = path.strip_prefix(GRPC_SERVICE).filter(|_| !self.named.is_empty()) {
-            let body = self.read(parts, body).await?;
-            let tenant = of_grpc(method, &body);
-            return Ok((self.named_or_root(parts, &tenant)?, body.into()));
+            let method = method.to_owned();
+            return self.find_by_tenant(parts, body, move |body| of_grpc(&method, body)).await;
         }
-        let any = path.starts_with("/grpc.").then(|| self.named.first().map(|(_, router)| router));
-        let router = self.root.as_ref().or(any.flatten());
-        Ok((router.ok_or_else(|| unknown(parts))?, body))
+        let any = path.starts_with("/grpc.").then(|| self.named.first().map(|(_, one)| one));
+        let mounted = self.root.as_ref().or(any.flatten());
+        Ok((&mounted.ok_or_else(|| unknown(parts))?.router, body))
     }
 
-    async fn read(&self, parts: &Parts, body: Body) -> Result<Bytes> {
-        let body = body::read(body, &self.limits).await?;
-        Ok(PendingBody::hold(&parts.extensions, body))
+    /// Finds the agent by the tenant at the start of a body. If it is not there, the rest is read for
+    /// callers that an agent of the port admits.
+    async fn find_by_tenant(
+        &self,
+        parts: &Parts,
+        body: Body,
+        find: impl Fn(&[u8]) -> Option<String> + Send + 'static,
+    ) -> Result<(&Router, Body)> {
+        let start = body::read_start(body, MAX_UNAUTHENTICATED_BYTES, &self.limits).await?;
+        let tenant = find(start.bytes());
+        if tenant.is_some() || start.is_whole() {
+            let router = self.named_or_root(parts, &tenant.unwrap_or_default())?;
+            return Ok((router, start.into_body()));
+        }
+        if !self.admit(parts).await? {
+            // Any agent responds with a challenge.
+            let first = self.root.as_ref().or(self.named.first().map(|(_, one)| one));
+            return Ok((&first.ok_or_else(|| unknown(parts))?.router, start.into_body()));
+        }
+        let body = body::read(start.into_body(), &self.limits).await?;
+        let body = PendingBody::hold(&parts.extensions, body);
+        let copy = body.clone();
+        let tenant = parse(body.len(), move || Ok(find(&copy))).await?;
+        Ok((self.named_or_root(parts, &tenant.unwrap_or_default())?, body.into()))
+    }
+
+    /// Returns whether an agent admits a request; credentials that all of them reject are a failure
+    /// for each.
+    async fn admit(&self, parts: &Parts) -> Result<bool> {
+        let all = || self.root.iter().chain(self.named.iter().map(|(_, one)| one));
+        let mut failure = None;
+        for mounted in all() {
+            match mounted.admission.admits(parts).await {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) => drop(failure.get_or_insert(error)),
+            }
+        }
+        let Some(error) = failure else { return Ok(false) };
+        if error.kind() == ErrorKind::Unauthenticated {
+            all().for_each(|mounted| mounted.admission.record_failure(parts));
+        }
+        Err(error)
     }
 
     fn named_or_root(&self, parts: &Parts, tenant: &str) -> Result<&Router> {
         let named = self.named.iter().find(|(name, _)| below(tenant, name).is_some());
-        named.map(|(_, router)| router).or(self.root.as_ref()).ok_or_else(|| unknown(parts))
+        let mounted = named.map(|(_, mounted)| mounted).or(self.root.as_ref());
+        Ok(&mounted.ok_or_else(|| unknown(parts))?.router)
     }
 }
 

@@ -1,0 +1,41 @@
+//! Which requests may send a long body before their agent is known.
+
+use a2a_core::Result;
+#[cfg(feature = "auth")]
+use a2a_kit_auth::server::Enforcement;
+use http::request::Parts;
+
+/// Whether an agent admits a request by its head.
+#[derive(Clone, Default)]
+pub(crate) enum Admission {
+    /// Callers need no credentials, or something in front authenticates them.
+    #[default]
+    Open,
+    #[cfg(feature = "auth")]
+    Guarded(Enforcement),
+}
+
+impl Admission {
+    /// Returns whether the agent admits the request, without a trace if it does not.
+    ///
+    /// # Errors
+    ///
+    /// Why its credentials are rejected.
+    #[cfg_attr(not(feature = "auth"), expect(clippy::unused_async, reason = "there is no guard"))]
+    pub(super) async fn admits(&self, request: &Parts) -> Result<bool> {
+        match self {
+            Self::Open => Ok(true),
+            #[cfg(feature = "auth")]
+            Self::Guarded(enforcement) => enforcement.admits(request).await,
+        }
+    }
+
+    /// Records a rejected request.
+    pub(super) fn record_failure(&self, request: &Parts) {
+        match self {
+            Self::Open => {}
+            #[cfg(feature = "auth")]
+            Self::Guarded(enforcement) => enforcement.record_failure(request),
+        }
+    }
+}
