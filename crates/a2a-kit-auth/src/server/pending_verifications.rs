@@ -68,7 +68,7 @@ async fn run(
         match attempt {
             Attempt::Request { was_verified: false, .. } => sender.closed().await,
             Attempt::Request { was_verified: true, .. } | Attempt::Stream => {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     };
