@@ -33,6 +33,8 @@ pub(super) fn all() -> Vec<Attack> {
         "foreign jku", "a token that refers to its keys" => jku;
         "kid injection", "key ids that are paths, queries and commands" => kid;
         "critical header", "a token with an extension that must be understood (crit)" => critical;
+        "other tokens of the issuer", "logout and security event tokens, ID tokens, proofs" => other_types;
+        "duplicate claims", "a token with two subjects" => duplicate;
         "key id flood", "200 tokens with unknown key ids" => flood_of_keys;
         "token in the wrong place", "in the query, a cookie, other headers and the body" => place;
         "two tokens", "a wrong Authorization before and after the right one" => two;
@@ -258,6 +260,25 @@ async fn critical(env: &Environment) -> Verdict {
     header["crit"] = json!(["urn:unknown"]);
     header["urn:unknown"] = json!(true);
     token(env, &env.issuer.signed(&header, &Issuer::claims("ann"))).await
+}
+
+async fn other_types(env: &Environment) -> Verdict {
+    let types = ["logout+jwt", "application/LOGOUT+JWT", "secevent+jwt", "dpop+jwt"];
+    let by_type = types.map(|token_type| {
+        let mut header = Issuer::header();
+        header["typ"] = json!(token_type);
+        env.issuer.signed(&header, &Issuer::claims("ann"))
+    });
+    let by_claim = [json!({"at_hash": "x"}), json!({"typ": "ID"}), json!({"events": {}})]
+        .map(|more| env.issuer.signed(&Issuer::header(), &claims(more)));
+    tokens(env, by_type.into_iter().chain(by_claim)).await
+}
+
+async fn duplicate(env: &Environment) -> Verdict {
+    let claims = Issuer::claims("ann").to_string();
+    let twice = [r#""sub":"mallory","sub":"ann""#, r#""s\u0075b":"mallory","sub":"ann""#];
+    let twice = twice.map(|twice| claims.replace(r#""sub":"ann""#, twice));
+    tokens(env, twice.map(|claims| env.issuer.signed_text(&Issuer::header(), &claims))).await
 }
 
 async fn flood_of_keys(env: &Environment) -> Verdict {

@@ -13,7 +13,8 @@ use tokio::time::timeout;
 use super::{
     Attack, Environment, Started, Verdict, attacks,
     environment::{JSON, bearer},
-    pipe::Reply,
+    pipe::{self, Reply},
+    server::Listener,
 };
 use crate::isolation::{Answer, Until};
 
@@ -30,6 +31,8 @@ pub(super) fn all() -> Vec<Attack> {
         "rebound name", "requests for a name that resolves to this machine" => rebound;
         "rebound authority", "the same over HTTP/2 and gRPC, by :authority" => authority;
         "rebound pages", "the same for metrics, the demo's pages and the OpenAPI document" => pages;
+        "rebound metrics", "requests for the metrics of an agent that authenticates" => metrics;
+        "rebound webhook", "deliveries to a2a listen for another host, and of a page" => listen;
         "no Host", "HTTP/1.1 without Host" => no_host;
         "two Hosts", "HTTP/1.1 with two Hosts, alike and not" => two_hosts;
         "malformed Host", "Hosts with spaces, paths, users, and without a name" => malformed;
@@ -173,6 +176,38 @@ async fn pages(env: &Environment) -> Verdict {
         }
     }
     Ok("rejected".to_owned())
+}
+
+async fn metrics(env: &Environment) -> Verdict {
+    let server = Started::with_settings(env, "[auth]\nrequire_bearer = \"secret\"\n", &[]).await?;
+    denied(&fetch(&server, "GET /metrics", "rebind.evil.example", "", "").await?)?;
+    denied(&fetch(&server, "GET /metrics", "localhost", EVIL, "").await?)?;
+    match fetch(&server, "GET /metrics", "localhost", "", "").await?.status() {
+        Some(200) => Ok("rejected; the scraper is served".to_owned()),
+        status => Err(format!("the scraper gets {status:?}")),
+    }
+}
+
+async fn listen(env: &Environment) -> Verdict {
+    let listener = Listener::start(env)?;
+    let event = r#"{"statusUpdate":{"taskId":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let deliver = async |host: &str, headers: &str| {
+        let length = event.len();
+        let request = format!(
+            "POST / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}{JSON}content-length: {length}\r\n\r\n{event}"
+        );
+        let pipe = pipe::connect(listener.address, None, b"http/1.1").await;
+        let mut pipe = pipe.map_err(|error| error.to_string())?;
+        Ok::<_, String>(pipe::exchange(&mut pipe, request.as_bytes(), WAIT).await)
+    };
+    denied(&deliver("rebind.evil.example", "").await?)?;
+    for headers in [EVIL, "origin: null\r\n", "sec-fetch-site: cross-site\r\n"] {
+        denied(&deliver("localhost", headers).await?)?;
+    }
+    match deliver("localhost", "").await?.status() {
+        Some(204) => Ok("rejected; an agent is served".to_owned()),
+        status => Err(format!("the delivery of an agent gets {status:?}")),
+    }
 }
 
 /// Sends requests with these host lines, each of which has to get 400.

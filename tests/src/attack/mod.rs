@@ -27,6 +27,7 @@ mod memory;
 mod origin;
 mod origins;
 mod pipe;
+mod queues;
 mod quota;
 mod recorder;
 mod renegotiation;
@@ -91,6 +92,7 @@ impl Group {
             Self { name: "quota", attacks: quota::all() },
             Self { name: "origin", attacks: origin::all() },
             Self { name: "gateway", attacks: gateway::all() },
+            Self { name: "queues", attacks: queues::all() },
         ]
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{BufRead as _, BufReader},
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Arc, mpsc},
@@ -233,6 +234,33 @@ impl Alone {
 }
 
 impl Drop for Alone {
+    fn drop(&mut self) {
+        let _killed = self.child.kill();
+        let _ended = self.child.wait();
+    }
+}
+
+/// A running `a2a listen` without a token.
+pub(super) struct Listener {
+    pub(super) address: SocketAddr,
+    child: Child,
+    _folder: TempDir,
+}
+
+impl Listener {
+    /// Starts it from the attacked program.
+    pub(super) fn start(attacked: &Environment) -> Result<Self, String> {
+        let binary = binary(attacked)?;
+        let folder = TempDir::new().map_err(|error| error.to_string())?;
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
+        let mut command = clean(&binary);
+        command.args(["listen", "--port", &address.port().to_string()]);
+        let child = spawn(command, &folder.path().join("listen.log"))?;
+        Ok(Self { address, child, _folder: folder })
+    }
+}
+
+impl Drop for Listener {
     fn drop(&mut self) {
         let _killed = self.child.kill();
         let _ended = self.child.wait();
