@@ -14,7 +14,7 @@ const BOB: &str = "token-of-bob-0123456789";
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "ids of another caller", "every operation on every binding in every revision" => ids;
+        "ids of other callers", "every operation on every binding in every revision" => ids;
         "ids of another tenant of the upstream agent", "the same with a tenant for each caller" => ids_of_tenants;
         "page tokens of another caller", "continuing lists of another caller, and forged page tokens" => pages;
         "idempotency keys of another caller", "sending with a key of another caller" => keys;
