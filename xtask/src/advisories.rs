@@ -22,7 +22,7 @@ use crate::{Result, workspace};
 /// warnings`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Directory with the database: a clone of https://github.com/rustsec/advisory-db
+    /// Directory with the database: a clone of `github.com/rustsec/advisory-db`
     #[arg(long, value_name = "DIR")]
     database: PathBuf,
 }
