@@ -28,7 +28,7 @@ pub(super) fn all() -> Vec<Attack> {
         "readable files", "another user reads the files of callers" => readable;
         "files left behind", "the server is killed while commands work on files" => left_behind;
         "hostile ids and file names", "ids and names that no variable and no file can have" => names;
-        "claimed identity", "a caller sends a name, scopes and a credential to the command" => identity;
+        "claimed identity to a command", "a caller sends a name, scopes and a credential to the command" => identity;
     }
 }
 

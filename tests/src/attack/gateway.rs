@@ -14,15 +14,15 @@ const BOB: &str = "token-of-bob-0123456789";
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "ids of other callers", "every operation on every binding in every revision" => ids;
+        "ids of another caller of a gateway", "every operation on every binding in every revision" => ids;
         "ids of another tenant of the upstream agent", "the same with a tenant for each caller" => ids_of_tenants;
-        "page tokens of another caller", "continuing lists of another caller, and forged page tokens" => pages;
-        "idempotency keys of another caller", "sending with a key of another caller" => keys;
-        "events of another caller", "subscribing with Last-Event-ID" => events;
-        "context of another caller", "sending into a context by its id here and by that upstream" => contexts;
+        "page tokens of another caller of a gateway", "continuing lists of another caller, and forged page tokens" => pages;
+        "idempotency keys of another caller of a gateway", "sending with a key of another caller" => keys;
+        "events of another caller of a gateway", "subscribing with Last-Event-ID" => events;
+        "context of another caller of a gateway", "sending into a context by its id here and by that upstream" => contexts;
         "ids in messages", "references and webhooks that name a task of another caller" => mentions;
         "tasks begun elsewhere", "ids that the upstream agent has, but no caller began" => elsewhere;
-        "guessing ids", "1,000 ids next to one that exists" => guesses;
+        "guessing ids of a gateway", "1,000 ids next to one that exists" => guesses;
     }
 }
 
