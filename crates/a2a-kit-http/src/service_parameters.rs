@@ -3,9 +3,7 @@
 //! gRPC metadata has the same keys, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
-use a2a_kit_operations::{
-    AgentLabel, CallContext, Caller, Credential, CredentialLocation, EventId,
-};
+use a2a_kit_operations::{AgentLabel, CallContext, Caller, Credential, CredentialLocation};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue,
     header::{AUTHORIZATION, COOKIE},
@@ -74,7 +72,7 @@ pub fn read(
             context.extensions.extend_from_header(line);
         }
     }
-    context.last_event_id = text(headers, &LAST_EVENT_ID).and_then(|id| id.parse::<EventId>().ok());
+    context.last_event_id = text(headers, &LAST_EVENT_ID).and_then(|id| id.parse().ok());
     if let Some(key) = headers.get(IDEMPOTENCY_KEY) {
         context.idempotency_key = Some(read_key(key)?);
     }
@@ -355,7 +353,7 @@ mod tests {
         context.parameters.insert("x-a2a-via".into(), "gateway".into());
         context.parameters.insert("cookie".into(), "never".into());
         context.parameters.insert("a2a-broken".into(), "line\nbreak".into());
-        context.last_event_id = EventId::new(12);
+        context.last_event_id = a2a_kit_operations::EventId::new(12);
         context.idempotency_key = Some("key 1".into());
         context.caller = Caller::authenticated("me").with_credential(Credential::new("front"));
         context.credential = Some(Credential::new("Bearer back"));
