@@ -28,7 +28,7 @@ const TURN_TIMEOUT: Duration = Duration::from_millis(250);
 const OPENING_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Interval at which answers are polled, in case a signal was lost.
-const ANSWER_POLL: Duration = Duration::from_secs(10);
+const ANSWER_POLL: Duration = Duration::from_secs(3);
 
 impl Inner {
     /// Forwards a message to the node that holds the task, and returns the position of the event
