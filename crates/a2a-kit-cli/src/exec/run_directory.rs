@@ -39,7 +39,7 @@ impl RunDirectory {
             // Once locked, nobody removes it.
             if lock.try_lock().is_ok() && path.path().join(LOCK).exists() {
                 let guard = guard(path.path()).unwrap_or_else(|error| {
-                    tracing::warn!(%error, "no guard: commands outlive a server that is killed");
+                    tracing::warn!(%error, "failed to start the process that ends commands after a crash of the server");
                     None
                 });
                 return Ok(Self { path, _lock: lock, guard });
