@@ -17,8 +17,8 @@ use crate::{Result, workspace};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Groups to run: authentication, keys, scope, http, http/2, messages, memory, webhooks,
-    /// amplification, disk, tls, injection, revisions, exec, stall, browser, quota, origin, gateway,
-    /// queues
+    /// amplification, disk, tls, injection, revisions, exec, stall, browser, quota, origin,
+    /// terminal, gateway, queues
     groups: Vec<String>,
     /// Only attacks whose name contains this text
     #[arg(long, value_name = "TEXT")]

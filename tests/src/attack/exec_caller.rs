@@ -21,7 +21,9 @@ use super::{
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
         "secrets in the card", "anyone reads the cards of a command with a password in its arguments" => card;
+        "secrets in the card of a gateway", "the same cards as a gateway before it derives them" => card_of_gateway;
         "secrets in errors", "commands that fail, can't be started, or write nonsense" => errors;
+        "secrets in errors of a gateway", "the same through a gateway" => errors_of_gateway;
         "unanswered questions", "a caller leaves more questions open than there are slots" => questions;
         "line without end", "a command writes 300 MB without a line break" => line;
         "chunk without end", "a command writes 300 MB without a delimiter" => chunk;
@@ -47,13 +49,39 @@ fn search(place: &str, text: &str) -> Result<usize, String> {
     }
 }
 
-async fn card(env: &Environment) -> Verdict {
+/// Starts a gateway before a server, with a token for it.
+async fn gateway_before(
+    env: &Environment,
+    upstream: &Started,
+    token: &str,
+) -> Result<Started, String> {
+    let settings = format!(
+        "[proxy]\nto = \"http://{}/\"\n[[auth.bearer]]\ncaller = \"ann\"\ntoken = \"token-of-ann\"\n",
+        upstream.env.address
+    );
+    Started::with_settings(env, &settings, &[("A2ACLI_BEARER", token)]).await
+}
+
+/// Starts a server with a command that a caller with a token may use.
+async fn server_with_card(env: &Environment) -> Result<Started, String> {
     let settings = format!(
         "[exec]\ncommand = \": postgres://svc:{SECRET}@db/x; cat\"\n\
          [agent]\nname = \"Query\"\ndescription = \"Answers questions\"\n\
          [[auth.bearer]]\ncaller = \"ann\"\ntoken = \"token-of-ann\"\n"
     );
-    let server = Started::with_settings(env, &settings, &[]).await?;
+    Started::with_settings(env, &settings, &[]).await
+}
+
+async fn card(env: &Environment) -> Verdict {
+    search_cards(&server_with_card(env).await?).await
+}
+
+async fn card_of_gateway(env: &Environment) -> Verdict {
+    let upstream = server_with_card(env).await?;
+    search_cards(&gateway_before(env, &upstream, "token-of-ann").await?).await
+}
+
+async fn search_cards(server: &Started) -> Verdict {
     let mut bytes = 0;
     for path in [
         "/.well-known/agent-card.json",
@@ -80,6 +108,14 @@ async fn card(env: &Environment) -> Verdict {
 }
 
 async fn errors(env: &Environment) -> Verdict {
+    search_errors(env, false).await
+}
+
+async fn errors_of_gateway(env: &Environment) -> Verdict {
+    search_errors(env, true).await
+}
+
+async fn search_errors(env: &Environment, is_behind: bool) -> Verdict {
     let jsonl = "\nio = \"jsonl\"\n";
     let mut states = Vec::new();
     for settings in [
@@ -90,7 +126,15 @@ async fn errors(env: &Environment) -> Verdict {
         format!("program = [\"/etc/{SECRET}/../hostname\"]\n"),
     ] {
         let server = Started::with_settings(env, &format!("[exec]\n{settings}"), &[]).await?;
-        let answer = server.env.works("SendMessage", waiting("hi")).await?;
+        let answer = match is_behind {
+            false => server.env.works("SendMessage", waiting("hi")).await?,
+            true => {
+                let gateway = gateway_before(env, &server, "unused").await?;
+                let sent = gateway.env.call("token-of-ann", "SendMessage", waiting("hi")).await;
+                search("the log of the gateway", &gateway.env.logged().await?)?;
+                sent?.1["result"].take()
+            }
+        };
         search("an error", &answer.to_string())?;
         search("the log", &server.env.logged().await?)?;
         states.push(answer["task"]["status"]["state"].to_string());

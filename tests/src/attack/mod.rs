@@ -35,6 +35,7 @@ mod run;
 mod scope;
 mod server;
 mod stall;
+mod terminal;
 mod tls;
 mod webhook;
 
@@ -91,6 +92,7 @@ impl Group {
             Self { name: "browser", attacks: browser::all() },
             Self { name: "quota", attacks: quota::all() },
             Self { name: "origin", attacks: origin::all() },
+            Self { name: "terminal", attacks: terminal::all() },
             Self { name: "gateway", attacks: gateway::all() },
             Self { name: "queues", attacks: queues::all() },
         ]
