@@ -73,8 +73,17 @@ impl<'a> Page<'a> {
              The floor is a bare handler of axum or tonic that reads the request and writes the same\n\
              response, with no engine, store or validation. A server has one core, and the load\n\
              another one. In each round all servers are measured back to back; a ratio is taken\n\
-             inside the round, and the table has the medians of the rounds. Rounds in which the\n\
-             floor or `a2a serve` had less than 95 % of its core don't count for rates.\n\n\
+             inside the round, and the table has the medians of the rounds. A round in which the\n\
+             floor or the server had less than 95 % of its core does not count for that ratio; if\n\
+             none is left, the ratio is void.\n\n\
+             Unless a row says otherwise, `a2a serve` runs with `--profile bench`: an agent that\n\
+             answers at once, tasks in memory, all bindings and revisions, and no request log,\n\
+             metrics or authentication. It is built with the profile `dist` and allocates with\n\
+             mimalloc; the floor is built alike, and allocates with the C library.\n\
+             \"As started by default\" is the demo agent with SQLite, log and metrics. \"Transitions\"\n\
+             are those of the stores in process, on all cores, relative to a loop that writes the\n\
+             same rows. \"Cost\" is the CPU time of a SendMessage over JSON-RPC with 64 in flight,\n\
+             relative to that of the same `a2a serve` without the named part.\n\n\
              ![Rates relative to the floor](benchmarks.svg)\n\n",
         );
         let _ = writeln!(page, "Machine: {}.\n", machine());
@@ -109,8 +118,11 @@ impl<'a> Page<'a> {
         }
         page += "\n## Other servers\n\n\
                  Ratio to the floor, or the figure itself where there is no floor; behind it, how\n\
-                 many times better `a2a serve` is. An empty cell was not measured: the server has no\n\
-                 such binding, or is too slow to store so many tasks in the time there is.\n\n| |";
+                 many times better `a2a serve` is. All run an echo agent with tasks in memory, without\n\
+                 log, metrics, TLS and authentication; those in Rust are built with optimization\n\
+                 level 3, `lto = \"fat\"` and one codegen unit, and allocate with the C library. A cell\n\
+                 is void if in no round both the server and the floor had their core. An empty cell was\n\
+                 not measured: the server has no such binding or command, failed, or is too slow.\n\n| |";
         for (name, _) in &self.rivals {
             let _ = write!(page, " {name} |");
         }
@@ -119,7 +131,9 @@ impl<'a> Page<'a> {
         page.push('\n');
         for row in &ROWS {
             let cell = |(name, _): &(String, Option<String>)| {
-                let judged = self.results.judged(row, name)?;
+                let Some(judged) = self.results.judged(row, name) else {
+                    return self.results.median(row, name).map(|_| "void".to_owned());
+                };
                 let shown = match row.basis {
                     Basis::Floor => format!("{judged:.3}"),
                     Basis::Figure => text(row.unit, judged),
