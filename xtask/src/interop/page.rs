@@ -93,7 +93,12 @@ pub(super) fn write(peers: &Peers, sources: &Path, target: &Path) -> Result {
         "calls us through nginx",
     ];
     totals(&mut page, &peers.sdks, &sdks, &roles, &heads)?;
-    page.push_str("\n## Frameworks\n\n");
+    let counts = |role| passing(&peers.frameworks, &frameworks, role);
+    let ((clients, clients_of), (agents, agents_of)) = (counts("client"), counts("server"));
+    write!(
+        page,
+        "\n## Frameworks\n\n{clients} of {clients_of} clients and {agents} of {agents_of} agents pass a check.\n\n"
+    )?;
     let roles = ["client", "server", "proxied-server"];
     totals(&mut page, &peers.frameworks, &frameworks, &roles, &[heads[0], heads[1], heads[3]])?;
 
@@ -200,6 +205,19 @@ fn names(of: &[String], peers: &Peers) -> Vec<String> {
     let all = peers.sdks.iter().chain(&peers.frameworks);
     let named = all.filter(|peer| of.contains(&peer.name));
     named.map(|peer| format!("`{}` {}", peer.package, peer.version)).collect()
+}
+
+/// How many peers pass a check in a role, and how many are tested.
+fn passing(peers: &[Sdk], report: &Report, role: &str) -> (usize, usize) {
+    let cells = || report.values().flat_map(|results| &results.cells);
+    let count = |is_counted: fn(&str) -> bool| {
+        let is_one = |peer: &&Sdk| {
+            let mut cells = cells().filter(|cell| cell.peer == peer.name && cell.role == role);
+            cells.any(|cell| is_counted(&cell.outcome))
+        };
+        peers.iter().filter(is_one).count()
+    };
+    (count(|outcome| outcome == "works"), count(|outcome| outcome != "absent"))
 }
 
 /// A row per peer with the number of passed checks in each role.
