@@ -468,11 +468,8 @@ async fn damaged_journal_fails_the_task() {
             .build();
         let task = task_of(&engine, to_task(&task.id, "Lisbon")).await;
         let text = task.status_message().unwrap().text();
-        assert_eq!(
-            (task.state(), &*text),
-            (TaskState::Failed, "the conversation could not be resumed"),
-            "{journal}"
-        );
+        assert_eq!(task.state(), TaskState::Failed, "{journal}");
+        assert!(text.starts_with("the conversation could not be resumed (error "), "{text}");
     }
 }
 

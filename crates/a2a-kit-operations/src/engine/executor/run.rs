@@ -127,8 +127,9 @@ impl Outcome {
             }
             Self::Panicked(panic) if is_heard => Ended::Failed(panic_text(&live.task.id, &panic)),
             Self::Expired(text) if is_heard => {
-                tracing::warn!(task.id = live.task.id, reason = text, "executor dropped");
-                Ended::Failed(text)
+                let (task, id) = (&live.task.id, fresh_id());
+                tracing::warn!(task.id = task, error.id = %id, reason = text, "executor dropped");
+                Ended::Failed(format!("{text} (error {id})"))
             }
             Self::Returned if is_heard && live.is_left_open() => {
                 tracing::warn!(
