@@ -24,6 +24,7 @@ mod event;
 mod extension;
 pub mod host;
 pub mod json;
+pub mod media_type;
 mod message;
 mod operation;
 mod part;

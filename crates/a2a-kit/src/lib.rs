@@ -62,6 +62,7 @@
 //! | serve one binding only | [`jsonrpc`], [`rest`], [`grpc`] |
 //! | call an agent, or test one without a socket | `Client` |
 //! | choose credentials, bindings and retries of a client | `client::ClientBuilder` |
+//! | serve a program in another language | `exec::Exec` |
 //! | authenticate callers | `auth::server::Guard` |
 //! | receive webhooks | `webhook::receiver` |
 //! | keep tasks in a database | `store` |
@@ -78,6 +79,7 @@
 //! - `jsonrpc`, `rest`, `grpc`: the bindings.
 //! - `compat`: the older revisions of the protocol.
 //! - `auth`: enforce the security requirements of the card, sign cards and webhooks (`auth`).
+//! - `exec`: agents made of programs in any language (`exec`).
 //! - `telemetry`: logs, traces and metrics (`telemetry`).
 //! - `sqlite`: store tasks in a file owned by one process (`store::sqlite`).
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
@@ -131,6 +133,8 @@ pub use a2a_kit_client::{Client, Events, MessageRequest, SendOutcome, WaitOption
 pub use a2a_kit_compat as compat;
 #[cfg(feature = "compat")]
 pub use a2a_kit_compat::{Revisions, TaskOrigins};
+#[cfg(feature = "exec")]
+pub use a2a_kit_exec as exec;
 #[cfg(feature = "grpc")]
 pub use a2a_kit_grpc as grpc;
 pub use a2a_kit_http as http;

@@ -10,7 +10,13 @@ use crate::{Result, workspace};
 const LAYERS: [&[&str]; 9] = [
     &["a2a-core", "a2a-test-certificates", "a2a-test-servers", "a2a-kit-tls"],
     &["a2a-kit-operations"],
-    &["a2a-kit-http", "a2a-kit-store", "a2a-kit-store-testing", "a2a-kit-telemetry"],
+    &[
+        "a2a-kit-exec",
+        "a2a-kit-http",
+        "a2a-kit-store",
+        "a2a-kit-store-testing",
+        "a2a-kit-telemetry",
+    ],
     &["a2a-kit-auth", "a2a-kit-grpc", "a2a-kit-jsonrpc", "a2a-kit-rest"],
     &["a2a-kit-compat"],
     &["a2a-kit-client"],

@@ -5,10 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use a2a_core::Part;
+use a2a_core::{Part, media_type};
 use clap::{ArgMatches, parser::ValueSource};
 
-use crate::{failure::Failure, media_type};
+use crate::failure::Failure;
 
 /// Default maximum size of an inline part, in bytes.
 pub(super) const MAX_INLINE: usize = 10 << 20;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use a2a_core::{Artifact, Part, Task, v1::part::Content};
+use a2a_core::{Artifact, Part, Task, media_type, v1::part::Content};
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 
 use super::file_name::{DistinctNames, safe};
-use crate::{failure::Failure, media_type};
+use crate::failure::Failure;
 
 /// Maximum number of files of a task.
 const MAX_FILES: usize = 10_000;

@@ -6,10 +6,11 @@ use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
 use a2a_kit::{Server, TaskOrigins};
 use a2a_kit_auth::webhook::{JWKS_PATH, WebhookSigner};
 use a2a_kit_client::Transport;
+use a2a_kit_exec::{self as exec, CheckError, Exec};
 use a2a_kit_gateway::OwnerIndex;
 use a2a_kit_http::{Webhooks, site_guard::SiteGuard};
 use a2a_kit_operations::{
-    Agent, Engine, EngineConfig, MemoryStore, Quota, Store,
+    Agent, Engine, EngineConfig, MemoryStore, Quota, Recovery, Store,
     engine::EngineBuilder,
     store::{Measured, TaskStore},
 };
@@ -26,11 +27,10 @@ use super::{
     public_url,
 };
 use crate::{
-    exec::{ExecAgent, Form, RunDirectory, StderrPolicy, WaitingLimits},
     failure::Failure,
     log,
     script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent, Target},
-    settings::serve::{GrpcInCard, Io, Serve},
+    settings::serve::{ExecRecovery, GrpcInCard, Io, Serve},
 };
 
 /// Maximum number of reruns of an interrupted run. Scripts continue where they stopped, so many
@@ -42,6 +42,8 @@ const MAX_RERUNS: u64 = 20;
 pub(super) struct Composed {
     /// The engine; `None` for a proxy.
     pub(super) engine: Option<Engine>,
+    /// The programs of `--exec`.
+    pub(super) exec: Option<Exec>,
     /// The served card.
     pub(super) card: AgentCard,
     /// The routes of the common port.
@@ -69,6 +71,7 @@ pub(super) fn compose(
     grpc_address: Option<SocketAddr>,
 ) -> Result<Composed, Failure> {
     let authorizations = Authorizations::default();
+    let exec = exec_agent(serve, options)?;
     let issuer = issuer(serve, options, address);
     let card_keys = options.card_key.iter().map(|key| key.public().clone());
     let signer = options.webhook_key.clone().map(|key| {
@@ -83,7 +86,14 @@ pub(super) fn compose(
             ((upstream.agent)(index), with_words(serve, options, upstream.card)?, None)
         }
         None => {
-            let engine = engine(serve, options, store, signer.clone(), authorizations.clone())?;
+            let engine = engine(
+                serve,
+                options,
+                store,
+                signer.clone(),
+                authorizations.clone(),
+                exec.clone(),
+            )?;
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
@@ -198,6 +208,7 @@ pub(super) fn compose(
     };
     Ok(Composed {
         engine,
+        exec,
         card,
         router: logged(with_card_faults(router)),
         grpc_router: grpc_router.map(logged),
@@ -311,10 +322,14 @@ fn engine(
     store: Option<Arc<dyn Store>>,
     signer: Option<WebhookSigner>,
     authorizations: Authorizations,
+    command: Option<Exec>,
 ) -> Result<Engine, Failure> {
-    let builder = if let Some(command) = exec_agent(serve, options)? {
-        let agent = &serve.agent;
-        let card = command.card(agent.name.as_deref(), agent.description.as_deref());
+    let builder = if let Some(command) = command {
+        let (name, description) = (serve.agent.name.as_deref(), serve.agent.description.as_deref());
+        // The command line may contain secrets.
+        let (name, description) =
+            (name.unwrap_or("Command agent"), description.unwrap_or("Runs a command"));
+        let card = command.card(name, description).with_version(env!("CARGO_PKG_VERSION"));
         with_card(serve, options, card, |card| Engine::builder(card, command))?
     } else if serve.is_bench() {
         with_card(serve, options, BenchAgent::card(), |card| Engine::builder(card, BenchAgent))?
@@ -437,37 +452,44 @@ pub(super) fn with_words(
 ///
 /// # Errors
 ///
-/// An internal failure if there can be no directory for its files.
-fn exec_agent(serve: &Serve, options: &Options) -> Result<Option<ExecAgent>, Failure> {
+/// A usage failure if the program is missing; an internal failure if there can be no directory for
+/// its files.
+fn exec_agent(serve: &Serve, options: &Options) -> Result<Option<Exec>, Failure> {
     let exec = &serve.exec;
-    let directory = || {
-        RunDirectory::create().map_err(|error| {
-            Failure::internal(format!("failed to create a directory for commands: {error}"))
-        })
+    let agent = match (&exec.command, exec.program.split_first()) {
+        (Some(command), _) => Exec::shell(command),
+        (None, Some((program, arguments))) => Exec::new(program).args(arguments),
+        (None, None) => return Ok(None),
     };
-    let (environment, stderr) = (
-        options.exec_environment.clone(),
-        StderrPolicy::new(exec.log_bytes.0, exec.log_rate.0, exec.expose_stderr),
-    );
-    let agent = match (&exec.command, exec.program.is_empty()) {
-        (Some(command), _) => ExecAgent::shell(command, environment, stderr, directory()?),
-        (None, false) => {
-            let words = exec.program.iter().map(Into::into).collect();
-            ExecAgent::program(words, environment, stderr, directory()?)
-        }
-        (None, true) => return Ok(None),
+    let chunk = exec.chunk.as_ref().map(|text| text.replace("\\n", "\n").replace("\\t", "\t"));
+    let io = match (exec.io, chunk) {
+        (Some(Io::Jsonl), _) => exec::Io::JsonLines { strict: exec.strict },
+        (None, Some(delimiter)) if !delimiter.is_empty() => exec::Io::Chunks(delimiter),
+        (None, None) if !exec.stream_output => exec::Io::Whole,
+        (None, _) => exec::Io::Stream,
     };
-    let form = match (&exec.chunk, exec.io) {
-        (_, Some(Io::Jsonl)) => Form::JsonLines,
-        (Some(delimiter), None) => {
-            Form::Chunks(delimiter.replace("\\n", "\n").replace("\\t", "\t").into_bytes())
-        }
-        (None, None) => Form::Whole,
+    let recovery = match exec.recovery {
+        ExecRecovery::Fail => Recovery::Fail,
+        ExecRecovery::Rerun => Recovery::Rerun,
     };
-    let has_callers = options.access.is_some();
-    let waiting = WaitingLimits::new(exec.max_waiting, has_callers, exec.ask_timeout.0);
-    let agent = agent.with_form(form).with_timeout(exec.timeout.map(|timeout| timeout.0));
-    Ok(Some(agent.with_concurrency(exec.concurrency, has_callers).with_waiting(waiting)))
+    let agent = agent
+        .with_io(io)
+        .with_timeout(exec.timeout.map(|timeout| timeout.0))
+        .with_concurrency(exec.concurrency)
+        .with_max_waiting(exec.max_waiting)
+        .with_ask_timeout(exec.ask_timeout.0)
+        .with_authenticated_callers(options.access.is_some())
+        .with_recovery(recovery)
+        .with_stderr_bytes(exec.log_bytes.0)
+        .with_stderr_rate(exec.log_rate.0)
+        .with_stderr_exposed(exec.expose_stderr);
+    let agent = exec.env.iter().fold(agent, Exec::inherit_env);
+    let agent = serve.secret_variables.iter().fold(agent, Exec::withhold_env);
+    agent.check().map_err(|error| match error {
+        CheckError::NotFound(_) => Failure::usage(format!("--exec: {error}")),
+        error => Failure::internal(super::chain(&error)),
+    })?;
+    Ok(Some(agent))
 }
 
 fn read_card(path: &std::path::Path) -> Result<AgentCard, Failure> {

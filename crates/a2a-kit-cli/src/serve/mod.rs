@@ -145,6 +145,10 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     };
     let grace = if serve.is_scripted() { SCRIPT_GRACE } else { options.limits.drain_timeout };
     Box::pin(drain.serve_engines(composed.engine.as_slice(), grace, servers)).await;
+    if let Some(exec) = composed.exec {
+        // Programs whose runs were dropped have a grace period.
+        exec.stopped().await;
+    }
     if let Some(store) = index_store {
         store.close().await;
     }

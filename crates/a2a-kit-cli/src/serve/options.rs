@@ -21,12 +21,11 @@ use super::{
     encryption,
 };
 use crate::{
-    exec::ExecEnvironment,
     failure::Failure,
     log::{Detail, Observe},
     script::{Profile, Script, Switch},
     settings::{
-        Settings,
+        PREFIX, Settings,
         serve::{Secret, Serve},
     },
 };
@@ -58,8 +57,6 @@ pub(super) struct Options {
     pub(super) tls: Option<Tls>,
     /// TLS configuration of outgoing connections.
     pub(super) trust: ClientTls,
-    /// The environment that commands inherit.
-    pub(super) exec_environment: ExecEnvironment,
     /// The script of the demo agent, or that of `--script`.
     pub(super) script: Arc<Script>,
     pub(super) log: Detail,
@@ -88,6 +85,7 @@ impl Options {
     ///
     /// A usage failure.
     pub(super) fn new(serve: &Serve, settings: &Settings) -> Result<Self, Failure> {
+        check_exec_env(serve)?;
         let completes = serve.agent.default.is_some();
         let script = match &serve.agent.script_file {
             Some(path) => Script::read(path)?,
@@ -138,7 +136,6 @@ impl Options {
             address_rate: address_rate(serve)?,
             tls: encryption::tls(&serve.tls)?,
             trust: settings.trust.clone(),
-            exec_environment: exec_environment(serve)?,
             script: Arc::new(script),
             log: match (settings.debug, logs_traffic, serve.telemetry.log_json) {
                 (true, ..) => Detail::Debug,
@@ -251,7 +248,20 @@ fn address_rate(serve: &Serve) -> Result<Option<AddressRate>, Failure> {
     Ok(Some(AddressRate::new(rate.0).with_proxies(access::proxies(serve)?)))
 }
 
-fn exec_environment(serve: &Serve) -> Result<ExecEnvironment, Failure> {
-    ExecEnvironment::new(&serve.exec.env, serve.secret_variables.clone())
-        .map_err(|reason| Failure::usage(format!("--exec-env: {reason}")))
+/// Checks the variables that commands inherit.
+fn check_exec_env(serve: &Serve) -> Result<(), Failure> {
+    for name in &serve.exec.env {
+        let starts_with = |prefix| name.to_ascii_uppercase().starts_with(prefix);
+        let reason = if name.is_empty() || name.contains(['=', '\0']) {
+            format!("{name:?} is not the name of an environment variable")
+        } else if starts_with(PREFIX) || serve.secret_variables.contains(name) {
+            format!("{name} holds a secret of the server")
+        } else if starts_with("A2A_") {
+            format!("{name} is set for each task")
+        } else {
+            continue;
+        };
+        return Err(Failure::usage(format!("--exec-env: {reason}")));
+    }
+    Ok(())
 }

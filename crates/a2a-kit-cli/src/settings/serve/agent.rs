@@ -70,10 +70,16 @@ section! {
         ask_timeout: Duration = "30s", "--exec-ask-timeout" advanced;
         /// Max commands that wait for an answer
         max_waiting: u16 = 64, "--exec-max-waiting" advanced;
-        /// Stream stdout, split at this delimiter; \n and \t are escapes
+        /// Stream stdout as it comes
+        stream_output: bool = true, "--no-stream-output";
+        /// Stream stdout in chunks that end with this delimiter; \n and \t are escapes
         chunk: String, "--chunk";
-        /// Exchange JSON lines with the command
+        /// Exchange JSON lines with the command; see docs/guide/wrap-a-program.md
         io: Io, "--io";
+        /// Fail the task at a line of --io jsonl that is none of the protocol, instead of logging it
+        strict: bool = false, "--exec-strict" advanced;
+        /// What happens to the task of a command whose node crashed
+        recovery: ExecRecovery = "fail", "--exec-recovery" advanced;
         /// Additional environment variable that commands inherit; repeatable
         env: Vec<String> = [], "--exec-env";
         /// Send the last 4 KiB of stderr to the caller if a command fails
@@ -90,6 +96,14 @@ section! {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Io {
     Jsonl,
+}
+
+/// What happens to the task of a command whose node crashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ExecRecovery {
+    Fail,
+    Rerun,
 }
 
 section! {

@@ -22,7 +22,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Deserialize;
 
-pub(crate) use agent::{Agent, Exec, Io, Proxy, ProxyIsolation};
+pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Proxy, ProxyIsolation};
 use auth::Auth;
 pub(crate) use flags::with_flags;
 pub(crate) use layered::{LayeredSettings, store_location};

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 /// to the one that has waited longest. The last slots are reserved for callers with none, so that
 /// no caller can take all.
 #[derive(Clone, Debug)]
-pub(super) struct Slots(Arc<Mutex<State>>);
+pub(crate) struct Slots(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
@@ -31,7 +31,7 @@ struct Caller {
 
 /// A slot, released when dropped.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     slots: Slots,
     caller: Arc<str>,
 }
@@ -39,7 +39,7 @@ pub(super) struct Slot {
 impl Slots {
     /// Creates slots. With `reserve`, a quarter is reserved for callers with none; a single caller
     /// would leave these unused.
-    pub(super) fn new(number: usize, reserve: bool) -> Self {
+    pub(crate) fn new(number: usize, reserve: bool) -> Self {
         let reserved = if reserve && number > 1 { (number / 4).max(1) } else { 0 };
         let state = State { free: number, reserved, callers: HashMap::new(), next: 0 };
         Self(Arc::new(Mutex::new(state)))
@@ -50,7 +50,7 @@ impl Slots {
     }
 
     /// Waits for a slot.
-    pub(super) async fn acquire(&self, caller: &str) -> Slot {
+    pub(crate) async fn acquire(&self, caller: &str) -> Slot {
         let caller: Arc<str> = caller.into();
         loop {
             let (sender, slot) = oneshot::channel();

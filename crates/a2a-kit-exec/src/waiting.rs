@@ -12,29 +12,14 @@ use tokio::sync::oneshot;
 /// they are bounded by themselves, per caller and in all. Beyond a bound, the one that has waited
 /// longest has to end: of the caller, or of the caller with the most.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
-    limits: WaitingLimits,
-    state: Arc<Mutex<State>>,
-}
-
-/// Limits of commands that wait for an answer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitingLimits {
+pub(crate) struct Waiting {
     /// Maximum number of commands.
-    pub(crate) max: usize,
+    max: usize,
     /// Maximum number of commands of one caller.
-    pub(crate) max_per_caller: usize,
+    max_per_caller: usize,
     /// How long each may wait.
-    pub(crate) timeout: Duration,
-}
-
-impl WaitingLimits {
-    /// With `has_callers`, each gets a quarter, at least one; a single caller gets all.
-    pub(crate) fn new(max: u16, has_callers: bool, timeout: Duration) -> Self {
-        let max = usize::from(max);
-        let max_per_caller = if has_callers { (max / 4).max(1) } else { max };
-        Self { max, max_per_caller, timeout }
-    }
+    timeout: Duration,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
@@ -53,14 +38,17 @@ struct Place {
 
 /// The place of a command that waits, left when dropped.
 #[derive(Debug)]
-pub(super) struct WaitingPlace {
+pub(crate) struct WaitingPlace {
     waiting: Waiting,
     number: u64,
 }
 
 impl Waiting {
-    pub(super) fn new(limits: WaitingLimits) -> Self {
-        Self { limits, state: Arc::default() }
+    /// With `has_callers`, each gets a quarter, at least one; a single caller gets all.
+    pub(crate) fn new(max: u16, has_callers: bool, timeout: Duration) -> Self {
+        let max = usize::from(max);
+        let max_per_caller = if has_callers { (max / 4).max(1) } else { max };
+        Self { max, max_per_caller, timeout, state: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -68,20 +56,19 @@ impl Waiting {
     }
 
     /// Enters a command. The future is ready when the command has to end.
-    pub(super) fn enter(&self, caller: &str) -> (WaitingPlace, impl Future<Output = ()> + use<>) {
+    pub(crate) fn enter(&self, caller: &str) -> (WaitingPlace, impl Future<Output = ()> + use<>) {
         let (keep, kept) = oneshot::channel();
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
         state.places.insert(number, Place { caller: caller.into(), keep: Some(keep) });
         let of_caller = |place: &Place| &*place.caller == caller;
-        while state.places.values().filter(|place| of_caller(place)).count()
-            > self.limits.max_per_caller
+        while state.places.values().filter(|place| of_caller(place)).count() > self.max_per_caller
             && state.evict(of_caller)
         {}
-        while state.places.len() > self.limits.max && state.evict(|_| true) {}
+        while state.places.len() > self.max && state.evict(|_| true) {}
         drop(state);
-        let timeout = self.limits.timeout;
+        let timeout = self.timeout;
         let expiry = async move {
             let _is_evicted = tokio::time::timeout(timeout, kept).await;
         };
@@ -107,7 +94,7 @@ impl State {
 
 impl WaitingPlace {
     /// The command has its answer: it keeps its place until it has a slot again.
-    pub(super) fn answered(&self) {
+    pub(crate) fn answered(&self) {
         if let Some(place) = self.waiting.lock().places.get_mut(&self.number) {
             place.keep = None;
         }
@@ -127,7 +114,7 @@ mod tests {
     use super::*;
 
     fn waiting(max: u16, has_callers: bool) -> Waiting {
-        Waiting::new(WaitingLimits::new(max, has_callers, Duration::from_secs(30)))
+        Waiting::new(max, has_callers, Duration::from_secs(30))
     }
 
     #[tokio::test]

@@ -49,7 +49,7 @@ impl RunDirectory {
     }
 
     /// Creates the directory of a command.
-    pub(super) fn command(&self) -> io::Result<CommandDirectory> {
+    pub(crate) fn command(&self) -> io::Result<CommandDirectory> {
         let path = private_directory("", self.path.path())?;
         for name in ["input", "output"] {
             create_private(&path.path().join(name))?;
@@ -70,39 +70,39 @@ impl Drop for RunDirectory {
 
 /// The files of one command, removed when dropped.
 #[derive(Debug)]
-pub(super) struct CommandDirectory {
+pub(crate) struct CommandDirectory {
     path: TempDir,
 }
 
 impl CommandDirectory {
     /// The directory of what the command gets.
-    pub(super) fn input(&self) -> PathBuf {
+    pub(crate) fn input(&self) -> PathBuf {
         self.file("input")
     }
 
     /// The directory of what the command leaves for the caller.
-    pub(super) fn output(&self) -> PathBuf {
+    pub(crate) fn output(&self) -> PathBuf {
         self.file("output")
     }
 
     /// A file next to these directories.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path.path().join(name)
     }
 
     /// Tells the guard which process group ends with the server.
-    pub(super) fn register(&self, group: u32) -> io::Result<()> {
+    pub(crate) fn register(&self, group: u32) -> io::Result<()> {
         write_private(&self.file(GROUP), format!("{group}\n").as_bytes())
     }
 
     /// The process group has ended, and its id may be reused.
-    pub(super) fn unregister(&self) {
+    pub(crate) fn unregister(&self) {
         let _is_gone = fs::remove_file(self.file(GROUP));
     }
 }
 
 /// Writes a new file that only this user can read.
-pub(super) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     private_file(path)?.write_all(content)
 }
 

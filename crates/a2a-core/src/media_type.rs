@@ -1,4 +1,5 @@
-//! Media types and file name extensions.
+//! Media types of files, by name and content, and the extensions of their names: the few types that
+//! agents exchange.
 
 /// Extensions and media types. The first extension of a type is the one that files get.
 const TYPES: [(&str, &str); 28] = [
@@ -33,17 +34,17 @@ const TYPES: [(&str, &str); 28] = [
 ];
 
 /// The type of unknown content.
-pub(crate) const OCTET_STREAM: &str = "application/octet-stream";
+pub const OCTET_STREAM: &str = "application/octet-stream";
 
 /// The media type of a file with this name, by its extension.
-pub(crate) fn of_name(name: &str) -> Option<&'static str> {
+pub fn of_name(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     let found = TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));
     found.map(|(_, media_type)| *media_type)
 }
 
 /// The media type of a file by its name, else by its content.
-pub(crate) fn guess(name: Option<&str>, content: &[u8]) -> &'static str {
+pub fn guess(name: Option<&str>, content: &[u8]) -> &'static str {
     name.and_then(of_name).unwrap_or_else(|| match std::str::from_utf8(content) {
         Ok(text) if !text.contains('\0') => "text/plain",
         _ => OCTET_STREAM,
@@ -51,7 +52,7 @@ pub(crate) fn guess(name: Option<&str>, content: &[u8]) -> &'static str {
 }
 
 /// The extension of files with this media type, whose parameters are ignored.
-pub(crate) fn extension(media_type: &str) -> Option<&'static str> {
+pub fn extension(media_type: &str) -> Option<&'static str> {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     let found = TYPES.iter().find(|(_, known)| known.eq_ignore_ascii_case(essence));
     let suffix = || match essence.rsplit_once('+') {

@@ -5,8 +5,7 @@ use std::{ffi::OsString, io};
 use a2a_kit_operations::{RequestContext, trace};
 use serde_json::json;
 
-use super::run_directory::{CommandDirectory, write_private};
-use crate::log;
+use crate::run_directory::{CommandDirectory, write_private};
 
 /// Maximum bytes of `A2A_SCOPES`; further scopes are left out.
 const MAX_SCOPES: usize = 8 << 10;
@@ -14,7 +13,7 @@ const MAX_SCOPES: usize = 8 << 10;
 /// Writes the metadata of the message and its request to a file, and returns the variables that
 /// describe the task and its caller. Ids, subjects and tenants are at most 1 KiB, without NUL: the
 /// engine rejects others. All variables are set, if only empty, so that none is inherited.
-pub(super) fn describe(
+pub(crate) fn describe(
     context: &RequestContext,
     directory: &CommandDirectory,
 ) -> io::Result<Vec<(&'static str, OsString)>> {
@@ -40,7 +39,7 @@ pub(super) fn describe(
         ("A2A_OUTPUT_DIR", directory.output().into()),
     ];
     // The command continues the trace of the caller.
-    let trace = trace::current().map(|context| (log::TRACEPARENT, context.to_string().into()));
+    let trace = trace::current().map(|context| ("TRACEPARENT", context.to_string().into()));
     variables.extend(trace);
     Ok(variables)
 }

@@ -6,9 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use a2a_core::{Artifact, Part};
-
-use crate::media_type;
+use a2a_core::{Artifact, Part, media_type};
 
 /// Maximum number of files of one command.
 const MAX_FILES: usize = 100;
@@ -17,7 +15,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Why the files of a command are not sent.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum OutputFilesError {
+pub(crate) enum OutputFilesError {
     #[error("failed to read the output files of the command")]
     Read(#[from] io::Error),
     /// Its message is for the caller.
@@ -30,7 +28,7 @@ pub(super) enum OutputFilesError {
 
 /// Reads the regular files in a directory, ordered by name, each as an artifact of that name.
 /// Symbolic links and subdirectories are ignored.
-pub(super) fn read(directory: &Path) -> Result<Vec<Artifact>, OutputFilesError> {
+pub(crate) fn read(directory: &Path) -> Result<Vec<Artifact>, OutputFilesError> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
