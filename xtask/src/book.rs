@@ -23,6 +23,9 @@ use crate::{Result, workspace};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
 
+/// Programs that not every machine has.
+const PROGRAMS: [&str; 3] = ["jq", "node", "python3"];
+
 /// The arguments of `cargo xtask book`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -150,8 +153,8 @@ fn check_running(
         if !is_chosen || !blocks::has_commands(page) {
             continue;
         }
-        if let Some(variable) = missing(page, &environment) {
-            println!("SKIPPED: {}: there is no server for {variable}", page.name);
+        if let Some(missing) = missing(page, &environment) {
+            println!("SKIPPED: {}: there is no {missing}", page.name);
             continue;
         }
         let start = Instant::now();
@@ -195,14 +198,19 @@ fn environment(servers: &Servers) -> Vec<(String, String)> {
     variables.collect()
 }
 
-/// The variable of a server that a page needs and that is not there.
-fn missing<'a>(page: &Page, environment: &'a [(String, String)]) -> Option<&'a str> {
-    let uses = |name: &str| {
-        let name = format!("${name}");
-        page.blocks().any(|block| blocks::is_run(block) && block.text.contains(&name))
-    };
-    let missing = environment.iter().find(|(name, value)| value.is_empty() && uses(name));
-    missing.map(|(name, _)| name.as_str())
+/// The server, by its variable, or the program that a page needs and that is not there.
+fn missing(page: &Page, environment: &[(String, String)]) -> Option<String> {
+    let uses =
+        |text: &str| page.blocks().any(|block| blocks::is_run(block) && block.text.contains(text));
+    let server = environment
+        .iter()
+        .find(|(name, value)| value.is_empty() && uses(&format!("${name}")))
+        .map(|(name, _)| format!("server for {name}"));
+    let program = PROGRAMS.iter().find(|program| {
+        uses(&format!("{program} "))
+            && !Command::new(program).arg("--version").output().is_ok_and(|it| it.status.success())
+    });
+    server.or_else(|| program.map(|program| (*program).to_owned()))
 }
 
 /// Compiles and runs the Rust blocks of the chapters.
