@@ -36,6 +36,8 @@ mod address;
 pub mod body;
 #[cfg(feature = "server")]
 pub mod card;
+#[cfg(feature = "server")]
+pub mod card_page;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod content_type;

@@ -16,7 +16,7 @@ use axum::Router;
 use http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use tracing::debug;
 
-use crate::gate::gate;
+use crate::{card_page::asks_for_page, gate::gate};
 
 /// Maximum length of a host or an origin in an error message, in characters.
 const MAX_ECHO: usize = 80;
@@ -86,6 +86,9 @@ impl SiteGuard {
             }
             own = Some(authority);
         }
+        if is_followed_link(parts) {
+            return Ok(());
+        }
         self.check_origin(&parts.headers, own.as_ref())
     }
 
@@ -119,6 +122,19 @@ impl SiteGuard {
     fn allows(&self, origin: &str) -> bool {
         self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(origin))
     }
+}
+
+/// Returns whether a person followed a link to the page at the root. No page can read the response
+/// or show it in a frame of its own.
+fn is_followed_link(parts: &Parts) -> bool {
+    let has = |name: &str, value: &[u8]| {
+        let mut lines = parts.headers.get_all(name).iter();
+        lines.next().is_some_and(|line| line.as_bytes() == value) && lines.next().is_none()
+    };
+    asks_for_page(parts)
+        && !parts.headers.contains_key(header::ORIGIN)
+        && has("sec-fetch-mode", b"navigate")
+        && has("sec-fetch-dest", b"document")
 }
 
 /// Strips the brackets of an IPv6 host and the trailing dot of a name.

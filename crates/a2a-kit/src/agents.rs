@@ -7,12 +7,13 @@ mod tenant;
 
 use std::{fmt, future::Future, net::SocketAddr, sync::Arc};
 
-use a2a_kit_http::{Drain, Limits, bind, tls::Tls};
+use a2a_kit_http::{Drain, Limits, bind, card_page, tls::Tls};
 use a2a_kit_operations::Engine;
 use axum::Router;
 use tokio::net::TcpListener;
 
 pub(crate) use admission::Admission;
+pub(crate) use dispatch::Mounted;
 pub(crate) use place::Place;
 
 use crate::{
@@ -49,6 +50,9 @@ use tenant::InTenant;
 ///
 /// A tenant is searched in the first 64 KiB of a body. If it is not there and the body is longer, the rest
 /// is read if one of the agents admits the caller.
+///
+/// Browsers get a page at the path of each agent, and at the root one that lists them; the setting is
+/// [`Server::without_page`] of each.
 ///
 /// Port, TLS, limits and shutdown are shared, and so are `/healthz` and `/readyz`, which is ready
 /// when all agents are. Everything else is set on each [`Server`]. Engines must not share a store:
@@ -148,7 +152,10 @@ impl Agents {
     pub fn into_router(self, address: SocketAddr) -> Result<Router, ServeError> {
         let mut readiness = Readiness::default();
         let mut dispatch = Dispatch::new(self.limits.clone());
-        for Mount { place, mut server } in self.mounts {
+        let mut mounts = self.mounts;
+        // Its page lists the others.
+        mounts.sort_by_key(|mount| mount.place == Place::Port);
+        for Mount { place, mut server } in mounts {
             place.check()?;
             if server.tls.is_some() || server.grpc_listener.is_some() {
                 let problem = "TLS and listeners are set on `Agents`";
@@ -166,10 +173,19 @@ impl Agents {
             if let Some(tenant) = place.tenant() {
                 server.parts.agent = Arc::new(InTenant::new(server.parts.agent, tenant));
             }
-            let (router, admission) = server.into_mount(address)?;
-            dispatch.add(place, router, admission)?;
+            if place == Place::Port {
+                config.others = dispatch.listed().to_vec();
+            }
+            dispatch.add(place, server.into_mount(address)?)?;
         }
-        Ok(self.routes.merge(readiness.router()).fallback_service(dispatch.into_service()))
+        let page = dispatch.page();
+        let router =
+            self.routes.merge(readiness.router()).fallback_service(dispatch.into_service());
+        Ok(match page {
+            // What the application and agents of a host have at the root comes first.
+            Some(page) => card_page::layer(router.clone(), router, page),
+            None => router,
+        })
     }
 
     /// Serves at `address` until Ctrl-C or SIGTERM, as [`Server::run`] does.

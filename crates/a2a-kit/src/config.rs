@@ -5,7 +5,7 @@ use a2a_core::ProtocolVersion;
 use a2a_kit_compat::{ServerOptions, TaskOrigins};
 #[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
 use a2a_kit_http::BindingOptions;
-use a2a_kit_http::{Limits, VersionPolicy};
+use a2a_kit_http::{Limits, VersionPolicy, card_page::ListedAgent};
 use a2a_kit_operations::AgentLabel;
 
 use crate::{agents::Place, older::Revisions};
@@ -24,6 +24,10 @@ pub(crate) struct Config {
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) has_tls: bool,
     pub(crate) metrics_label: AgentLabel,
+    /// Whether browsers get a page at the root.
+    pub(crate) has_page: bool,
+    /// Other agents of the port.
+    pub(crate) others: Vec<ListedAgent>,
     /// Whether callers have to authenticate; known once the card is complete.
     pub(crate) authenticates: bool,
 }
@@ -66,6 +70,8 @@ impl Default for Config {
             allowed_hosts: Vec::new(),
             has_tls: false,
             metrics_label: AgentLabel::NONE,
+            has_page: true,
+            others: Vec::new(),
             authenticates: false,
         }
     }

@@ -102,7 +102,7 @@ fn has(version: &str, binding: &str) -> bool {
 }
 
 /// The URL under which clients reach the agent.
-fn base(config: &Config, address: SocketAddr) -> String {
+pub(crate) fn base(config: &Config, address: SocketAddr) -> String {
     let Paths { public_url, place, .. } = &config.paths;
     match (public_url, place) {
         (Some(url), _) => url.clone(),

@@ -3,7 +3,11 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, Result};
-use a2a_kit_http::{rate::AddressRate, repeated_fields};
+use a2a_kit_http::{
+    card_page::{self, CardPage},
+    rate::AddressRate,
+    repeated_fields,
+};
 use a2a_kit_operations::{Agent, AgentLabel};
 use axum::{
     Extension, Router,
@@ -13,7 +17,9 @@ use axum::{
 use http::{HeaderMap, Uri, header};
 use tower::ServiceExt as _;
 
-use crate::{agents::Admission, config::Config, older::Revisions, ready::Readiness, sites::cors};
+use crate::{
+    agents::Admission, config::Config, interface, older::Revisions, ready::Readiness, sites::cors,
+};
 
 /// Path of the card before 0.3.
 const OLD_CARD_PATH: &str = "/.well-known/agent.json";
@@ -43,11 +49,15 @@ impl Parts {
         if self.config.bindings.grpc {
             router = router.merge(self.with_layers(self.grpc()));
         }
-        let mut card = self.card_document()?;
-        if let Some(layers) = &self.card_layers {
-            card = layers(card);
-        }
-        let router = router.merge(card).merge(self.extra_routes.clone());
+        let own = &self.extra_routes;
+        let router = router.merge(self.with_card_layers(self.card_document()?)).merge(own.clone());
+        let router = if self.config.has_page {
+            let url = interface::base(&self.config, address);
+            let page = CardPage::new(&self.card, &url, &self.config.others)?.into_router();
+            card_page::layer(router, own.clone(), self.with_card_layers(page))
+        } else {
+            router
+        };
         // Probes may use any host name, and learn nothing about the agent.
         Ok(self.with_site_guard(address, router).merge(self.readiness.clone().router()))
     }
@@ -116,6 +126,13 @@ impl Parts {
             Some(origins) if is_restricted => router.layer(cors(origins)),
             _ => router,
         })
+    }
+
+    fn with_card_layers(&self, card: Router) -> Router {
+        match &self.card_layers {
+            Some(layers) => layers(card),
+            None => card,
+        }
     }
 
     fn with_layers(&self, bindings: Router) -> Router {

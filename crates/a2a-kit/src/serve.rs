@@ -3,15 +3,16 @@
 use std::{future::Future, net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, Validate as _};
-use a2a_kit_http::bind;
+use a2a_kit_http::{bind, card_page::ListedAgent};
 use a2a_kit_operations::Engine;
 use axum::Router;
 use tokio::net::TcpListener;
 
 #[cfg(feature = "auth")]
-use crate::routes::Parts;
+use crate::agents::Admission;
 use crate::{
-    Server, agents::Admission, error::ServeError, extended::Extended, interface, ready::PROBES,
+    Server, agents::Mounted, error::ServeError, extended::Extended, interface, ready::PROBES,
+    routes::Parts,
 };
 
 /// Serves an engine on every binding at `address`, until Ctrl-C or SIGTERM: see [`Server::run`].
@@ -37,14 +38,18 @@ impl Server {
         self.parts.router(address).map_err(ServeError::Card)
     }
 
-    /// As [`into_router`](Self::into_router), with what admits callers.
-    pub(crate) fn into_mount(
-        mut self,
-        address: SocketAddr,
-    ) -> Result<(Router, Admission), ServeError> {
+    /// As [`into_router`](Self::into_router), for one of several agents.
+    pub(crate) fn into_mount(mut self, address: SocketAddr) -> Result<Mounted, ServeError> {
         self.complete(address)?;
         let router = self.parts.router(address).map_err(ServeError::Card)?;
-        Ok((router, self.parts.admission))
+        let Parts { card, config, admission, .. } = self.parts;
+        let is_listed = config.has_page && !admission.has_private_card();
+        let listed = is_listed.then(|| ListedAgent {
+            name: card.name,
+            description: card.description,
+            url: interface::base(&config, address),
+        });
+        Ok(Mounted { router, admission, listed, guard: config.site_guard(address) })
     }
 
     /// Serves at `address` until Ctrl-C (SIGINT) or SIGTERM, and stops as [`serve`](Self::serve)

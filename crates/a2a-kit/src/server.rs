@@ -16,7 +16,8 @@ use crate::{agents::Admission, config::Config, interface, ready::Readiness, rout
 const STORE_TIMEOUT: Duration = Duration::from_millis(900);
 
 /// An agent on one port: JSON-RPC at `POST /`, HTTP+JSON at the root and under `/{tenant}`, gRPC
-/// by its paths, the card at `/.well-known/agent-card.json`, and `/healthz` and `/readyz`.
+/// by its paths, the card at `/.well-known/agent-card.json`, and for browsers as a page at `/`, and
+/// `/healthz` and `/readyz`.
 ///
 /// ```no_run
 /// use a2a_kit::{AgentCard, Engine, Server, agent_fn};
@@ -161,6 +162,13 @@ impl Server {
     #[cfg(feature = "grpc")]
     pub fn with_grpc_listener(mut self, listener: TcpListener) -> Self {
         self.grpc_listener = Some(listener);
+        self
+    }
+
+    /// Disables the page that browsers get at the root: the card, and how to call the agent. Routes
+    /// of your own for `GET /` come before it.
+    pub fn without_page(mut self) -> Self {
+        self.parts.config.has_page = false;
         self
     }
 

@@ -102,6 +102,11 @@ impl Enforcement {
         router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authenticate))
     }
 
+    /// Returns whether the guard makes the public card private.
+    pub fn has_private_card(&self) -> bool {
+        self.0.has_private_card
+    }
+
     /// Protects the routes of the public card, if the guard makes it private.
     pub fn card_layer(&self, router: Router) -> Router {
         if !self.0.has_private_card {

@@ -30,6 +30,15 @@ impl Admission {
         }
     }
 
+    /// Returns whether the card is for authenticated callers only.
+    pub(crate) fn has_private_card(&self) -> bool {
+        match self {
+            Self::Open => false,
+            #[cfg(feature = "auth")]
+            Self::Guarded(enforcement) => enforcement.has_private_card(),
+        }
+    }
+
     /// Records a rejected request.
     pub(super) fn record_failure(&self, request: &Parts) {
         match self {

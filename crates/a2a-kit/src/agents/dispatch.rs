@@ -5,8 +5,10 @@ use std::{collections::HashMap, convert::Infallible, sync::Arc};
 use a2a_core::{Error, ErrorKind, Result};
 use a2a_kit_http::{
     Limits, body,
+    card_page::{CardPage, ListedAgent},
     error_response::{self, is_grpc},
     parse::{PendingBody, parse},
+    site_guard::SiteGuard,
 };
 use axum::{
     Router,
@@ -35,10 +37,18 @@ const GRPC_SERVICE: &str = "/lf.a2a.v1.A2AService/";
 /// bytes.
 const MAX_UNAUTHENTICATED_BYTES: usize = 64 << 10;
 
-/// An agent, and who may send it long bodies.
-struct Mounted {
-    router: Router,
-    admission: Admission,
+/// How many agents an error names.
+const MAX_NAMED: usize = 10;
+
+/// An agent on a port.
+pub(crate) struct Mounted {
+    pub(crate) router: Router,
+    /// Who may send it long bodies.
+    pub(crate) admission: Admission,
+    /// Its entry in lists of agents; `None` without a page, and for a private card.
+    pub(crate) listed: Option<ListedAgent>,
+    /// Its guard against pages of other sites.
+    pub(crate) guard: Option<SiteGuard>,
 }
 
 /// The agents of a port, by what selects them.
@@ -50,11 +60,38 @@ pub(super) struct Dispatch {
     /// Whether a tenant selects an agent in JSON-RPC requests at the root.
     reads_jsonrpc: bool,
     limits: Limits,
+    /// What pages list, in the order of the application.
+    listed: Vec<ListedAgent>,
+    /// That of the first agent with a guard.
+    guard: Option<SiteGuard>,
 }
 
 impl Dispatch {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { hosts: HashMap::new(), named: Vec::new(), root: None, reads_jsonrpc: false, limits }
+        Self {
+            hosts: HashMap::new(),
+            named: Vec::new(),
+            root: None,
+            reads_jsonrpc: false,
+            limits,
+            listed: Vec::new(),
+            guard: None,
+        }
+    }
+
+    /// The agents that pages list.
+    pub(super) fn listed(&self) -> &[ListedAgent] {
+        &self.listed
+    }
+
+    /// The page at the root, behind the guard of the agents; `None` if an agent is there or none is
+    /// listed.
+    pub(super) fn page(&self) -> Option<Router> {
+        if self.root.is_some() || self.listed.is_empty() {
+            return None;
+        }
+        let page = CardPage::of_agents(&self.listed).into_router();
+        Some(self.guard.as_ref().map_or(page.clone(), |guard| guard.layer(page)))
     }
 
     /// Adds an agent.
@@ -62,20 +99,17 @@ impl Dispatch {
     /// # Errors
     ///
     /// [`ServeError::Mount`] if another agent has the place.
-    pub(super) fn add(
-        &mut self,
-        place: Place,
-        router: Router,
-        admission: Admission,
-    ) -> Result<(), ServeError> {
+    pub(super) fn add(&mut self, place: Place, mut mounted: Mounted) -> Result<(), ServeError> {
         self.reads_jsonrpc |= matches!(place, Place::Tenant(_));
+        self.listed.extend(mounted.listed.clone());
+        self.guard = self.guard.take().or(mounted.guard.take());
         let text = place.to_string();
         let is_taken = match place {
-            Place::Port => self.root.replace(Mounted { router, admission }).is_some(),
-            Place::Host(host) => self.hosts.insert(host, router).is_some(),
+            Place::Port => self.root.replace(mounted).is_some(),
+            Place::Host(host) => self.hosts.insert(host, mounted.router).is_some(),
             Place::Path(name) | Place::Tenant(name) => {
                 let is_taken = self.named.iter().any(|(known, _)| *known == name);
-                self.named.push((name, Mounted { router, admission }));
+                self.named.push((name, mounted));
                 is_taken
             }
         };
@@ -130,7 +164,7 @@ impl Dispatch {
         if self.reads_jsonrpc && is_jsonrpc {
             return self.find_by_tenant(parts, body, of_jsonrpc).await;
         }
-        Ok((&self.root.as_ref().ok_or_else(|| unknown(parts))?.router, body))
+        Ok((&self.root.as_ref().ok_or_else(|| self.unknown(parts))?.router, body))
     }
 
     /// Finds the agent by the tenant in a body; health and reflection are the same for all.
@@ -142,7 +176,7 @@ impl Dispatch {
         }
         let any = path.starts_with("/grpc.").then(|| self.named.first().map(|(_, one)| one));
         let mounted = self.root.as_ref().or(any.flatten());
-        Ok((&mounted.ok_or_else(|| unknown(parts))?.router, body))
+        Ok((&mounted.ok_or_else(|| self.unknown(parts))?.router, body))
     }
 
     /// Finds the agent by the tenant at the start of a body. If it is not there, the rest is read for
@@ -162,7 +196,7 @@ impl Dispatch {
         if !self.admit(parts).await? {
             // Any agent responds with a challenge.
             let first = self.root.as_ref().or(self.named.first().map(|(_, one)| one));
-            return Ok((&first.ok_or_else(|| unknown(parts))?.router, start.into_body()));
+            return Ok((&first.ok_or_else(|| self.unknown(parts))?.router, start.into_body()));
         }
         let body = body::read(start.into_body(), &self.limits).await?;
         let body = PendingBody::hold(&parts.extensions, body);
@@ -193,7 +227,21 @@ impl Dispatch {
     fn named_or_root(&self, parts: &Parts, tenant: &str) -> Result<&Router> {
         let named = self.named.iter().find(|(name, _)| below(tenant, name).is_some());
         let mounted = named.map(|(_, mounted)| mounted).or(self.root.as_ref());
-        Ok(&mounted.ok_or_else(|| unknown(parts))?.router)
+        Ok(&mounted.ok_or_else(|| self.unknown(parts))?.router)
+    }
+
+    /// The error for a request that no agent serves. It names the paths of agents, except to pages of
+    /// other sites.
+    fn unknown(&self, parts: &Parts) -> Error {
+        let path = parts.uri.path();
+        let mut text = format!("no agent serves {path} for this host and tenant");
+        let is_shown = self.guard.as_ref().is_none_or(|guard| guard.check(parts).is_ok());
+        let named = self.named.iter().filter(|(_, one)| is_shown && one.listed.is_some());
+        let paths: Vec<_> = named.take(MAX_NAMED).map(|(name, _)| format!("/{name}")).collect();
+        if !paths.is_empty() {
+            text.push_str(&format!("; agents are at {}", paths.join(", ")));
+        }
+        Error::new(ErrorKind::MethodNotFound, text)
     }
 }
 
@@ -213,12 +261,4 @@ fn with_path(uri: &Uri, path: &str) -> Result<Uri> {
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(PathAndQuery::try_from(target).map_err(Error::internal)?);
     Uri::from_parts(parts).map_err(Error::internal)
-}
-
-fn unknown(parts: &Parts) -> Error {
-    let path = parts.uri.path();
-    Error::new(
-        ErrorKind::MethodNotFound,
-        format!("no agent serves {path} for this host and tenant"),
-    )
 }
