@@ -1,7 +1,12 @@
 //! Programs behind `a2a serve --exec`: their output as it comes, how they fail, and how they are told
 //! to end.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+#![allow(
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test that can't be set up fails, and says what it skips"
+)]
 
 mod common;
 
@@ -195,7 +200,8 @@ fn polite(folder: &Path) -> String {
 fn program_is_told_to_end_before_it_is_killed() {
     for case in ["timeout", "stop", "cancel"] {
         let folder = tempfile::tempdir().unwrap();
-        let script = polite(folder.path());
+        // The shell ends at once, before what it has started.
+        let script = format!("sh -c '{}'; true", polite(folder.path()).replace('\'', "'\\''"));
         let limit = match case {
             "timeout" => ["--exec-timeout", "500ms"],
             _ => ["--drain-timeout", "100ms"],
@@ -315,6 +321,39 @@ fn message_as_the_first_line_comes_in_place_of_a_task() {
     let server = Server::start(&["--exec", &late, "--io", "jsonl"]);
     let task = &server.json(&["send", "hi"])["task"];
     assert_eq!(task["status"]["message"]["parts"][0]["text"], "hello", "{task}");
+}
+
+#[test]
+fn program_runs_again_after_a_crash_only_where_asked_to() {
+    for (recovery, state, expected) in
+        [("rerun", "TASK_STATE_COMPLETED", "run 2"), ("fail", "TASK_STATE_FAILED", "run 1")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().display();
+        let script = format!(
+            "echo >> {place}/runs; echo run $(wc -l < {place}/runs); \
+             [ -e {place}/go ] || exec sleep 60"
+        );
+        let store = folder.path().join("tasks.db");
+        let arguments = ["--exec", &script, "--exec-recovery", recovery, "--store"];
+        let arguments = [&arguments[..], &[store.to_str().unwrap()]].concat();
+        let server = Server::start(&arguments);
+        let id = server.json(&["send", "hi", "--async"])["task"]["id"].clone();
+        let id = id.as_str().unwrap();
+        wait_until("no output comes", || {
+            server.json(&["task", "get", id]).to_string().contains("run 1")
+        });
+        // By SIGKILL.
+        drop(server);
+        fs::write(folder.path().join("go"), "").unwrap();
+        let server = Server::start(&arguments);
+        wait_until("the task does not end", || {
+            server.json(&["task", "get", id])["status"]["state"] == state
+        });
+        let task = server.json(&["task", "get", id]);
+        assert_eq!(output(&task), expected, "{recovery}: {task}");
+        assert_eq!(task["artifacts"].as_array().unwrap().len(), 1, "{task}");
+    }
 }
 
 /// Programs that use the modules beside the library; `None` without the interpreter.

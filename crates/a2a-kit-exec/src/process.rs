@@ -32,9 +32,12 @@ use crate::{
     stderr::Stderr,
 };
 
-/// Grace period of a command after SIGTERM.
+/// Grace period of a process group after SIGTERM.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(4);
+/// Interval of looking whether a process group has ended.
+#[cfg(unix)]
+const GROUP_INTERVAL: Duration = Duration::from_millis(20);
 /// Timeout for reaping killed processes.
 const REAP_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long the rest of stderr is read once all processes have ended: another one, outside of the
@@ -107,10 +110,16 @@ impl Process {
         let begun = Instant::now();
         let mut child = command.spawn()?;
         let pipes = child.stdin().take().zip(child.stdout().take()).zip(child.stderr().take());
-        let group = child.id();
-        let group_file = group.map(|group| directory.register(group));
-        let group = Group { child, is_killed: false, directory: Some(directory) };
-        group_file.transpose()?;
+        let id = child.id();
+        let registered = id.map(|id| directory.register(id));
+        let group = Group {
+            child,
+            #[cfg(unix)]
+            id,
+            is_killed: false,
+            directory: Some(directory),
+        };
+        registered.transpose()?;
         let Some(((stdin, stdout), stderr)) = pipes else {
             return Err(io::Error::other("a pipe to the command is missing"));
         };
@@ -139,8 +148,7 @@ impl Process {
         ended.files(context.task_id()).await
     }
 
-    /// Terminates the process group, and kills it once the command has exited or the grace period
-    /// is over.
+    /// Terminates the process group, and kills what is left of it after the grace period.
     pub(crate) async fn terminate(self) {
         drop(self.terminate);
         // What the command writes at its end is read, as it would fail otherwise.
@@ -209,6 +217,8 @@ fn signalled(status: ExitStatus) -> ExitStatus {
 #[derive(Debug)]
 struct Group {
     child: Box<dyn ChildWrapper>,
+    #[cfg(unix)]
+    id: Option<u32>,
     is_killed: bool,
     /// Kept until the group has ended.
     directory: Option<CommandDirectory>,
@@ -224,7 +234,7 @@ impl Group {
         stderr: JoinHandle<Stderr>,
         terminate: CancellationToken,
     ) -> io::Result<Ended> {
-        // Of the command alone: its remaining processes get no grace period.
+        // Of the command alone: what it leaves behind gets no grace period.
         let status = tokio::select! {
             biased;
             status = self.child.inner_mut().wait() => Some(status?),
@@ -252,19 +262,29 @@ impl Group {
         Ok(Ended { status, stderr, after, directory })
     }
 
-    /// Sends SIGTERM to the group, and kills it unless the command exits within the grace period.
+    /// Sends SIGTERM to the group, and kills what is left of it after the grace period.
     async fn terminate(&mut self) {
         #[cfg(unix)]
         {
             let terminate = tokio::signal::unix::SignalKind::terminate().as_raw_value();
             match self.child.signal(terminate) {
-                Ok(()) => {
-                    let _in_time = timeout(GRACE, self.child.inner_mut().wait()).await;
-                }
+                Ok(()) => drop(timeout(GRACE, self.gone()).await),
                 Err(error) => tracing::debug!(%error, "process group already ended"),
             }
         }
         self.kill();
+    }
+
+    /// Waits until no process is left: a shell may end before what it has started.
+    #[cfg(unix)]
+    async fn gone(&mut self) {
+        let _status = self.child.inner_mut().wait().await;
+        let group = self.id.and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?));
+        while group.is_some_and(|id| rustix::process::test_kill_process_group(id).is_ok()) {
+            // In a container, this process may be their parent.
+            let _reaped = self.child.try_wait();
+            tokio::time::sleep(GROUP_INTERVAL).await;
+        }
     }
 
     /// Kills the process group, once: its id may be reused later.

@@ -70,7 +70,7 @@ section! {
         ask_timeout: Duration = "30s", "--exec-ask-timeout" advanced;
         /// Max commands that wait for an answer
         max_waiting: u16 = 64, "--exec-max-waiting" advanced;
-        /// Stream stdout as it comes
+        /// Streaming of stdout as it comes
         stream_output: bool = true, "--no-stream-output";
         /// Stream stdout in chunks that end with this delimiter; \n and \t are escapes
         chunk: String, "--chunk";
