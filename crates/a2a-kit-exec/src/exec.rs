@@ -1,4 +1,4 @@
-//! The executor, and its settings.
+//! An agent made of a program: its settings.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -9,15 +9,13 @@ use std::{
 };
 
 use a2a_core::{AgentCard, v1::AgentSkill};
-use a2a_kit_operations::{
-    AgentExecutor, BoxError, Recovery, RequestContext, RunLimits, TaskUpdater, rate::Rate,
-};
+use a2a_kit_operations::{Recovery, rate::Rate};
 use derive_setters::Setters;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    environment::Environment, jsonl, plain, run_directory::RunDirectory, slots::Slots,
-    stderr::StderrPolicy, waiting::Waiting,
+    environment::Environment, run_directory::RunDirectory, slots::Slots, stderr::StderrPolicy,
+    waiting::Waiting,
 };
 
 /// An agent that runs a program for each message.
@@ -37,7 +35,7 @@ pub struct Exec {
     /// Time for each message, without waiting for an answer or for other programs. Beyond it the
     /// program is terminated, and the task is FAILED. Default: none.
     #[setters(into)]
-    timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
     /// Number of programs that run at a time; further tasks wait as SUBMITTED. Default: 16.
     concurrency: u16,
     /// Number of programs that wait for an answer; beyond it the one that has waited longest is
@@ -51,7 +49,7 @@ pub struct Exec {
     authenticated_callers: bool,
     /// What happens to a task whose node failed while its program ran. Default:
     /// [`Recovery::Fail`].
-    recovery: Recovery,
+    pub(crate) recovery: Recovery,
     /// Maximum bytes of stderr to log, for each run. Default: 64 KiB.
     stderr_bytes: usize,
     /// Maximum rate of logged lines of stderr, over all programs. Default: 100 per second.
@@ -208,7 +206,7 @@ impl Exec {
     }
 
     /// Creates what all runs share, unless it is there.
-    fn shared(&self) -> io::Result<&Shared> {
+    pub(crate) fn shared(&self) -> io::Result<&Shared> {
         if let Some(shared) = self.shared.get() {
             return Ok(shared);
         }
@@ -251,36 +249,6 @@ fn is_missing(program: &str) -> bool {
 #[cfg(not(unix))]
 fn is_missing(_: &str) -> bool {
     false
-}
-
-impl AgentExecutor for Exec {
-    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
-        let is_dialogue = matches!(self.io, Io::JsonLines { .. });
-        if !is_dialogue {
-            // A command has read all its input when it begins, and ends the task.
-            context.refuse_messages();
-        }
-        let shared = self.shared()?;
-        let caller = context.call().caller.subject().unwrap_or_default();
-        let slot = tokio::select! {
-            () = context.cancelled() => return Ok(()),
-            slot = context.wait_for(shared.slots.acquire(caller)) => slot,
-        };
-        match &self.io {
-            Io::JsonLines { strict } => {
-                jsonl::run(self, shared, &context, &updates, slot, *strict).await
-            }
-            _ => plain::run(self, shared, &context, &updates).await,
-        }
-    }
-
-    fn recovery(&self) -> Recovery {
-        self.recovery
-    }
-
-    fn run_limits(&self) -> RunLimits {
-        RunLimits::default().with_max_run_time(self.timeout)
-    }
 }
 
 // The command line may contain secrets.

@@ -34,6 +34,7 @@
 mod caller;
 mod environment;
 mod exec;
+mod executor;
 mod jsonl;
 mod line;
 mod output_files;
