@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use a2a_core::{AgentCard, Error, Result, v1::security_scheme::Scheme};
+use a2a_core::{AgentCard, Error, Result};
 use axum::{
     Router,
     body::Body,
@@ -75,12 +75,8 @@ impl CardPage {
         let json = serde_json::to_string_pretty(card).map_err(Error::internal)?;
         let provider = card.provider.as_ref();
         let provider = provider.map(|one| format!("by {}", link(&one.url, &one.organization)));
-        let documentation = card.documentation_url.as_deref().unwrap_or_default();
-        let documentation = if documentation.is_empty() {
-            String::new()
-        } else {
-            link(documentation, "Documentation")
-        };
+        let documentation = card.documentation_url.as_deref();
+        let documentation = documentation.map(|url| link(url, "Documentation"));
         let document = format!("{url}{}", crate::card::WELL_KNOWN_PATH);
         let body = fill(
             include_str!("card_page/card.html"),
@@ -89,7 +85,7 @@ impl CardPage {
                 ("description", &card.description),
                 ("version", &card.version),
                 ("&provider", &provider.unwrap_or_default()),
-                ("&documentation", &documentation),
+                ("&documentation", &documentation.unwrap_or_default()),
                 ("&document", &link(&document, "Agent card")),
                 ("&calls", &call::section(card, url)),
                 ("&skills", &skills(card)),
@@ -255,19 +251,7 @@ fn interfaces(card: &AgentCard) -> String {
 fn properties(card: &AgentCard) -> String {
     let answer = |can: bool| if can { "yes" } else { "no" }.to_owned();
     let extensions: Vec<_> = card.extensions().iter().map(|one| one.uri.as_str()).collect();
-    let schemes = card.security_schemes.iter().map(|(name, scheme)| {
-        let kind = match &scheme.scheme {
-            Some(Scheme::ApiKeySecurityScheme(key)) => {
-                format!("API key in {} {}", key.location, key.name)
-            }
-            Some(Scheme::HttpAuthSecurityScheme(http)) => format!("HTTP {}", http.scheme),
-            Some(Scheme::Oauth2SecurityScheme(_)) => "OAuth 2.0".to_owned(),
-            Some(Scheme::OpenIdConnectSecurityScheme(_)) => "OpenID Connect".to_owned(),
-            Some(Scheme::MtlsSecurityScheme(_)) => "client certificate".to_owned(),
-            None => "unknown".to_owned(),
-        };
-        format!("{name} ({kind})")
-    });
+    let schemes: Vec<_> = card.security_schemes.keys().map(String::as_str).collect();
     let rows = [
         ("Streaming", answer(card.can_stream())),
         ("Push notifications", answer(card.can_push())),
@@ -275,7 +259,7 @@ fn properties(card: &AgentCard) -> String {
         ("Extensions", extensions.join(", ")),
         ("Input", card.default_input_modes.join(", ")),
         ("Output", card.default_output_modes.join(", ")),
-        ("Credentials", schemes.collect::<Vec<_>>().join(", ")),
+        ("Security schemes", schemes.join(", ")),
         ("Requires credentials", answer(!card.security_requirements.is_empty())),
         ("Signed", answer(!card.signatures.is_empty())),
     ];

@@ -145,7 +145,7 @@ async fn own_route_comes_before_the_page() {
 async fn page_is_as_public_as_the_card_and_never_the_extended_one() {
     let address = start(guarded("Keyed", false)).await;
     let page = exchange(address, "GET /", &[BROWSER]).await;
-    assert!(page.contains("API key in header x-key") && page.contains("Version 1.0.0"), "{page}");
+    assert!(page.contains("<dd>key</dd>") && page.contains("Version 1.0.0"), "{page}");
     let page = exchange(address, "GET /", &[BROWSER, "x-key: k"]).await;
     assert!(page.contains("Version 1.0.0") && !page.contains("secret"), "{page}");
 
