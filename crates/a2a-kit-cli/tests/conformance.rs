@@ -33,9 +33,18 @@ fn count(report: &Value, outcome: &str) -> u64 {
 #[test]
 fn demo_agent_conforms_at_every_level_on_every_interface_of_its_card() {
     let server = Server::start(&["--allow-webhook", "127.0.0.1"]);
-    let report = report(&server, &["--profile", "demo", "--level", "may"]);
+    let report = report(&server, &["--level", "may"]);
     assert_eq!(failures(&report), [""; 0]);
     assert!(count(&report, "pass") > 200, "{}", report["summary"]);
+    assert_eq!(report["verdict"], "conformant as far as measured");
+    assert_eq!(report["prompts"]["slow"], "slow 20", "{}", report["prompts"]);
+    // What is left needs another agent or other flags, and says so.
+    let results = report["results"].as_array().unwrap().iter();
+    for result in results.filter(|result| result["result"] == "not_measured") {
+        let reason = result["reason"].as_str().unwrap();
+        let needs = ["--second-bearer", "no security scheme for its extended card"];
+        assert!(needs.iter().any(|need| reason.contains(need)), "{result}");
+    }
     // Everything about notifications and subscriptions was measured.
     for id in ["R-064", "R-080", "R-083", "R-084", "R-203", "R-058"] {
         let results = report["results"].as_array().unwrap().iter();
@@ -46,10 +55,49 @@ fn demo_agent_conforms_at_every_level_on_every_interface_of_its_card() {
 
 #[test]
 fn agent_is_checked_without_knowing_its_words() {
-    let server = Server::start(&[]);
+    let server = Server::start(&["--echo"]);
     let report = report(&server, &["--level", "may"]);
     assert_eq!(failures(&report), [""; 0]);
-    assert!(count(&report, "not_measured") > 0, "{}", report["summary"]);
+    assert_eq!(report["prompts"].as_object().unwrap().len(), 1, "{}", report["prompts"]);
+    assert_eq!(report["verdict"], "conformant as far as measured");
+    // A task that may end by itself is not raced.
+    for id in ["R-058", "R-061", "R-064"] {
+        let results = report["results"].as_array().unwrap().iter();
+        for result in results.filter(|result| result["id"] == id) {
+            assert_eq!(result["result"], "not_measured", "{result}");
+            assert!(result["reason"].as_str().unwrap().contains("--prompt-for slow="), "{result}");
+        }
+    }
+}
+
+#[test]
+fn unmeasured_requirements_fail_the_run_if_asked_to_unless_they_are_known() {
+    let server = Server::start(&["--echo"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("known");
+    let path = path.to_str().unwrap();
+    let check = |arguments: &[&str]| {
+        server
+            .run(&[&["conformance", "--only", "R-058", "--binding", "jsonrpc"], arguments].concat())
+    };
+    let run = check(&[]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("Texts: hello \"Hello from a2a conformance\", ask –"), "{run:?}");
+    assert!(run.stdout.contains("Result: conformant as far as measured (0 passed"), "{run:?}");
+    assert!(run.stdout.ends_with(" ms)\n"), "{run:?}");
+    let run = check(&["--require-measured"]);
+    assert_eq!(run.code, 1, "{run:?}");
+
+    std::fs::write(path, "R-058 JSONRPC*: it echoes at once\nR-999: gone\n").unwrap();
+    let run = check(&["--require-measured", "--known", path]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("because it echoes at once: R-058 (JSONRPC 1.0)"), "{run:?}");
+    assert!(run.stdout.contains("neither failed nor unmeasured: R-999 *"), "{run:?}");
+    assert!(run.stdout.contains("Result: conformant (0 passed, 0 failed"), "{run:?}");
+    std::fs::write(path, "R-058\n").unwrap();
+    let run = check(&["--known", path]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains("--known: ") && run.stderr.contains("line 1"), "{run:?}");
 }
 
 #[test]

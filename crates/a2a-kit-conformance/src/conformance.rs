@@ -18,6 +18,7 @@ use crate::{
     glob,
     identity::{Credential, Identity, secrets},
     interfaces::{self, Interface},
+    known::KnownResults,
     level::Level,
     outcome::{Found, Outcome},
     prompts::Prompts,
@@ -57,8 +58,11 @@ pub struct Conformance {
     /// The revisions to check; none for all of the card. One that the card does not list is tried
     /// at the URLs of the others. Default: none.
     pub versions: Vec<ProtocolVersion>,
-    /// Texts that make the agent behave in a certain way.
+    /// Texts that make the agent behave in a certain way. What they lack is filled in for the demo
+    /// agent of `a2a serve`, by the skills of its card.
     pub prompts: Prompts,
+    /// Results that are known and accepted. Default: none.
+    pub known: KnownResults,
     /// The credentials of the caller. Default: none.
     pub credentials: Vec<Credential>,
     /// The credentials of another caller, who must not reach the tasks of the first.
@@ -83,6 +87,7 @@ impl Default for Conformance {
             bindings: Vec::new(),
             versions: Vec::new(),
             prompts: Prompts::default(),
+            known: KnownResults::default(),
             credentials: Vec::new(),
             second_credentials: Vec::new(),
             credential_origins: Vec::new(),
@@ -163,6 +168,7 @@ impl Conformance {
         let mut secrets = secrets(&self.credentials);
         secrets.extend(crate::identity::secrets(&self.second_credentials));
         let mut report = Report::new(target, &fetched.card, self.level);
+        let prompts = self.prompts.clone().or_of_card(&fetched.card);
         let interfaces = interfaces::selected(&fetched.interfaces, &self.bindings, &self.versions);
         if interfaces.is_empty() && !fetched.interfaces.is_empty() {
             return Err(RunError::NoInterface(interfaces::names(&fetched.interfaces)));
@@ -195,7 +201,7 @@ impl Conformance {
             };
             let setting = Setting {
                 link: &link,
-                prompts: &self.prompts,
+                prompts: &prompts,
                 facts: facts.clone(),
                 deadline,
                 room: &room,
@@ -213,6 +219,8 @@ impl Conformance {
         }
         across(&links, &mut all, &ended, deadline).await;
         self.judge(&card, &all, &secrets, &mut report);
+        report.unused_known = self.known.apply(&mut report.results);
+        report.prompts = prompts;
         report.duration = start.elapsed();
         Ok(report)
     }
@@ -381,6 +389,10 @@ fn facts(card: &Value) -> Facts {
         streaming: flag("/capabilities/streaming"),
         push: flag("/capabilities/pushNotifications"),
         extended_card: flag("/capabilities/extendedAgentCard"),
+        takes_all_media_types: card
+            .get("defaultInputModes")
+            .and_then(Value::as_array)
+            .is_some_and(|modes| modes.contains(&json!("*/*"))),
         has_schemes: card
             .get("securitySchemes")
             .and_then(Value::as_object)

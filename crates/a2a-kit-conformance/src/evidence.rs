@@ -14,6 +14,8 @@ pub(crate) struct Facts {
     pub(crate) streaming: bool,
     pub(crate) push: bool,
     pub(crate) extended_card: bool,
+    /// Whether `*/*` is among the input modes of the card.
+    pub(crate) takes_all_media_types: bool,
     /// Whether the card declares security schemes.
     pub(crate) has_schemes: bool,
     /// Whether the card requires credentials for everything.

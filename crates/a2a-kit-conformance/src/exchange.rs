@@ -155,6 +155,11 @@ impl Exchange {
         }
     }
 
+    /// Returns whether the answer is a stream, as it should be.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.stream().is_some() && is_streaming(self.operation)
+    }
+
     /// Returns whether the operation succeeded.
     pub(crate) fn succeeded(&self) -> bool {
         match &self.answer {
@@ -189,6 +194,19 @@ impl ErrorAnswer {
             None => format!("error {}", self.code),
         }
     }
+}
+
+/// Returns whether the answer to an operation of any revision is a stream.
+pub(crate) fn is_streaming(operation: &str) -> bool {
+    matches!(
+        operation,
+        "SendStreamingMessage"
+            | "SubscribeToTask"
+            | "TaskSubscription"
+            | "message/stream"
+            | "tasks/resubscribe"
+            | "tasks/sendSubscribe"
+    )
 }
 
 /// The state of a task or event, or `no state`. That a state is no number is for another check.

@@ -34,6 +34,7 @@ mod fold;
 mod glob;
 mod identity;
 mod interfaces;
+mod known;
 mod level;
 mod outcome;
 mod prompts;
@@ -50,6 +51,7 @@ mod wire;
 
 pub use conformance::{Conformance, Progress};
 pub use identity::Credential;
+pub use known::{InvalidKnownResult, KnownResults};
 pub use level::{Level, UnknownLevel};
 pub use outcome::{Finding, Outcome};
 pub use prompts::{InvalidPrompt, Prompts};

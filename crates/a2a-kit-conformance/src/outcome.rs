@@ -16,6 +16,9 @@ pub enum Outcome {
     Skip(String),
     /// The requirement could not be tried, and why.
     NotMeasured(String),
+    /// The requirement is violated or could not be tried, which is known, and the reason in the list
+    /// of known results.
+    Known(String),
 }
 
 impl Outcome {
@@ -26,13 +29,14 @@ impl Outcome {
             Self::Fail(_) => "fail",
             Self::Skip(_) => "skip",
             Self::NotMeasured(_) => "not_measured",
+            Self::Known(_) => "known",
         }
     }
 
     /// Why the check has no result.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Skip(reason) | Self::NotMeasured(reason) => Some(reason),
+            Self::Skip(reason) | Self::NotMeasured(reason) | Self::Known(reason) => Some(reason),
             Self::Pass | Self::Fail(_) => None,
         }
     }

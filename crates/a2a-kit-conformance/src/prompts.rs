@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use serde_json::Value;
+
 /// The texts that make the agent under test behave in a certain way. What has no text can only be
 /// measured if the agent behaves that way for [`Prompts::hello`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,52 @@ impl Prompts {
             fail: word("fail"),
             ..Self::default()
         }
+    }
+
+    /// The behaviors and their texts.
+    pub fn texts(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+        let others = [
+            ("ask", &self.ask),
+            ("stream", &self.stream),
+            ("slow", &self.slow),
+            ("artifact", &self.artifact),
+            ("message", &self.message),
+            ("fail", &self.fail),
+        ];
+        let others = others.into_iter().map(|(behavior, text)| (behavior, text.as_deref()));
+        std::iter::once(("hello", Some(&*self.hello))).chain(others)
+    }
+
+    /// Fills in the words of the demo agent that the card names: skills with the tag `demo`, whose id
+    /// is the word and whose example begins with it. An agent with other words may have the same
+    /// skills for its tests.
+    pub(crate) fn or_of_card(mut self, card: &Value) -> Self {
+        let has_skill = |word: &str| {
+            let list = |value: &Value, name: &str| {
+                value.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
+            };
+            list(card, "skills").iter().any(|skill| {
+                let is_word = |text: &Value| {
+                    text.as_str().is_some_and(|text| text.split(' ').next() == Some(word))
+                };
+                skill.get("id").is_some_and(is_word)
+                    && list(skill, "tags").contains(&Value::from("demo"))
+                    && list(skill, "examples").iter().any(is_word)
+            })
+        };
+        let demo = Self::demo();
+        for (own, of_demo) in [
+            (&mut self.ask, demo.ask),
+            (&mut self.stream, demo.stream),
+            (&mut self.slow, demo.slow),
+            (&mut self.artifact, demo.artifact),
+            (&mut self.message, demo.message),
+            (&mut self.fail, demo.fail),
+        ] {
+            let found = of_demo.filter(|text| text.split(' ').next().is_some_and(has_skill));
+            *own = own.take().or(found);
+        }
+        self
     }
 
     /// Sets texts from a list such as `ask=Which city?,slow=work`. A `\,` is a comma in a text.

@@ -1,10 +1,14 @@
 //! `a2a conformance`: checks an agent.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use a2a_kit_client::Transport;
 use a2a_kit_conformance::{
-    CheckInfo, Conformance as Run, Credential, Level, Progress, Prompts, Report, RunError,
+    CheckInfo, Conformance as Run, Credential, KnownResults, Level, Progress, Prompts, Report,
+    RunError,
 };
 use clap::{Args, ValueEnum};
 use http::{HeaderName, HeaderValue};
@@ -37,7 +41,8 @@ pub(crate) struct Conformance {
     #[arg(long, value_name = "BINDING", value_parser = value::binding)]
     binding: Vec<Transport>,
     /// Texts that make the agent behave in a certain way, as `ask=Which city?,slow=work`: hello, ask,
-    /// stream, slow, artifact, message, fail. `\,` is a comma in a text. Repeatable
+    /// stream, slow, artifact, message, fail. `\,` is a comma in a text. Repeatable [default: those of
+    /// the demo agent, if the card has its skills]
     #[arg(long, value_name = "LIST")]
     prompt_for: Vec<String>,
     /// Use the words of a known agent: demo
@@ -55,6 +60,12 @@ pub(crate) struct Conformance {
     /// Write the report to a file, and a text report to stdout
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// File with results that are known and accepted, one a line, as `R-058 GRPC*: the reason`
+    #[arg(long, value_name = "FILE")]
+    known: Option<PathBuf>,
+    /// Exit with status 1 if a requirement could not be measured
+    #[arg(long)]
+    require_measured: bool,
     /// Exit with status 0 even if a check fails
     #[arg(long)]
     exit_zero: bool,
@@ -117,10 +128,11 @@ impl Conformance {
         if self.report.is_some() {
             output.document(&report.to_text())?;
         }
-        if report.is_conformant() || self.exit_zero {
+        let is_measured = !self.require_measured || report.summary().not_measured == 0;
+        if report.is_conformant() && is_measured || self.exit_zero {
             return Ok(());
         }
-        Err(Failure::new(Code::Reported, "checks failed"))
+        Err(Failure::new(Code::Reported, "checks failed, or were not measured"))
     }
 
     /// Writes to the file of `--report`, else to stdout.
@@ -142,6 +154,12 @@ impl Conformance {
         for list in &self.prompt_for {
             prompts.set(list).map_err(|error| Failure::usage(format!("--prompt-for: {error}")))?;
         }
+        let known = match &self.known {
+            Some(path) => known(path).map_err(|why| {
+                Failure::usage(format!("--known: failed to read {}: {why}", path.display()))
+            })?,
+            None => KnownResults::default(),
+        };
         let mut bindings = settings.transport.clone();
         bindings.extend(&self.binding);
         if self.second_bearer.is_some() || self.second_api_key.is_some() {
@@ -157,6 +175,7 @@ impl Conformance {
             .with_bindings(bindings)
             .with_versions(settings.version.into_iter().collect::<Vec<_>>())
             .with_prompts(prompts)
+            .with_known(known)
             .with_credentials(credentials(settings)?)
             .with_second_credentials(second)
             .with_credential_origins(settings.credential_origins.clone())
@@ -164,6 +183,10 @@ impl Conformance {
             .with_request_timeout(settings.request_timeout)
             .with_timeout(settings.timeout.unwrap_or(UNLIMITED)))
     }
+}
+
+fn known(path: &Path) -> Result<KnownResults, Box<dyn std::error::Error>> {
+    Ok(std::fs::read_to_string(path)?.parse()?)
 }
 
 fn credentials(settings: &Settings) -> Result<Vec<Credential>, Failure> {

@@ -51,7 +51,7 @@ fn content_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     for exchange in evidence.all().filter(|exchange| exchange.response.status == 200) {
         let media_type = exchange.response.media_type();
         let expected =
-            if exchange.stream().is_some() { "text/event-stream" } else { "application/json" };
+            if exchange.is_streamed() { "text/event-stream" } else { "application/json" };
         verdict.require(media_type == expected, exchange, || {
             format!(
                 "{} answered the content type {media_type:?} instead of {expected}",

@@ -262,7 +262,8 @@ fn statuses<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
 
 fn json_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     for exchange in evidence.all() {
-        if exchange.stream().is_some() || exchange.result().is_none() {
+        let has_answer = exchange.result().is_some() || exchange.stream().is_some();
+        if exchange.is_streamed() || !has_answer {
             continue;
         }
         let media_type = exchange.response.media_type();

@@ -20,10 +20,10 @@ pub(super) const CHECKS: &[Check] = &[
         .on(REST),
 ];
 
-/// Answers that are neither streams nor without a body.
+/// Answers that are neither the streams asked for nor without a body.
 fn unary(evidence: &Evidence) -> impl Iterator<Item = &Exchange> {
     evidence.all().filter(|exchange| {
-        exchange.stream().is_none()
+        !exchange.is_streamed()
             && exchange.response.status != 0
             && !exchange.response.body.is_empty()
             && exchange.operation != "GET of an unknown route"

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use a2a_core::ErrorKind;
+use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::{definition::Check, subscribe::last_state};
 use crate::{
     evidence::Evidence,
     exchange::{Answer, is_interrupted, is_terminal, state, text},
@@ -57,8 +58,8 @@ pub(super) const CHECKS: &[Check] = &[
         "Requests without REQUIRED members are refused",
         required_members,
     ),
-    Check::must("R-227", "4.1.6", "Parts with two contents are refused", two_contents),
-    Check::should("R-238", "5.7", "Unknown members are ignored", unknown_members),
+    Check::must("R-227", "4.1.6", "Parts with two contents are refused", two_contents).on(JSON),
+    Check::should("R-238", "5.7", "Unknown members are ignored", unknown_members).on(JSON),
     Check::must("R-185", "3.4.1", "A generated `contextId` is returned", context_returned),
     Check::must("R-187", "3.4.1", "A client's `contextId` is kept or refused", context_kept),
     Check::must("R-194", "3.4.2", "Each new task has an id of its own", unique_ids),
@@ -67,6 +68,9 @@ pub(super) const CHECKS: &[Check] = &[
     Check::must("R-199", "3.4.3", "A `contextId` that is not the task's is refused", mismatch),
     Check::must("R-203", "3.4.3", "A message to a task that asks resumes it", resumes),
 ];
+
+/// The bindings whose messages can violate the schema.
+const JSON: &[Transport] = &[Transport::JsonRpc, Transport::Rest];
 
 /// A task that works this long gives an answer at once if asked to.
 const WORK: Duration = Duration::from_secs(3);
@@ -96,7 +100,14 @@ fn one_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
                 Answer::Error(error) if step == Step::Send => {
                     verdict.not_measured(format!("the send answered {}", error.summary()));
                 }
-                Answer::Error(_) | Answer::Events(_) | Answer::Unusable(_) => {}
+                Answer::Events(_) => verdict.found(
+                    Some(exchange),
+                    format!(
+                        "the send was answered with {}, not with one response",
+                        exchange.summary()
+                    ),
+                ),
+                Answer::Error(_) | Answer::Unusable(_) => {}
             }
         }
     }
@@ -120,6 +131,8 @@ fn media_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     let Some(exchange) = verdict.take(evidence, Step::SendForeignMediaType) else { return };
     if exchange.error().is_some() {
         expect::error(verdict, exchange, ErrorKind::ContentTypeNotSupported);
+    } else if evidence.facts.takes_all_media_types {
+        verdict.skip("the card lists the media type */*");
     } else {
         verdict.not_measured("the agent took a part of the type application/x-a2a-conformance");
     }
@@ -139,8 +152,10 @@ fn unknown_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
 fn waits<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     for step in SENDS {
         for exchange in evidence.of_step(step) {
-            let Some(task) = exchange.task() else { continue };
-            let state = state(task);
+            // A stream in place of the response waits too, until it ends.
+            let Some(state) = exchange.task().map(state).or_else(|| last_state(exchange)) else {
+                continue;
+            };
             verdict.require(is_terminal(state) || is_interrupted(state), exchange, || {
                 format!(
                     "the send returned a task in {state} instead of waiting for its end or a pause"

@@ -57,14 +57,14 @@ fn task_first<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-/// The last state that a subscription told.
-fn last_state(exchange: &Exchange) -> &str {
+/// The last state that a stream told.
+pub(super) fn last_state(exchange: &Exchange) -> Option<&str> {
     let events = exchange.stream().map(|stream| stream.events.as_slice()).unwrap_or_default();
     let payload = events
         .iter()
         .rev()
         .find_map(|event| event.value.get("task").or_else(|| event.value.get("statusUpdate")));
-    payload.map_or("no state", state)
+    payload.map(state)
 }
 
 /// Whether the task was seen to end: it was canceled while subscribed.
@@ -122,10 +122,8 @@ fn nothing_lost<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     if !has_events || !has_ended(evidence) {
         return verdict.not_measured("the task did not end while it was subscribed to");
     }
-    verdict.require(is_terminal(last_state(exchange)), exchange, || {
-        format!(
-            "the task ended while it was subscribed to, but the last event is in {}",
-            last_state(exchange)
-        )
+    let last = last_state(exchange).unwrap_or("no state");
+    verdict.require(is_terminal(last), exchange, || {
+        format!("the task ended while it was subscribed to, but the last event is in {last}")
     });
 }

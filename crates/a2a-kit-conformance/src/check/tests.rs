@@ -473,3 +473,45 @@ fn what_was_not_tried_is_not_passed() {
         }
     }
 }
+
+/// A send that was answered with an event stream, as by an agent that always streams.
+fn streamed_send(binding: Transport, version: ProtocolVersion) -> Evidence {
+    let events = [json!({"task": task(WORKING)}), status_event(DONE)];
+    let mut exchange = stream(&events, StreamEnd::Closed);
+    exchange.binding = binding;
+    exchange.operation = "SendMessage";
+    let mut evidence = Evidence::new(binding, version, "http://a", Facts::default());
+    evidence.push(Step::Send, exchange);
+    evidence
+}
+
+#[test]
+fn event_stream_as_the_answer_to_a_unary_call_is_a_violation() {
+    let one_zero = ProtocolVersion::V1_0;
+    for (binding, version, id, expected) in [
+        (Transport::JsonRpc, one_zero, "R-274", "fail"),
+        (Transport::JsonRpc, ProtocolVersion::V0_3, "R-274", "fail"),
+        (Transport::JsonRpc, one_zero, "R-018", "fail"),
+        (Transport::JsonRpc, one_zero, "R-023", "pass"),
+        (Transport::Rest, one_zero, "R-292", "fail"),
+        (Transport::Rest, one_zero, "R-300", "fail"),
+        (Transport::Rest, one_zero, "R-018", "fail"),
+        (Transport::Rest, ProtocolVersion::V0_3, "R-303", "fail"),
+    ] {
+        let evidence = streamed_send(binding, version);
+        let check = all().into_iter().find(|check| {
+            check.id == id && check.versions.contains(&version) && check.bindings.contains(&binding)
+        });
+        let Judge::Interface(judge) = check.unwrap().judge else {
+            panic!("{id} is of an interface")
+        };
+        let mut verdict = Verdict::default();
+        judge(&evidence, &mut verdict);
+        let found = match verdict.finish() {
+            Found::Pass => "pass",
+            Found::Fail(_) => "fail",
+            Found::Skip(_) | Found::NotMeasured(_) => "without a result",
+        };
+        assert_eq!(found, expected, "{id} on {binding} {version}");
+    }
+}

@@ -125,7 +125,8 @@ fn each<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     // Only a task that was resumed afterwards has events for them.
     if created.len() < 2 || !evidence.notifications.iter().any(|one| one.path != "/inline") {
         return verdict.not_measured(
-            "it needs a task that asks for input (--prompt-for ask=…), and webhooks on loopback",
+            "it needs a task that asks for input (--prompt-for ask=…), and an agent that allows a \
+             webhook on loopback",
         );
     }
     for exchange in created {

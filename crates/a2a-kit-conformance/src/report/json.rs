@@ -13,15 +13,21 @@ impl Report {
 }
 
 fn write(report: &Report) -> Value {
+    let texts = report.prompts.texts();
+    let prompts: serde_json::Map<_, _> =
+        texts.filter_map(|(behavior, text)| Some((behavior.to_owned(), text?.into()))).collect();
     json!({
         "tool": { "name": "a2a conformance", "version": env!("CARGO_PKG_VERSION") },
         "target": report.target,
         "agent": report.agent,
         "level": report.level,
         "conformant": report.is_conformant(),
+        "verdict": report.verdict(),
+        "prompts": prompts,
         "durationMs": u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX),
         "summary": report.summary(),
         "unreachable": report.unreachable,
+        "unusedKnown": report.unused_known,
         "results": report.results.iter().map(result).collect::<Vec<_>>(),
     })
 }

@@ -24,7 +24,7 @@ fn write(report: &Report) -> String {
          failures=\"{}\" skipped=\"{}\" time=\"{:.3}\">\n",
         report.results.len(),
         summary.fail,
-        summary.skip + summary.not_measured,
+        summary.skip + summary.not_measured + summary.known,
         report.duration.as_secs_f64(),
     );
     for place in places {
@@ -73,7 +73,7 @@ fn case(out: &mut String, result: &CheckResult) {
             }
             out.push_str("    </testcase>\n");
         }
-        Outcome::Skip(reason) | Outcome::NotMeasured(reason) => {
+        Outcome::Skip(reason) | Outcome::NotMeasured(reason) | Outcome::Known(reason) => {
             out.push_str(&format!(
                 ">\n      <skipped message=\"{}: {}\"/>\n    </testcase>\n",
                 result.outcome.name().replace('_', " "),

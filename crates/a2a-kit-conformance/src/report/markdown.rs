@@ -12,17 +12,18 @@ impl Report {
 
 fn write(report: &Report) -> String {
     let summary = report.summary();
-    let verdict = if report.is_conformant() { "conformant" } else { "not conformant" };
     let mut out = format!(
-        "# A2A conformance of {}\n\n`{}` is **{verdict}** at level {}: {} passed, {} failed, \
-         {} skipped, {} not measured.\n",
+        "# A2A conformance of {}\n\n`{}` is **{}** at level {}: {} passed, {} failed, \
+         {} skipped, {} not measured, {} known.\n",
         cell(&report.agent),
         report.target.replace('`', "'"),
+        report.verdict(),
         report.level,
         summary.pass,
         summary.fail,
         summary.skip,
         summary.not_measured,
+        summary.known,
     );
     for why in &report.unreachable {
         out.push_str(&format!("\n**Unreachable**: {}\n", cell(why)));

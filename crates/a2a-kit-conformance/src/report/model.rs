@@ -11,6 +11,7 @@ use crate::{
     interfaces::version_name,
     level::Level,
     outcome::Outcome,
+    prompts::Prompts,
 };
 
 /// The report of a run.
@@ -27,6 +28,10 @@ pub struct Report {
     pub results: Vec<CheckResult>,
     /// Interfaces that can't be called at all, and why.
     pub unreachable: Vec<String>,
+    /// What was sent to make the agent behave in a certain way.
+    pub prompts: Prompts,
+    /// Entries of the list of known results that nothing was found for.
+    pub unused_known: Vec<String>,
     /// How long the run took.
     pub duration: Duration,
 }
@@ -78,6 +83,8 @@ pub struct Summary {
     pub skip: usize,
     /// Requirements that could not be tried.
     pub not_measured: usize,
+    /// Requirements that are known not to hold or not to be measured.
+    pub known: usize,
 }
 
 impl Report {
@@ -88,6 +95,8 @@ impl Report {
             level,
             results: Vec::new(),
             unreachable: Vec::new(),
+            prompts: Prompts::default(),
+            unused_known: Vec::new(),
             duration: Duration::ZERO,
         }
     }
@@ -102,6 +111,15 @@ impl Report {
         self.failures().next().is_none() && self.unreachable.is_empty()
     }
 
+    /// The verdict in words: whether the agent conforms, and whether all of it was measured.
+    pub fn verdict(&self) -> &'static str {
+        match (self.is_conformant(), self.summary().not_measured) {
+            (false, _) => "not conformant",
+            (true, 0) => "conformant",
+            (true, _) => "conformant as far as measured",
+        }
+    }
+
     /// How many results have each outcome.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary::default();
@@ -111,6 +129,7 @@ impl Report {
                 Outcome::Fail(_) => &mut summary.fail,
                 Outcome::Skip(_) => &mut summary.skip,
                 Outcome::NotMeasured(_) => &mut summary.not_measured,
+                Outcome::Known(_) => &mut summary.known,
             } += 1;
         }
         summary

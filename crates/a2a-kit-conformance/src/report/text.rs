@@ -15,7 +15,12 @@ fn write(report: &Report) -> String {
     let mut out = String::new();
     let name = if report.agent.is_empty() { "an agent without a name" } else { &report.agent };
     out.push_str(&format!("Agent: {} ({})\n", visible(name), visible(&report.target)));
-    out.push_str(&format!("Level: {}\n\n", report.level));
+    out.push_str(&format!("Level: {}\n", report.level));
+    let sent = report.prompts.texts().map(|(behavior, text)| match text {
+        Some(text) => format!("{behavior} {text:?}"),
+        None => format!("{behavior} –"),
+    });
+    out.push_str(&format!("Texts: {}\n\n", sent.collect::<Vec<_>>().join(", ")));
     for why in &report.unreachable {
         out.push_str(&format!("UNREACHABLE {}\n\n", visible(why)));
     }
@@ -30,15 +35,27 @@ fn write(report: &Report) -> String {
         Outcome::Skip(reason) => Some(reason),
         _ => None,
     });
+    reasons(&mut out, report, "Known", |outcome| match outcome {
+        Outcome::Known(reason) => Some(reason),
+        _ => None,
+    });
+    if !report.unused_known.is_empty() {
+        let entries = visible(&report.unused_known.join(", "));
+        out.push_str(&format!("Known, but neither failed nor unmeasured: {entries}\n\n"));
+    }
     let summary = report.summary();
+    let known = match summary.known {
+        0 => String::new(),
+        known => format!(", {known} known"),
+    };
     out.push_str(&format!(
-        "Result: {} ({} passed, {} failed, {} skipped, {} not measured, in {:.1} s)\n",
-        if report.is_conformant() { "conformant" } else { "not conformant" },
+        "Result: {} ({} passed, {} failed, {} skipped, {} not measured{known}, in {} ms)\n",
+        report.verdict(),
         summary.pass,
         summary.fail,
         summary.skip,
         summary.not_measured,
-        report.duration.as_secs_f32(),
+        report.duration.as_millis(),
     ));
     out
 }

@@ -16,7 +16,10 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
         let call = Call::new("GetExtendedAgentCard", json!({})).by(Principal::Anonymous);
         recorder.step(Step::ExtendedCardAnonymous, call).await;
     } else {
-        recorder.missing(Step::ExtendedCardAnonymous, "the card declares no security scheme");
+        recorder.missing(
+            Step::ExtendedCardAnonymous,
+            "the card declares no security scheme for its extended card",
+        );
     }
     if recorder.evidence.facts.requires_credentials {
         let call = Call::new("SendMessage", send(&hello, json!({}))).by(Principal::Anonymous);
@@ -39,7 +42,7 @@ async fn others(recorder: &mut Recorder<'_>, learned: &Learned) {
     ];
     for (step, operation, params) in steps {
         if !recorder.link.has_second_identity() {
-            recorder.missing(step, "it needs the credentials of a second caller");
+            recorder.missing(step, "it needs a second caller: --second-bearer or --second-api-key");
         } else if id.is_empty() {
             recorder.missing(step, NO_TASK);
         } else {

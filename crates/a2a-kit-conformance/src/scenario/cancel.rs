@@ -37,16 +37,22 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
 
 /// A task that is still working, or waits for input: subscribes to it and cancels it.
 async fn active(recorder: &mut Recorder<'_>, learned: &Learned) {
-    let prompts = recorder.prompts.clone();
-    let candidates = [learned.slow.as_deref(), learned.asking.as_deref(), Some(&prompts.hello)];
+    let hello = recorder.prompts.hello.clone();
+    // A task that may end by itself meanwhile shows nothing but the answer at once.
+    let candidates = [
+        (learned.slow.as_deref(), true),
+        (learned.asking.as_deref(), true),
+        (Some(&*hello), false),
+    ];
     let mut id = None;
-    for prompt in candidates.into_iter().flatten() {
+    for (prompt, stays) in candidates {
+        let Some(prompt) = prompt else { continue };
         let mut params = send(prompt, json!({}));
         merge(&mut params, json!({ "configuration": { "returnImmediately": true } }));
         let call = Call::new("SendMessage", params);
         let Some(answer) = recorder.step(Step::SendImmediately, call).await else { break };
         if let Some(task) = answer.task().filter(|task| !is_terminal(state(task))) {
-            id = Some(text(task, "id").to_owned());
+            id = stays.then(|| text(task, "id").to_owned());
             break;
         }
     }

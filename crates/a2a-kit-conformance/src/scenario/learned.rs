@@ -21,6 +21,6 @@ pub(super) const NO_TASK: &str = "the agent answered without a task that has end
 /// The reason if no task asks for input.
 pub(super) const NO_ASKING: &str =
     "no task asked for input: name a text that does with --prompt-for ask=…";
-/// The reason if no task works for a while.
-pub(super) const NO_SLOW: &str =
-    "no task was still working: name a text that takes seconds with --prompt-for slow=…";
+/// The reason if no task is known to work for a while.
+pub(super) const NO_SLOW: &str = "no task is sure to be still working: \
+    name a text that takes seconds with --prompt-for slow=…";

@@ -20,7 +20,7 @@ use super::{
     rest,
 };
 use crate::{
-    exchange::{Answer, Exchange, RecordedRequest, RecordedResponse},
+    exchange::{Answer, Exchange, RecordedRequest, RecordedResponse, is_streaming},
     identity::Identity,
 };
 
@@ -183,7 +183,7 @@ impl Link {
                     operation: call.operation,
                     message,
                     is_legacy,
-                    is_streaming: call.is_streaming(),
+                    is_streaming: is_streaming(call.operation),
                     headers: self.headers(&call),
                     timeout: self.timeout(),
                 },
@@ -287,7 +287,7 @@ impl Link {
         if has_body {
             headers.insert("content-type", HeaderValue::from_static(media_type));
         }
-        let accept = match (call.is_streaming(), is_new_rest) {
+        let accept = match (is_streaming(call.operation), is_new_rest) {
             (true, true) => "text/event-stream, application/a2a+json",
             (true, false) => "text/event-stream, application/json",
             (false, true) => "application/a2a+json, application/json",

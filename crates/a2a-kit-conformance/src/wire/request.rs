@@ -86,17 +86,4 @@ impl Call {
         self.raw_body = Some(body.into());
         self
     }
-
-    /// Returns whether the answer is a stream.
-    pub(crate) fn is_streaming(&self) -> bool {
-        matches!(
-            self.operation,
-            "SendStreamingMessage"
-                | "SubscribeToTask"
-                | "TaskSubscription"
-                | "message/stream"
-                | "tasks/resubscribe"
-                | "tasks/sendSubscribe"
-        )
-    }
 }
