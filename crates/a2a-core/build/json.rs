@@ -67,7 +67,7 @@ pub(crate) fn configure(
             // With `remote`, the derived functions are public methods, which users never call:
             // rustdoc gets the traits alone.
             "#[derive(::serde::Serialize, ::serde::Deserialize)] \
-             #[cfg_attr(not(doc), serde(remote = \"Self\"))]",
+             #[cfg_attr(not(doc), serde(remote = \"Self\"))] #[serde(expecting = \"an object\")]",
         );
         let is_requested = requested.contains(message.full_name());
         for field in message.fields() {

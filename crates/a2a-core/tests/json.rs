@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test")]
 
 use a2a_core::{
-    ErrorKind, Message, Role, TaskState, Violation,
+    AgentCard, ErrorKind, Message, Role, TaskState, Violation,
     json::{self, from_slice},
     v1::{ListTasksRequest, SendMessageRequest, Task, TaskStatus},
 };
@@ -34,6 +34,14 @@ fn timestamp_without_time_zone_is_only_accepted_in_responses() {
     let json = br#"{"statusTimestampAfter":"2026-11-22T13:18:42.965969"}"#;
     let error = from_slice::<ListTasksRequest>(json).unwrap_err();
     assert_eq!(error.violations()[0].field, "statusTimestampAfter");
+}
+
+#[test]
+fn message_that_is_no_object_is_named_without_its_type() {
+    let error = from_slice::<AgentCard>(br#"{"capabilities":"all"}"#).unwrap_err();
+    assert_eq!(error.violations()[0].field, "capabilities");
+    let text = &error.violations()[0].description;
+    assert!(text.contains("expected an object") && !text.contains("struct"), "{text}");
 }
 
 #[test]
