@@ -14,6 +14,7 @@ fn a_command_line_that_makes_no_sense_is_a_usage_error_with_a_hint() {
         (&[][..], "--help"),
         (&["task"], "--help"),
         (&["sned"], "send"),
+        (&["srve"], "did you mean serve? see"),
         (&["send", "hi", "--transprot", "grpc"], "--transport"),
         (&["send", "hi", "--token", "t"], "did you mean --bearer? see"),
         (&["serve", "--token", "t"], "did you mean --require-bearer? see"),

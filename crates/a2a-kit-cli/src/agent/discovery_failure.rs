@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Converts an error of discovery, interface selection or client setup.
-pub(super) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> Failure {
+pub(crate) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> Failure {
     let message = chain(error);
     match error {
         DiscoveryError::Reference { .. } => Failure::usage(message)

@@ -297,7 +297,9 @@ impl<'a> Conversation<'a> {
     fn show_card(&self) -> Result<(), Failure> {
         let client = self.agent.client();
         let card = client.card();
-        self.output.result(&*card, || output::card(&card, client.interface(), "not checked"))
+        self.output.result(&*card, || {
+            output::card(&card, client.interface().ok_or("there is none"), "not checked")
+        })
     }
 
     fn greet(&self) -> Result<(), Failure> {

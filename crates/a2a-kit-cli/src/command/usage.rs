@@ -141,7 +141,8 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     {
         let suggestion = match error.get(kind) {
             Some(ContextValue::String(suggestion)) => Some(suggestion.as_str()),
-            Some(ContextValue::Strings(suggestions)) => suggestions.first().map(String::as_str),
+            // The most similar is the last.
+            Some(ContextValue::Strings(suggestions)) => suggestions.last().map(String::as_str),
             _ => None,
         };
         if let Some(suggestion) = suggestion.filter(helps) {

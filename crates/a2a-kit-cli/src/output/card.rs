@@ -7,9 +7,13 @@ use a2a_core::{
 
 use super::text::Text;
 
-/// The text form of a card; `selected` is the interface that would be used, `signature` the result
-/// of verification.
-pub(crate) fn card(card: &AgentCard, selected: Option<&AgentInterface>, signature: &str) -> Text {
+/// The text form of a card; `selected` is the interface that would be used or why there is none,
+/// `signature` the result of verification.
+pub(crate) fn card(
+    card: &AgentCard,
+    selected: Result<&AgentInterface, &str>,
+    signature: &str,
+) -> Text {
     let mut text = Text::new();
     text.line("Name", &card.name);
     text.line("Description", &card.description);
@@ -21,7 +25,7 @@ pub(crate) fn card(card: &AgentCard, selected: Option<&AgentInterface>, signatur
     for interface in &card.supported_interfaces {
         text.line("Interface", &describe(interface));
     }
-    text.line("Selected interface", &selected.map_or_else(|| "none".to_owned(), describe));
+    text.line("Selected interface", &selected.map_or_else(|why| format!("none: {why}"), describe));
     text.line("Streaming", yes_or_no(card.can_stream()));
     text.line("Push notifications", yes_or_no(card.can_push()));
     text.line("Extended card", yes_or_no(card.has_extended_card()));

@@ -97,7 +97,11 @@ fn show(
     settings: &Settings,
     output: Output,
 ) -> Result<(), Failure> {
-    let selected = agent::preference(settings).select(card).unwrap_or_default();
+    let selected = agent::preference(settings).select(card).map_err(|error| {
+        let failure = agent::discovery_failure(&error, settings);
+        let hint = failure.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("{}{hint}", failure.message())
+    });
     let form = form.map(value::version_name);
     if let (true, Some(form)) = (output.is_json(), form) {
         output.note(&format!("the card has the schema of version {form}"));
@@ -106,8 +110,11 @@ fn show(
         output.diagnostic(&format!("signature: {}", output::escaped(signature)));
     }
     output.result(card, || {
-        let mut text =
-            output::card(card, selected.first().map(|selected| &selected.interface), signature);
+        let selected = match &selected {
+            Ok(selected) => selected.first().map(|one| &one.interface).ok_or("there is none"),
+            Err(why) => Err(why.as_str()),
+        };
+        let mut text = output::card(card, selected, signature);
         text.line_if_any("Source version", form.unwrap_or_default());
         text
     })
