@@ -71,6 +71,14 @@ fn agent_is_checked_without_knowing_its_words() {
 }
 
 #[test]
+fn task_that_may_end_by_itself_is_not_canceled() {
+    let server = Server::start(&["--exec", "sleep 0.1; cat"]);
+    let run = server.run(&["conformance", "--only", "R-058", "--binding", "jsonrpc"]);
+    assert!(run.stdout.contains("0 failed, 0 skipped, 1 not measured"), "{run:?}");
+    assert!(run.stdout.contains("--prompt-for slow="), "{run:?}");
+}
+
+#[test]
 fn unmeasured_requirements_fail_the_run_if_asked_to_unless_they_are_known() {
     let server = Server::start(&["--echo"]);
     let folder = tempfile::tempdir().unwrap();

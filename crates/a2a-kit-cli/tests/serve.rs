@@ -331,6 +331,34 @@ async fn pages_beside_the_bindings_answer() {
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
 }
 
+#[tokio::test]
+async fn browsers_get_the_page_of_every_kind_of_agent() {
+    let page = async |url: &str| {
+        let answer = http("GET", url, &[("accept", "text/html,*/*;q=0.8")], "").await;
+        assert_eq!(answer.status(), 200, "{url}");
+        String::from_utf8(answer.body().to_vec()).unwrap()
+    };
+    let demo = Server::start(&["--public-url", "https://agent.example/demo"]);
+    let shown = page(&demo.url()).await;
+    assert!(shown.contains("<title>Demo agent</title>"), "{shown}");
+    assert!(shown.contains("a2a send 'Hello' -a 'https://agent.example/demo'"), "{shown}");
+    assert!(shown.contains("https://agent.example/demo/.well-known/agent-card.json"), "{shown}");
+    let local = Server::start(&[]);
+    let extended = local.json(&["card", "get", "--extended"]);
+    let open = local.json(&["card", "get"]);
+    let skills = |card: &Value| card["skills"].as_array().unwrap().len();
+    assert!(skills(&extended) > skills(&open), "{extended}");
+    assert_eq!(shown.matches("<article>").count(), skills(&open));
+
+    let exec = Server::start(&["--exec", "cat", "--name", "Cat"]);
+    assert!(page(&exec.url()).await.contains("<title>Cat</title>"));
+    let proxy = Server::start(&["--proxy", &exec.url()]);
+    let shown = page(&proxy.url()).await;
+    assert!(shown.contains("<title>Cat</title>") && shown.contains(&proxy.url()), "{shown}");
+    assert!(!shown.contains(&exec.url()), "{shown}");
+    assert_eq!(http("GET", &proxy.url(), &[("accept", "*/*")], "").await.status(), 405);
+}
+
 #[test]
 fn a_body_that_is_too_large_is_refused() {
     let server = Server::start(&["--max-body", "4KiB"]);

@@ -100,7 +100,7 @@ impl CardPage {
 
     /// Renders a list of the agents of a port.
     pub fn of_agents(agents: &[ListedAgent]) -> Self {
-        Self::of("Agents", &list("Agents on this port", agents))
+        Self::of("Agents", &format!("<h1>Agents</h1>\n{}", list("On this port", agents)))
     }
 
     fn of(title: &str, body: &str) -> Self {
