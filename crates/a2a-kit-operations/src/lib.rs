@@ -117,7 +117,7 @@ pub use stream::EventStream;
 #[cfg(feature = "engine")]
 pub use update_error::UpdateError;
 #[cfg(feature = "engine")]
-pub use updater::{IntoChunk, StatusMessage, TaskUpdater};
+pub use updater::{IntoChunk, StatusMessage, StreamedArtifact, TaskUpdater};
 
 /// The pure parts of the engine, for benchmarks.
 #[cfg(feature = "testing")]

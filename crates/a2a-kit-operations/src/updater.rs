@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{BoxError, engine::Handle, extension::Active, update_error::UpdateError};
 
-pub use stream::IntoChunk;
+pub use stream::{IntoChunk, StreamedArtifact};
 
 mod stream;
 

@@ -8,7 +8,7 @@
 use std::{io, sync::Arc};
 
 use a2a_core::{
-    AgentCard, Message, Part, Task, TaskState,
+    AgentCard, Artifact, Message, Part, Task, TaskState,
     v1::{SendMessageRequest, TaskArtifactUpdateEvent, send_message_response::Payload},
 };
 use a2a_kit_operations::{
@@ -117,6 +117,38 @@ async fn streamed_items_are_chunks_and_their_text_is_returned() {
     let task = task_of(&engine, call(Message::user("go"))).await;
     assert_eq!(task.artifact("count").expect("the artifact").text(), "one two three");
     assert_eq!(task.status_text(), "one two three");
+}
+
+#[tokio::test]
+async fn streamed_file_begins_with_its_parts_and_keeps_its_name_and_type() {
+    let engine = engine(agent_fn(async |updates: TaskUpdater| {
+        let csv = Part::text("day\n").with_filename("a.csv").with_media_type("text/csv");
+        let file = Artifact::new("plan", csv.clone()).with_id("plan");
+        let text = updates.stream(file, stream::iter(["1\n", "2\n"])).await?;
+        // As a rerun does.
+        let empty = Part { content: Part::text("").content, ..csv };
+        let file = Artifact::new("plan", empty).with_id("plan");
+        let again = updates.stream(file, stream::iter(["3\n", "4\n"])).await?;
+        updates.complete(format!("{text}{again}")).await?;
+        Ok::<_, BoxError>(())
+    }));
+    let (chunks, _) = chunks_of(&engine).await;
+    assert_eq!(
+        described(&chunks),
+        [
+            ("day\n".into(), false, false),
+            ("1\n".into(), true, false),
+            ("2\n".into(), true, true),
+            ("3\n".into(), false, false),
+            ("4\n".into(), true, true)
+        ]
+    );
+    let task = task_of(&engine, call(Message::user("go"))).await;
+    let [artifact] = &task.artifacts[..] else { panic!("one artifact: {task:?}") };
+    assert_eq!((artifact.artifact_id.as_str(), artifact.text()), ("plan", "3\n4\n".into()));
+    let is_csv = |part: &Part| part.filename == "a.csv" && part.media_type == "text/csv";
+    assert!(artifact.parts.iter().all(is_csv), "{artifact:?}");
+    assert_eq!(task.status_text(), "day\n1\n2\n3\n4\n");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use std::{
 };
 
 use a2a_core::{
-    Message, Task, TaskState,
+    Artifact, Message, Part, Task, TaskState,
     v1::{
         AgentCard, GetTaskRequest, SendMessageConfiguration, SendMessageRequest,
         SubscribeToTaskRequest, send_message_response::Payload,
@@ -22,7 +22,7 @@ use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Caller, Engine, EngineConfig, MemoryStore, Recovery,
     RequestContext, TaskUpdater, store::MemoryLimits,
 };
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use tokio::{
     runtime::{Builder, Runtime},
     sync::watch,
@@ -72,6 +72,11 @@ impl AgentExecutor for Approved {
                 _ = approval.wait_for(|is_approved| *is_approved) => {}
             }
             updates.start().await?;
+        }
+        if context.text() == "report" {
+            let csv = Part::text("day\n").with_filename("a.csv").with_media_type("text/csv");
+            let report = Artifact::new("report", csv).with_id("report");
+            updates.stream(report, stream::iter(["1\n", "2\n"])).await?;
         }
         let mut end = self.end.subscribe();
         drop(end.wait_for(|end| *end).await?);
@@ -167,6 +172,29 @@ fn rerun_knows_the_scopes_and_the_tenant_of_the_caller() {
     });
     let caller = ("acme".to_owned(), vec!["approve".to_owned()]);
     assert_eq!(executor.callers(), [caller.clone(), caller]);
+}
+
+#[test]
+fn streamed_artifact_with_an_id_is_replaced_by_a_rerun() {
+    let (one, two) = stores();
+    let executor = Approved::new();
+    let node = runtime();
+    let (id, crashed) = node.block_on(async {
+        let engine = engine(one, executor.clone());
+        let id = task_of(&engine, send("", "report", true)).await.id;
+        while reaches(&engine, &id, TaskState::Submitted).await.text() != "day\n1\n2\n" {
+            tokio::task::yield_now().await;
+        }
+        (id, engine)
+    });
+    crash(node, crashed);
+    runtime().block_on(async {
+        let engine = engine(two, executor.clone());
+        executor.end.send_replace(true);
+        let task = reaches(&engine, &id, TaskState::Completed).await;
+        assert_eq!((task.artifacts.len(), task.text()), (1, "day\n1\n2\n".to_owned()), "{task:?}");
+        assert_eq!(executor.callers().len(), 2);
+    });
 }
 
 #[tokio::test]
