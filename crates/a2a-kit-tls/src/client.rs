@@ -36,6 +36,7 @@ pub struct ClientTls {
     without_platform: bool,
     without_verification: bool,
     without_names: bool,
+    pins: Vec<[u8; 32]>,
     identity: Option<Arc<SingleCertAndKey>>,
 }
 
@@ -106,6 +107,16 @@ impl ClientTls {
         self
     }
 
+    /// Trusts only a server whose certificate, or the public key in it, has this SHA-256 fingerprint
+    /// or another pinned one: of the DER encoding of the certificate, or of its
+    /// `SubjectPublicKeyInfo`. In place of every other check, also of host name and dates: for
+    /// self-signed certificates.
+    #[must_use]
+    pub fn with_pin(mut self, sha256: [u8; 32]) -> Self {
+        self.pins.push(sha256);
+        self
+    }
+
     /// Returns whether there is a client certificate.
     pub fn has_identity(&self) -> bool {
         self.identity.is_some()
@@ -129,7 +140,10 @@ impl ClientTls {
     ///
     /// [`TlsError::Setup`] if the system lacks a prerequisite of TLS.
     pub fn config(&self) -> Result<ClientConfig, TlsError> {
-        let is_special = self.without_platform || self.without_verification || self.without_names;
+        let is_special = self.without_platform
+            || self.without_verification
+            || self.without_names
+            || !self.pins.is_empty();
         if self.roots.is_empty() && !is_special && self.identity.is_none() {
             return platform_config();
         }
@@ -149,6 +163,9 @@ impl ClientTls {
         &self,
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+        if !self.pins.is_empty() {
+            return Ok(Arc::new(CertificateVerifier::pinned(provider, self.pins.clone())));
+        }
         if self.without_verification {
             return Ok(Arc::new(CertificateVerifier::unverified(provider)));
         }
@@ -208,6 +225,7 @@ impl fmt::Debug for ClientTls {
             .field("platform", &!self.without_platform)
             .field("verifies", &!self.without_verification)
             .field("names", &!self.without_names)
+            .field("pins", &self.pins.len())
             .field("identity", &self.identity.is_some())
             .finish()
     }

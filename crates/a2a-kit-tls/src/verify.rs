@@ -3,10 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use rustls::{
-    CertificateError, DigitallySignedStruct, Error, SignatureScheme,
+    CertificateError, DigitallySignedStruct, Error, SignatureScheme, SupportedCipherSuite,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    crypto::{CryptoProvider, hash::Output, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime},
+    server::ParsedCertificate,
 };
 use rustls_platform_verifier::Verifier;
 
@@ -24,6 +25,8 @@ enum Check {
     None,
     /// The certificate has to be valid for the inner verifier, but for any host name.
     WithoutName(Arc<dyn ServerCertVerifier>),
+    /// The certificate or its public key has to have one of these SHA-256 fingerprints.
+    Pinned(Vec<[u8; 32]>),
     /// The certificate has to be trusted by the platform. Its root certificates are loaded at the
     /// first handshake, which takes milliseconds: many processes never open a TLS connection.
     /// `None` where loading has failed.
@@ -44,9 +47,42 @@ impl CertificateVerifier {
         Self { provider, check: Check::WithoutName(inner) }
     }
 
+    /// Accepts certificates with one of these fingerprints, and those with such a public key.
+    pub(crate) fn pinned(provider: Arc<CryptoProvider>, pins: Vec<[u8; 32]>) -> Self {
+        Self { provider, check: Check::Pinned(pins) }
+    }
+
     /// Accepts what the platform trusts.
     pub(crate) fn platform(provider: Arc<CryptoProvider>) -> Self {
         Self { provider, check: Check::Platform(OnceLock::new()) }
+    }
+
+    fn verify_pin(
+        &self,
+        certificate: &CertificateDer<'_>,
+        pins: &[[u8; 32]],
+    ) -> Result<ServerCertVerified, Error> {
+        let fingerprint = self.sha256(certificate)?;
+        let key = ParsedCertificate::try_from(certificate)?.subject_public_key_info();
+        let is_pinned =
+            |fingerprint: &Output| pins.iter().any(|pin| pin.as_slice() == fingerprint.as_ref());
+        if is_pinned(&fingerprint) || is_pinned(&self.sha256(&key)?) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        let shown: String = fingerprint.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        Err(Error::General(format!("the certificate is not pinned, its SHA-256 is {shown}")))
+    }
+
+    /// Hashes with SHA-256 as the cipher suites do.
+    fn sha256(&self, bytes: &[u8]) -> Result<Output, Error> {
+        let hash = self.provider.cipher_suites.iter().find_map(|suite| match suite {
+            SupportedCipherSuite::Tls13(suite) => {
+                Some(suite.common.hash_provider).filter(|hash| hash.output_len() == 32)
+            }
+            _ => None,
+        });
+        let hash = hash.ok_or_else(|| Error::General("no cipher suite has SHA-256".to_owned()))?;
+        Ok(hash.hash(bytes))
     }
 
     fn load_platform(&self) -> Option<Verifier> {
@@ -71,6 +107,7 @@ impl ServerCertVerifier for CertificateVerifier {
         use CertificateError::{NotValidForName, NotValidForNameContext, UnknownIssuer};
         match &self.check {
             Check::None => Ok(ServerCertVerified::assertion()),
+            Check::Pinned(pins) => self.verify_pin(certificate, pins),
             Check::WithoutName(inner) => {
                 match inner.verify_server_cert(certificate, intermediates, name, ocsp, now) {
                     Err(Error::InvalidCertificate(
