@@ -64,8 +64,8 @@ fn require(headers: &HeaderMap, others: &[&str]) -> Result<()> {
     ))
 }
 
-/// Returns the coding of a response, in which it cannot be read: none is ever requested.
-pub(crate) fn coding(headers: &HeaderMap) -> Option<String> {
+/// Returns the content coding of a body, in which it cannot be read: none is ever requested.
+pub fn coding(headers: &HeaderMap) -> Option<String> {
     let coding = headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_identity(value))?;
     Some(format!("{:?}", coding.to_str().unwrap_or("?").chars().take(80).collect::<String>()))
 }

@@ -1,7 +1,11 @@
 //! Errors in HTTP responses: writes the headers that both bindings send, and decodes the error
 //! formats of peers.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    error::Error as StdError,
+    fmt,
+    time::{Duration, SystemTime},
+};
 
 use a2a_core::{Detail, Error, ErrorKind, json};
 use http::{
@@ -10,7 +14,7 @@ use http::{
 };
 use serde_json::Value;
 
-use crate::content_type;
+use crate::{content_type, response_error::ResponseError};
 
 /// Maximum length of an error message taken from a peer, in characters.
 const MAX_TEXT: usize = 512;
@@ -39,9 +43,14 @@ pub fn write_headers(error: &Error, headers: &mut HeaderMap) {
 }
 
 /// Decodes an error response in any format: the error object of either binding, a problem
-/// document, or plain text.
+/// document, or plain text. One without such an object has a
+/// `client::ResponseError` as its source.
 pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
-    let of_status = |text| Error::new(ErrorKind::from_http(status.as_u16()), text);
+    let foreign = |error: Error| {
+        let is_named = error.message() == message(status, "");
+        error.with_source(ResponseError::new(status, headers, is_named))
+    };
+    let of_status = |text| foreign(Error::new(ErrorKind::from_http(status.as_u16()), text));
     if let Some(coding) = content_type::coding(headers) {
         let text = format!("{}, in the content coding {coding}", message(status, ""));
         return read_headers(of_status(text), headers);
@@ -49,8 +58,9 @@ pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     let text = json::response_text(body);
     let error = match serde_json::from_str::<Value>(&text) {
         Ok(mut document) => match document.get_mut("error").map(Value::take) {
-            Some(error) => read_object(status, error),
-            None => read_document(status, document),
+            Some(error @ Value::Object(_)) => read_object(status, error),
+            Some(error) => foreign(read_object(status, error)),
+            None => foreign(read_document(status, document)),
         },
         Err(_) => {
             let text = text.trim();
@@ -59,6 +69,12 @@ pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
         }
     };
     read_headers(error, headers)
+}
+
+/// The text of an error response in any format; empty if it has none.
+pub fn text(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
+    let text = read(status, headers, body).message().to_owned();
+    if text == message(status, "") { String::new() } else { text }
 }
 
 /// Decodes a document that is not an error of the protocol: with its text, or else the whole.
@@ -106,8 +122,28 @@ pub fn read_object(status: StatusCode, mut error: Value) -> Error {
     let kind = kind(status, &error);
     let details =
         ["details", "data"].into_iter().find_map(|name| error.get_mut(name).map(Value::take));
-    Error::from_wire(kind, text, details.map(Detail::read_all).unwrap_or_default())
+    let shown = details.as_ref().map(|details| truncated(&details.to_string()).to_owned());
+    let typed = details.map(Detail::read_all).unwrap_or_default();
+    let has_types = !typed.is_empty();
+    let error = Error::from_wire(kind, text, typed);
+    match shown.filter(|shown| !has_types && !["null", "{}", "[]", "\"\""].contains(&&**shown)) {
+        Some(shown) => error.with_source(ErrorData(shown)),
+        None => error,
+    }
 }
+
+/// What an agent says about an error beside its message, in a format of its own: the source of the
+/// [`Error`].
+#[derive(Debug)]
+struct ErrorData(String);
+
+impl fmt::Display for ErrorData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for ErrorData {}
 
 /// Adds the challenge and the retry delay from the headers of an error response.
 pub fn read_headers(mut error: Error, headers: &HeaderMap) -> Error {
@@ -146,7 +182,7 @@ fn kind(status: StatusCode, error: &Value) -> ErrorKind {
 }
 
 /// Returns the title or heading of an HTML page, as proxies send with errors; empty if there is none.
-fn heading(page: &str) -> &str {
+pub(crate) fn heading(page: &str) -> &str {
     let element = |start: &str| Some(page.split_once(start)?.1.split_once("</")?.0.trim());
     element("<title>").or_else(|| element("<h1>")).unwrap_or_default()
 }
@@ -155,8 +191,12 @@ fn message(status: StatusCode, text: &str) -> String {
     if text.is_empty() {
         return format!("agent responded with HTTP status {}", status.as_u16());
     }
+    truncated(text).to_owned()
+}
+
+fn truncated(text: &str) -> &str {
     let end = text.char_indices().map(|(index, _)| index).nth(MAX_TEXT);
-    text[..end.unwrap_or(text.len())].to_owned()
+    &text[..end.unwrap_or(text.len())]
 }
 
 #[cfg(test)]
@@ -244,6 +284,25 @@ mod tests {
         ] {
             let error = read_text(status, &body);
             assert_eq!((error.kind(), error.message()), (kind, message), "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn untyped_details_and_the_status_of_a_foreign_error_are_sources() {
+        for (status, body, expected) in [
+            (
+                200,
+                r#"{"error":{"code":-32602,"message":"no","data":[{"loc":["id"]}]}}"#,
+                r#"[{"loc":["id"]}]"#,
+            ),
+            (200, r#"{"error":{"code":-32602,"message":"no","data":{}}}"#, ""),
+            (404, r#"{"error":{"code":404,"message":"no"}}"#, ""),
+            (404, r#"{"detail":"Not Found"}"#, "HTTP status 404"),
+            (500, r#"{"error":"it broke"}"#, "HTTP status 500"),
+            (502, "<title>Bad Gateway</title>", "HTTP status 502"),
+        ] {
+            let source = read_text(status, body).source().map(ToString::to_string);
+            assert_eq!(source.unwrap_or_default(), expected, "{body}");
         }
     }
 

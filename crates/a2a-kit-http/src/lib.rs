@@ -65,6 +65,7 @@ pub mod rate;
 mod read_budget;
 #[cfg(feature = "server")]
 pub mod repeated_fields;
+mod response_error;
 #[cfg(feature = "server")]
 mod serve;
 pub mod service_parameters;

@@ -2,7 +2,7 @@
 
 use a2a_core::{Error, Operation, ProtocolVersion, Result, json};
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer},
+    client::{HttpClient, place_call, read_answer, with_url},
     error_body, service_parameters,
 };
 use a2a_kit_operations::{CallContext, Reply};
@@ -26,11 +26,11 @@ pub(super) async fn read(
     match head.status {
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Ok(None),
         status if !status.is_success() => {
-            return Err(error_body::read(status, &head.headers, &body));
+            return Err(with_url(error_body::read(status, &head.headers, &body), &head));
         }
         _ => {}
     }
-    let card = read_answer(&head.headers, &body, json::response_from_slice)?;
+    let card = read_answer(&head, &body, json::response_from_slice)?;
     let response = V0_3.read_response(Operation::GetExtendedAgentCard, card)?;
     Ok(Some(Reply { response, activated: extensions::read_activated(&head.headers) }))
 }

@@ -14,7 +14,7 @@ use a2a_core::{
     v1::StreamResponse,
 };
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer, read_events},
+    client::{HttpClient, place_call, read_answer, read_events, with_url},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
@@ -104,9 +104,10 @@ impl Transport for JsonRpcClient {
         let (id, request) = self.request(context, request)?;
         let (head, body) = self.http.send(request).await?.into_parts();
         if !head.status.is_success() {
-            return Err(error_body::read(head.status, &head.headers, &body));
+            let error = error_body::read(head.status, &head.headers, &body);
+            return Err(with_url(error, &head));
         }
-        let response = read_answer(&head.headers, &body, |body| {
+        let response = read_answer(&head, &body, |body| {
             let result = Response::read(body)?.result(id)?;
             self.dialect.read_response(operation, result)
         })?;

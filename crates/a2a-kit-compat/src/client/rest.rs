@@ -5,7 +5,7 @@ mod response;
 
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer, read_events_with},
+    client::{HttpClient, place_call, read_answer, read_events_with, with_url},
     content_type, service_parameters,
 };
 use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
@@ -72,10 +72,10 @@ impl RestClient {
         let (head, body) = self.http.send(request).await?.into_parts();
         if !head.status.is_success() {
             let error = response::read_error(operation, head.status, &head.headers, &body);
-            return Err(missing(error));
+            return Err(missing(with_url(error, &head)));
         }
         let response =
-            read_answer(&head.headers, &body, |body| response::read(self.shape, operation, body))?;
+            read_answer(&head, &body, |body| response::read(self.shape, operation, body))?;
         Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
     }
 

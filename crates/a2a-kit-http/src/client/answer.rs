@@ -3,10 +3,11 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use a2a_core::{Error, ErrorKind, Result, json, v1::StreamResponse};
-use http::HeaderMap;
+use http::response::Parts;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use crate::{content_type, error_body, sse};
+use crate::{content_type, error_body, response_error::with_response, sse};
 
 /// Reads the body of a successful unary response with `read`. If it is an event stream, reads its
 /// last event.
@@ -14,19 +15,19 @@ use crate::{content_type, error_body, sse};
 /// # Errors
 ///
 /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for a coding that was not requested;
-/// those of `read`, with the content type if it is an unexpected one.
+/// those of `read`, with the URL of the response, and its content type if it is an unexpected one.
 pub fn read_answer<T>(
-    headers: &HeaderMap,
+    head: &Parts,
     body: &[u8],
     read: impl FnOnce(&[u8]) -> Result<T>,
 ) -> Result<T> {
-    content_type::require_identity(headers)?;
-    let json = if content_type::is_event_stream(headers) || is_event_text(body) {
+    content_type::require_identity(&head.headers)?;
+    let json = if content_type::is_event_stream(&head.headers) || is_event_text(body) {
         Cow::Owned(last_event(body)?)
     } else {
         Cow::Borrowed(body)
     };
-    read(&json).map_err(|error| with_head(error, headers))
+    read(&json).map_err(|error| with_head(error, head, body))
 }
 
 /// Returns whether a body is the text of an event stream, whatever its type says. No JSON begins
@@ -64,21 +65,35 @@ pub(super) fn is_named(event: &sse::ServerSentEvent) -> bool {
     !matches!(event.event.as_deref(), None | Some("" | "message"))
 }
 
-/// Adds what the head of a response says about an error: challenge, retry delay, and an unexpected
-/// content type.
-pub(super) fn with_head(error: Error, headers: &HeaderMap) -> Error {
-    let error = match content_type::unexpected_type(headers) {
-        Some(content_type) if error.kind() == ErrorKind::InvalidAgentResponse => {
-            let message = format!("{} (content type {content_type})", error.message());
-            error.with_message(message)
-        }
-        _ => error,
+/// Adds what the head of a response says about an error: challenge, retry delay, URL and status, and
+/// an unexpected content type. A web page is named by its title.
+pub(super) fn with_head(error: Error, head: &Parts, body: &[u8]) -> Error {
+    let error = error_body::read_headers(error, &head.headers);
+    if error.kind() != ErrorKind::InvalidAgentResponse || is_error(body) {
+        return error;
+    }
+    let Some(content_type) = content_type::unexpected_type(&head.headers) else {
+        return with_response(error, head, true);
     };
-    error_body::read_headers(error, headers)
+    let text = json::response_text(body);
+    let message = match error_body::heading(&text) {
+        "" => format!("{} (content type {content_type})", error.message()),
+        title => format!("the response is a web page: {}", json::quote(title)),
+    };
+    with_response(error.with_message(message), head, false)
 }
 
-/// Decides about an event in which no known member of the union is set: `None` if it has others, of
-/// a later version, and is to be skipped.
+/// Returns whether a body is an error of the agent, and not one of reading it.
+fn is_error(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Failed {
+        error: Option<IgnoredAny>,
+    }
+    serde_json::from_slice::<Failed>(body).is_ok_and(|failed| failed.error.is_some())
+}
+
+/// Decides about an event, or the response of a send, in which no known member of the union is set:
+/// `None` if it has others, of a later version, and an event is to be skipped.
 ///
 /// # Errors
 ///
@@ -90,11 +105,11 @@ pub fn without_content(event: &str) -> Result<Option<StreamResponse>> {
         serde_json::from_str(event).unwrap_or_default();
     let has = |name| members.get(name).is_some_and(Option::is_some);
     if members.values().all(Option::is_none) {
-        return invalid(format!("the event has no content: {}", json::quote(event)));
+        return invalid(format!("the response has no content: {}", json::quote(event)));
     }
     if has("kind") || has("status") && (has("id") || has("taskId")) {
         let shown = json::quote(event);
-        return invalid(format!("the event has the format of an older version: {shown}"));
+        return invalid(format!("the response has the format of an older version: {shown}"));
     }
     tracing::debug!(event = json::quote(event), "event of an unknown type skipped");
     Ok(None)
@@ -118,7 +133,8 @@ mod tests {
     fn unary_answer_in_an_event_stream_is_its_last_event() {
         let body = b": hi\n\ndata: 1\n\nevent: ping\ndata: 9\n\ndata: 2\n\ndata: [DONE]\n\n";
         let read = |json: &[u8]| Ok(json.to_vec());
-        assert_eq!(read_answer(&HeaderMap::new(), body, read).unwrap(), b"2");
+        let (head, ()) = http::Response::new(()).into_parts();
+        assert_eq!(read_answer(&head, body, read).unwrap(), b"2");
     }
 
     #[test]

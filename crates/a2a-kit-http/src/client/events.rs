@@ -11,7 +11,7 @@ use http::{HeaderMap, Response, StatusCode};
 use super::{
     ByteStream, ClientSettings, HeldBytes,
     answer::{is_event_text, is_keep_alive, is_named, with_head},
-    with_reconnection_time,
+    with_reconnection_time, with_url,
 };
 use crate::{content_type, error_body, sse};
 
@@ -71,9 +71,10 @@ pub async fn read_events_with(
         if !head.status.is_success() || !is_event_text(&first) {
             let body = body.read_all_after(first, settings.max_response_bytes).await?;
             if !head.status.is_success() {
-                return Err(read_error(head.status, &head.headers, &body));
+                let error = read_error(head.status, &head.headers, &body);
+                return Err(with_url(error, &head));
             }
-            let response = read(&body).map_err(|error| with_head(error, &head.headers))?;
+            let response = read(&body).map_err(|error| with_head(error, &head, &body))?;
             let events = response.map(|response| Ok(Event::new(None, response)));
             return Ok(EventStream::new(stream::iter(events)));
         }
@@ -88,7 +89,7 @@ pub async fn read_events_with(
             if event.event.as_deref() == Some("error") {
                 return Err(read_error(head.status, &head.headers, &event.data));
             }
-            read_event(&event, &read).map_err(|error| with_head(error, &head.headers))
+            read_event(&event, &read).map_err(|error| with_head(error, &head, &event.data))
         });
         ready(event.transpose())
     });

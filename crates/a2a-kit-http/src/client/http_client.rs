@@ -13,6 +13,7 @@ use super::{
     pool::{Pool, PoolSettings},
 };
 use crate::{
+    response_error::ResponseUrl,
     uri,
     webhook::resolver::{Resolver, system},
 };
@@ -160,7 +161,7 @@ impl HttpClient {
             *request.method_mut() = head.method.clone();
             *request.uri_mut() = url.clone();
             *request.headers_mut() = headers.clone();
-            let response = self.pool.request(request).await.map_err(|error| {
+            let mut response = self.pool.request(request).await.map_err(|error| {
                 let error = TransportError::no_response(error);
                 if let Some(exchange) = &exchange {
                     exchange.show(WirePart::Failed(&describe(&error)));
@@ -174,6 +175,7 @@ impl HttpClient {
             match redirect(&head.method, &url, &response) {
                 Some(next) if redirects < self.settings.max_redirects => url = next,
                 _ => {
+                    response.extensions_mut().insert(ResponseUrl(url));
                     let budget = self.settings.read_budget.clone();
                     return Ok(
                         response.map(|body| ByteStream::new(body, target, idle, exchange, budget))

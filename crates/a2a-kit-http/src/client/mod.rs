@@ -25,4 +25,7 @@ pub use settings::ClientSettings;
 pub use stream::ByteStream;
 pub use transport::TransportError;
 
-pub use crate::read_budget::{HeldBytes, ReadBudget};
+pub use crate::{
+    read_budget::{HeldBytes, ReadBudget},
+    response_error::{ResponseError, with_url},
+};

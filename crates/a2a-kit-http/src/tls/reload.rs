@@ -81,6 +81,7 @@ impl Tls {
         *self.0.last_read.lock().unwrap_or_else(PoisonError::into_inner) = fingerprint;
         let config = Arc::new(config?);
         *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        material.warn_of_dates();
         Ok(())
     }
 
@@ -96,6 +97,13 @@ impl Tls {
 
     /// Watches for changes until dropped.
     pub(crate) async fn watch(self) -> Infallible {
+        let tls = self.clone();
+        let checked = spawn_blocking(move || {
+            Material::read(tls.settings()).map(|material| material.warn_of_dates())
+        });
+        if let Err(error) = checked.await {
+            tracing::error!(%error, "certificate check failed");
+        }
         let Some(period) = self.settings().reload_interval.filter(|_| self.settings().has_files())
         else {
             return std::future::pending().await;

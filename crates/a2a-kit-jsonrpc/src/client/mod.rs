@@ -10,7 +10,7 @@ use std::sync::{
 
 use a2a_core::{Error, Operation, Result};
 use a2a_kit_http::{
-    client::{ClientSettings, HttpClient, place_call, read_answer, read_events},
+    client::{ClientSettings, HttpClient, place_call, read_answer, read_events, with_url},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Call, EventStream, Reply};
@@ -85,9 +85,10 @@ impl Client {
         let response = self.http.send(self.request(operation, id, call)?).await?;
         let (head, body) = response.into_parts();
         if !head.status.is_success() {
-            return Err(error_body::read(head.status, &head.headers, &body));
+            let error = error_body::read(head.status, &head.headers, &body);
+            return Err(with_url(error, &head));
         }
-        let response = read_answer(&head.headers, &body, |body| read(id, body))?;
+        let response = read_answer(&head, &body, |body| read(id, body))?;
         Ok(Reply { response, activated: service_parameters::read_activated(&head.headers) })
     }
 

@@ -82,6 +82,7 @@ pub(super) fn read_send(id: u64, body: &[u8]) -> Result<SendMessageResponse> {
     match response.payload {
         Some(_) => Ok(response),
         None => {
+            without_content(result)?;
             let shown = json::quote(result);
             Err(invalid(format!("the response has neither a task nor a message: {shown}")))
         }

@@ -6,7 +6,7 @@ mod response;
 
 use a2a_core::{ErrorKind, Operation, Request, Result};
 use a2a_kit_http::{
-    client::{ClientSettings, HttpClient, place_call, read_answer, read_events},
+    client::{ClientSettings, HttpClient, place_call, read_answer, read_events, with_url},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Call, CallContext, EventStream, Reply};
@@ -55,10 +55,11 @@ impl Client {
         let response = self.http.send(self.request(operation, context, &address, None)?).await?;
         let (head, body) = response.into_parts();
         if !head.status.is_success() {
-            return Err(error_body::read(head.status, &head.headers, &body));
+            let error = error_body::read(head.status, &head.headers, &body);
+            return Err(with_url(error, &head));
         }
         let activated = service_parameters::read_activated(&head.headers);
-        Ok(Reply { response: read_answer(&head.headers, &body, read)?, activated })
+        Ok(Reply { response: read_answer(&head, &body, read)?, activated })
     }
 
     async fn stream(

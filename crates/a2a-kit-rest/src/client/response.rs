@@ -30,6 +30,9 @@ pub(super) fn read<R: DeserializeOwned>(body: &[u8]) -> Result<R> {
 pub(super) fn read_send(body: &[u8]) -> Result<SendMessageResponse> {
     let response: SendMessageResponse = read(body)?;
     if response.payload.is_none() {
+        if !has_error(body) {
+            without_content(&json::response_text(body))?;
+        }
         return Err(no_content(body));
     }
     Ok(response)
