@@ -2,11 +2,14 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use a2a_core::{AgentCard, ErrorKind};
+use a2a_core::{
+    AgentCard, Error, ErrorKind,
+    json::{quote, response_text},
+};
 use a2a_kit_auth::client::Origin;
 use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
-    content_type, service_parameters, uri,
+    content_type, error_body, service_parameters, uri,
 };
 use a2a_kit_operations::CallContext;
 use bytes::Bytes;
@@ -165,7 +168,7 @@ impl Discovery {
                     }
                 }
             }
-            CardReference::File(path) => Document::read(self.read_bytes(path.clone()).await?),
+            CardReference::File(path) => card(self.read_bytes(path.clone()).await?),
             CardReference::Url(url) => {
                 use DiscoveryError::{Denied, NotACard, NotFound, Status, WebPage};
                 let failed = match self.get_or_legacy(url).await {
@@ -244,7 +247,7 @@ impl Discovery {
         if is_html(&head.headers) {
             return Err(DiscoveryError::WebPage(url.clone()));
         }
-        let document = Document::read(body)?;
+        let document = card(body)?;
         if let Some(cache) = cache {
             cache.store(url, &head.headers, &document).await;
         }
@@ -290,9 +293,26 @@ impl Discovery {
                 url: url.clone(),
                 status: status.as_u16(),
                 location: header(LOCATION).filter(|_| status.is_redirection()),
+                reason: error_body::text(status, response.headers(), response.body()),
             }),
         }
     }
+}
+
+/// Reads a card.
+///
+/// # Errors
+///
+/// [`DiscoveryError::NotACard`] also for a document that has nothing of a card.
+fn card(json: Bytes) -> Result<Document, DiscoveryError> {
+    let document = Document::read(json)?;
+    let card = &document.card;
+    if card.name.is_empty() && card.supported_interfaces.is_empty() {
+        let shown = quote(&response_text(&document.json));
+        let message = format!("name and supportedInterfaces are missing: {shown}");
+        return Err(DiscoveryError::NotACard(Error::new(ErrorKind::InvalidAgentResponse, message)));
+    }
+    Ok(document)
 }
 
 /// Returns whether a response is a web page.

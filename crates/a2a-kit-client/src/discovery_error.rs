@@ -69,7 +69,7 @@ pub enum DiscoveryError {
         reason: String,
     },
     /// The server responded with an unexpected status.
-    #[error("unexpected HTTP status {status} from {url}")]
+    #[error("unexpected HTTP status {status} from {url}{}", Reason(reason))]
     Status {
         /// The URL of the card.
         url: Uri,
@@ -77,6 +77,8 @@ pub enum DiscoveryError {
         status: u16,
         /// The target of a redirect that is not followed, because it has another origin.
         location: Option<String>,
+        /// What the server said; empty if it said nothing.
+        reason: String,
     },
     /// The card exceeds the size limit.
     #[error("agent card exceeds {limit} bytes")]
@@ -112,6 +114,14 @@ pub enum DiscoveryError {
     /// The HTTP client or a binding could not be set up.
     #[error("failed to set up the client")]
     Setup(#[source] Error),
+}
+
+struct Reason<'a>(&'a str);
+
+impl std::fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, ": {}", self.0) }
+    }
 }
 
 struct List<'a>(&'a [Violation]);

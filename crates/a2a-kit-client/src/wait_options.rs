@@ -60,16 +60,21 @@ pub enum UpdateDelivery {
 #[non_exhaustive]
 #[setters(prefix = "with_")]
 pub struct PollPolicy {
-    /// The first interval; doubled after each poll. Default: 500 ms.
+    /// The first interval; doubled after each poll. Default: 100 ms.
     #[setters(skip)]
     pub interval: Duration,
     /// The maximum interval. Default: 30 s.
     pub max_interval: Duration,
     /// How many transient errors in a row end the wait. A failed poll is followed by the next one
-    /// after twice the interval, doubled for each further failure up to 30 s, or after
-    /// `Retry-After`, at most 5 min. The retries of the client do not apply. Default: 5.
+    /// after twice the maximum interval but at most 4 s, or twice the first interval if that is
+    /// longer; doubled for each further failure up to 30 s; or after `Retry-After`, at most 5 min.
+    /// The retries of the client do not apply. Default: 5.
     pub max_failures: u32,
 }
+
+/// The longest pause after a failure or a lost stream before it is doubled, unless the first interval
+/// is longer: intervals that begin short are for an agent that answers.
+const MAX_FIRST_PAUSE: Duration = Duration::from_secs(2);
 
 /// The maximum delay after a failed poll.
 const MAX_FAILURE_DELAY: Duration = Duration::from_secs(30);
@@ -105,7 +110,7 @@ impl WaitOptions {
 impl Default for PollPolicy {
     fn default() -> Self {
         Self {
-            interval: Duration::from_millis(500),
+            interval: Duration::from_millis(100),
             max_interval: Duration::from_secs(30),
             max_failures: 5,
         }
@@ -118,9 +123,14 @@ impl PollPolicy {
         Self { interval, max_interval: interval, ..Self::default() }
     }
 
+    /// The pause from which those after failures and ended streams are doubled.
+    pub(crate) fn pause(self) -> Duration {
+        self.max_interval.min(MAX_FIRST_PAUSE).max(self.interval)
+    }
+
     /// The delay after a number of failures in a row.
     pub(crate) fn failure_delay(self, failures: u32, retry_after: Option<Duration>) -> Duration {
-        let doubled = self.interval.saturating_mul(2_u32.saturating_pow(failures));
+        let doubled = self.pause().saturating_mul(2_u32.saturating_pow(failures));
         match retry_after {
             Some(requested) => requested.max(self.interval).min(MAX_REQUESTED_DELAY),
             None => doubled.min(MAX_FAILURE_DELAY),

@@ -89,7 +89,7 @@ enum Source {
     Stopped,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Poll {
     at: Instant,
     interval: Duration,
@@ -97,8 +97,15 @@ struct Poll {
 }
 
 impl Poll {
-    fn at(at: Instant, policy: PollPolicy) -> Source {
-        Source::Polling(Self { at, interval: policy.interval, failures: 0 })
+    /// The first poll, which is made now.
+    fn first(policy: PollPolicy) -> Self {
+        Self { at: Instant::now(), interval: policy.interval, failures: 0 }
+    }
+
+    /// The next poll, after the interval, which grows.
+    fn next(self, policy: PollPolicy) -> Self {
+        let interval = self.interval.saturating_mul(2).min(policy.max_interval);
+        Self { at: after(self.interval), interval, failures: 0 }
     }
 }
 
@@ -106,8 +113,10 @@ impl Watch {
     pub(crate) fn of_task(client: Client, task_id: String, options: WaitOptions) -> Self {
         let now = Instant::now();
         let source = match options.delivery {
-            UpdateDelivery::Polling => Poll::at(now, options.poll),
-            UpdateDelivery::Any if !client.card().can_stream() => Poll::at(now, options.poll),
+            UpdateDelivery::Polling => Source::Polling(Poll::first(options.poll)),
+            UpdateDelivery::Any if !client.card().can_stream() => {
+                Source::Polling(Poll::first(options.poll))
+            }
             UpdateDelivery::Any | UpdateDelivery::Streaming => Source::Subscription(now),
         };
         Self { task_id: Some(task_id), ..Self::new(client, options, source, now) }
@@ -140,7 +149,7 @@ impl Watch {
     fn new(client: Client, options: WaitOptions, source: Source, started: Instant) -> Self {
         Self {
             deadline: options.timeout.and_then(|timeout| started.checked_add(timeout)),
-            pause: options.poll.interval,
+            pause: options.poll.pause(),
             snapshot: Snapshot::new()
                 .with_max_bytes(client.max_task_bytes)
                 .with_artifacts(options.artifacts),
@@ -260,7 +269,8 @@ impl Watch {
     }
 
     fn take_response(&mut self) -> Result<Option<Event>> {
-        let polling = Poll::at(after(self.options.poll.interval), self.options.poll);
+        let policy = self.options.poll;
+        let polling = Source::Polling(Poll::first(policy).next(policy));
         let Source::Response(event) = mem::replace(&mut self.source, polling) else {
             return Ok(None);
         };
@@ -307,7 +317,7 @@ impl Watch {
         }
         let task_id = self.task_id.clone();
         self.client.observer.emit(|| ClientEvent::FellBackToPolling { task_id, error });
-        self.source = Poll::at(Instant::now(), self.options.poll);
+        self.source = Source::Polling(Poll::first(self.options.poll));
         Ok(())
     }
 
@@ -317,7 +327,7 @@ impl Watch {
         let Source::Stream { is_subscription, opened, .. } = self.source else { return };
         let now = Instant::now();
         if opened.elapsed() >= SHORT_STREAM {
-            self.pause = self.options.poll.interval;
+            self.pause = self.options.poll.pause();
         }
         self.source = match self.options.delivery {
             _ if self.message.is_some() || self.task_id.is_none() => Source::Stopped,
@@ -327,7 +337,9 @@ impl Watch {
                 self.pause = pause.saturating_mul(2).min(MAX_PAUSE).max(pause);
                 Source::Subscription(after(pause))
             }
-            UpdateDelivery::Any | UpdateDelivery::Polling => Poll::at(now, self.options.poll),
+            UpdateDelivery::Any | UpdateDelivery::Polling => {
+                Source::Polling(Poll::first(self.options.poll))
+            }
         };
     }
 
@@ -337,9 +349,7 @@ impl Watch {
         let Source::Polling(poll) = &mut self.source else { return Ok(None) };
         match result {
             Ok(task) => {
-                poll.failures = 0;
-                poll.at = after(poll.interval);
-                poll.interval = poll.interval.saturating_mul(2).min(policy.max_interval);
+                *poll = poll.next(policy);
                 self.accept_polled(task)
             }
             Err(error) if error.is_transient() && poll.failures + 1 < policy.max_failures => {

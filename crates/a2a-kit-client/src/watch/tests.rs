@@ -62,11 +62,11 @@ async fn read(watch: &mut Watch) -> (Vec<String>, Option<Error>) {
 #[tokio::test(start_paused = true)]
 async fn poll_interval_grows_up_to_its_maximum() {
     for (policy, total) in [
-        (PollPolicy::default(), Duration::from_millis(500 + 1000 + 2000 + 4000)),
+        (PollPolicy::default(), Duration::from_millis(100 + 200 + 400 + 800)),
         (PollPolicy::every(Duration::from_secs(2)), Duration::from_secs(8)),
         (
-            PollPolicy::default().with_max_interval(Duration::from_millis(600)),
-            Duration::from_millis(500 + 3 * 600),
+            PollPolicy::default().with_max_interval(Duration::from_millis(300)),
+            Duration::from_millis(100 + 200 + 2 * 300),
         ),
     ] {
         let mut agent = TestAgent::new();
