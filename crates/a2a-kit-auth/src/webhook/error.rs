@@ -36,6 +36,9 @@ pub enum ReceiveError {
     /// The replay cache is full; the agent retries later.
     #[error("replay cache is full")]
     Overloaded,
+    /// The body has a content coding.
+    #[error("unsupported content coding {0}")]
+    Coding(String),
     /// The body is not an event.
     #[error("malformed event")]
     Malformed(#[source] a2a_core::Error),
@@ -56,6 +59,7 @@ impl ReceiveError {
             | Self::Replayed
             | Self::UnknownKey => StatusCode::UNAUTHORIZED,
             Self::NoKeys(_) | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Coding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::UnknownTask => StatusCode::NOT_FOUND,
         }

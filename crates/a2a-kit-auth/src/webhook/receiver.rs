@@ -5,6 +5,7 @@ use std::{
 };
 
 use a2a_core::{Result, v1::StreamResponse};
+use a2a_kit_http::content_type;
 use a2a_kit_operations::Event;
 use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use subtle::ConstantTimeEq as _;
@@ -148,6 +149,9 @@ impl Receiver {
                 Some(claims)
             }
         };
+        if let Some(coding) = content_type::coding(headers) {
+            return Err(ReceiveError::Coding(coding));
+        }
         let event = (self.read)(body).map_err(ReceiveError::Malformed)?;
         let task_id = event.task_id();
         if let Some(signed) = claims.as_ref().and_then(|claims| claims.task_id.as_deref())
