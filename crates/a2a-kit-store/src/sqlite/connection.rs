@@ -60,6 +60,12 @@ fn prepare(db: &Connection, wait: Duration) -> rusqlite::Result<()> {
     db.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
 }
 
+/// Checks that a file is ours.
+pub(super) fn check_owner(db: &Connection) -> Result<(), SchemaError> {
+    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if id == APPLICATION_ID { Ok(()) } else { Err(SchemaError::Foreign) }
+}
+
 /// Migrates the schema, after checking that the file is ours and not newer.
 pub(super) fn migrate(db: &mut Connection) -> Result<(), SchemaError> {
     let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;

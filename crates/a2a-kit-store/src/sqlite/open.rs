@@ -8,7 +8,7 @@ use derive_setters::Setters;
 use rusqlite::{Connection, ErrorCode};
 
 use super::{
-    connection::{SchemaError, migrate, open_reader, open_writer},
+    connection::{SchemaError, check_owner, migrate, open_reader, open_writer},
     lock::{DatabaseLock, LockError},
     placement::Placement,
 };
@@ -114,6 +114,18 @@ pub(super) struct OpenFiles {
     pub(super) placement: Placement,
     pub(super) writer: Connection,
     pub(super) readers: Vec<Connection>,
+}
+
+/// Opens a connection for reading a file that a server may have open.
+pub(super) fn open_beside(given: &Path) -> Result<Connection, OpenError> {
+    let path = &resolve(given)?;
+    let failed = |error| refused(path, error);
+    let db = open_reader(path).map_err(failed)?;
+    check_owner(&db).map_err(|error| match error {
+        SchemaError::Foreign => not_a_store(path, error),
+        error => OpenError::Failed { path: path.clone(), source: error.into() },
+    })?;
+    Ok(db)
 }
 
 /// Opens a file, creating it if it is missing.

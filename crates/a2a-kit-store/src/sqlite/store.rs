@@ -26,7 +26,7 @@ use super::{
     dead_letter,
     failure::Failure,
     idempotency_key, lease,
-    open::{OpenError, OpenFiles, SqliteOptions, open},
+    open::{OpenError, OpenFiles, SqliteOptions, open, open_beside},
     page, push, read,
     reader::Readers,
     sweep,
@@ -111,6 +111,31 @@ impl SqliteStore {
             push_claim: options.push_claim,
             next_claim: Arc::new(AtomicI64::new(1)),
         })
+    }
+
+    /// Reads dead letters from a file that a server may have open. It is not locked, and nothing in
+    /// it is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] if the file can't be read, or is not a store.
+    pub async fn read_dead_letters(
+        path: impl AsRef<Path>,
+        query: &DeadLetterQuery,
+    ) -> std::result::Result<Vec<DeadLetter>, OpenError> {
+        let (path, query) = (path.as_ref().to_owned(), query.clone());
+        let failed = {
+            let path = path.clone();
+            move |source| OpenError::Failed { path, source }
+        };
+        let read = move || {
+            let letters = dead_letter::list(&open_beside(&path)?, &query);
+            letters.map_err(|error| OpenError::Failed { path, source: error.into() })
+        };
+        match spawn_blocking(read).await {
+            Ok(letters) => letters,
+            Err(error) => Err(failed(error.into())),
+        }
     }
 
     /// Waits for calls in progress, checkpoints the write-ahead log, and closes the file. Later
