@@ -3,18 +3,26 @@
 use std::{error::Error, io};
 
 /// Hints by the messages of TLS and of the resolver, which have no types to tell them apart here.
-const BY_MESSAGE: [(&str, &str); 8] = [
+const BY_MESSAGE: [(&str, &str); 10] = [
+    ("is not pinned", "if the agent has a new certificate, give its fingerprint with --pin-sha256"),
+    (
+        "CertificateRequired",
+        "the server requires a client certificate: give it with --client-cert and --client-key",
+    ),
     ("lookup address information", "check the spelling of the host name"),
     ("dns error", "check the spelling of the host name"),
     (
         "UnknownIssuer",
         "the certificate is from an authority that is not trusted: give the certificate of that \
-         authority with --ca-cert",
+         authority with --ca-cert, or, if it is self-signed, its fingerprint with --pin-sha256; \
+         print it with: openssl s_client -connect <host>:<port> </dev/null | openssl x509 -noout \
+         -fingerprint -sha256",
     ),
     (
         "CaUsedAsEndEntity",
-        "the server presents the certificate of an authority: if that is the agent's, it needs one \
-         for its host",
+        "the certificate is self-signed, as that of an authority: give its fingerprint with \
+         --pin-sha256; print it with: openssl s_client -connect <host>:<port> </dev/null | openssl \
+         x509 -noout -fingerprint -sha256",
     ),
     ("certificate expired", "the certificate of the agent has expired, and must be renewed there"),
     (

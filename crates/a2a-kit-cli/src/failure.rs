@@ -133,7 +133,7 @@ impl Failure {
             ErrorKind::Unavailable | ErrorKind::DeadlineExceeded => Code::Unreachable,
             _ => Code::Protocol(kind),
         };
-        let mut failure = Self::protocol(kind, with_sources(error));
+        let mut failure = Self::protocol(kind, explained(error));
         failure.code = code;
         failure.is_unsent = is_unsent(error);
         if matches!(code, Code::Unreachable | Code::Timeout) {
@@ -142,6 +142,7 @@ impl Failure {
         failure.hint = match code {
             Code::Unreachable => Some(connection_hint(error).to_owned()),
             Code::Timeout => Some("raise --request-timeout".to_owned()),
+            _ if is_of_older_version(error) => Some(OLDER_VERSION.to_owned()),
             _ => hint(code).map(str::to_owned),
         };
         if !error.violations().is_empty() {
@@ -185,6 +186,21 @@ impl Failure {
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the flags that name the agent to the commands that the hint quotes.
+    #[must_use]
+    pub(crate) fn with_agent(mut self, flags: &str) -> Self {
+        if let Some(hint) = &self.hint {
+            let parts = hint.split('`').enumerate().map(|(index, part)| {
+                // Every second part is quoted.
+                let is_command = index % 2 == 1 && part.starts_with("a2a ");
+                let names_agent = part.contains(" -a ") || part.contains(" -e ");
+                if is_command && !names_agent { format!("{part} {flags}") } else { part.to_owned() }
+            });
+            self.hint = Some(parts.collect::<Vec<_>>().join("`"));
+        }
         self
     }
 
@@ -297,13 +313,40 @@ pub(crate) fn with_sources(error: &Error) -> String {
     message
 }
 
+/// The message of an error with everything that the agent said about it: its sources, the violations
+/// and the `error_description` of its challenge (RFC 6750 §3).
+fn explained(error: &Error) -> String {
+    let mut message = with_sources(error);
+    let described = error.challenge().and_then(|challenge| {
+        Some(challenge.split_once("error_description=\"")?.1.split_once('"')?.0.to_owned())
+    });
+    let violations = error.violations().iter().map(|violation| {
+        format!("{} {}", violation.field, violation.description).trim().to_owned()
+    });
+    for text in described.into_iter().chain(violations) {
+        if !message.contains(&text) {
+            message.push_str(": ");
+            message.push_str(&text);
+        }
+    }
+    message
+}
+
+/// What to do about a response in the format of an older version.
+const OLDER_VERSION: &str = "the agent seems to speak an older version: try --a2a-version 0.3";
+
+fn is_of_older_version(error: &Error) -> bool {
+    error.kind() == ErrorKind::InvalidAgentResponse
+        && error.message().contains("format of an older version")
+}
+
 const fn hint(code: Code) -> Option<&'static str> {
     match code {
         Code::Protocol(ErrorKind::TaskNotFound) => {
             Some("check the id with `a2a task list`; add --debug for the raw answer")
         }
         Code::Protocol(ErrorKind::TaskNotCancelable) => {
-            Some("it has ended, or the agent can't cancel it: show it with `a2a task get`")
+            Some("it has ended, or the agent can't cancel it: show it with `a2a task get <id>`")
         }
         Code::Protocol(ErrorKind::VersionNotSupported) => {
             Some("list the versions with `a2a card get`, and select one with --a2a-version")
@@ -316,6 +359,9 @@ const fn hint(code: Code) -> Option<&'static str> {
             | ErrorKind::PushNotificationNotSupported
             | ErrorKind::ExtendedAgentCardNotConfigured,
         ) => Some("list the capabilities with `a2a card get`; add --debug for the raw answer"),
+        Code::Protocol(ErrorKind::PayloadTooLarge) => Some(
+            "the message is too large for the agent: refer to files by URL, as --file https://…",
+        ),
         Code::Protocol(_) => Some("add --debug for the raw answer"),
         Code::CredentialsMissing => {
             Some("give a credential, for example --bearer or A2ACLI_BEARER")
@@ -336,6 +382,8 @@ const fn hint(code: Code) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use a2a_core::{Detail, Violation};
+
     use super::*;
 
     #[test]
@@ -345,6 +393,30 @@ mod tests {
             serde_json::to_string(&failure.envelope()).unwrap(),
             r#"{"error":{"code":"TaskNotFoundError","message":"task not found: nope","hint":"check the id with `a2a task list`; add --debug for the raw answer","a2aCode":-32001}}"#
         );
+    }
+
+    #[test]
+    fn commands_in_a_hint_name_the_agent() {
+        let failure = Failure::internal("x").with_hint("see `a2a card get` and `--debug`");
+        let hint = failure.with_agent("-a b:1").with_agent("-a c:2");
+        assert_eq!(hint.hint(), Some("see `a2a card get -a b:1` and `--debug`"));
+    }
+
+    #[test]
+    fn everything_that_the_agent_said_is_in_the_message() {
+        let violation = Violation::new("message.parts", "must not be empty");
+        let error = Error::from_wire(
+            ErrorKind::InvalidParams,
+            "invalid".to_owned(),
+            vec![Detail::BadRequest { field_violations: vec![violation] }],
+        );
+        let failure = Failure::of_operation(&error, false);
+        assert_eq!(failure.message(), "invalid: message.parts must not be empty");
+        let error = Error::new(ErrorKind::Unauthenticated, "no").with_challenge(
+            r#"Bearer error="invalid_token", error_description="The access token expired""#,
+        );
+        let failure = Failure::of_operation(&error, true);
+        assert_eq!(failure.message(), "no: The access token expired");
     }
 
     #[test]

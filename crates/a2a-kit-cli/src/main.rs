@@ -17,6 +17,7 @@ mod lint;
 mod listen;
 mod log;
 mod output;
+mod part_run;
 mod redaction;
 mod runtime;
 mod script;

@@ -3,7 +3,7 @@
 use std::{cell::RefCell, future::Future};
 
 use a2a_core::{Message, Task, TaskState, v1::stream_response::Payload};
-use a2a_kit_client::{PollPolicy, SendOutcome, WaitOptions, Watch};
+use a2a_kit_client::{SendOutcome, WaitOptions, Watch};
 use serde_json::json;
 
 use crate::{
@@ -13,9 +13,12 @@ use crate::{
     settings::Settings,
 };
 
-/// What is known of the task when the wait is aborted.
-#[derive(Debug, Default)]
-pub(crate) struct Progress(RefCell<Option<Known>>);
+/// What is known of the task of an agent when the wait is aborted.
+#[derive(Debug)]
+pub(crate) struct Progress<'a> {
+    agent: &'a RemoteAgent,
+    known: RefCell<Option<Known>>,
+}
 
 #[derive(Debug)]
 struct Known {
@@ -24,10 +27,14 @@ struct Known {
     state: TaskState,
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
+    pub(crate) fn new(agent: &'a RemoteAgent) -> Self {
+        Self { agent, known: RefCell::default() }
+    }
+
     /// Records the state of the task, and prints its ids as soon as they are known.
     pub(crate) fn record(&self, task: &Task, output: Output) {
-        let mut known = self.0.borrow_mut();
+        let mut known = self.known.borrow_mut();
         if known.is_none() {
             output.note(&format!("task {} context {}", task.id, task.context_id));
         }
@@ -40,15 +47,15 @@ impl Progress {
 
     /// Returns whether a task is known.
     pub(crate) fn is_known(&self) -> bool {
-        self.0.borrow().is_some()
+        self.known.borrow().is_some()
     }
 
     /// Adds the task to a failure, if it is known.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
-        let known = self.0.borrow();
+        let known = self.known.borrow();
         let Some(Known { task_id, context_id, state }) = &*known else { return failure };
         failure
-            .with_hint(format!("the task may still run: a2a task get {}", output::quoted(task_id)))
+            .with_hint(format!("the task may still run: {}", self.agent.follow(task_id)))
             .with_details(json!({
                 "taskId": task_id, "contextId": context_id, "state": state.as_str_name(),
             }))
@@ -58,7 +65,7 @@ impl Progress {
 /// Runs work until it is done, `--timeout` expires or a signal arrives.
 pub(crate) async fn within_limits<T>(
     settings: &Settings,
-    progress: &Progress,
+    progress: &Progress<'_>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let timeout = async {
@@ -77,7 +84,7 @@ pub(crate) async fn within_limits<T>(
 
 /// How to wait for a task: `waits_for_auth` continues at AUTH_REQUIRED.
 pub(crate) fn wait_options(settings: &Settings, waits_for_auth: bool) -> WaitOptions {
-    let options = WaitOptions::default().with_poll(PollPolicy::every(settings.poll_interval));
+    let options = WaitOptions::default().with_poll(settings.poll);
     if waits_for_auth { options.with_stop_at([TaskState::InputRequired]) } else { options }
 }
 
@@ -85,7 +92,7 @@ pub(crate) fn wait_options(settings: &Settings, waits_for_auth: bool) -> WaitOpt
 pub(crate) struct Watcher<'a> {
     agent: &'a RemoteAgent,
     output: Output,
-    progress: &'a Progress,
+    progress: &'a Progress<'a>,
     options: &'a WaitOptions,
     /// The events as text, if they are printed.
     events: Option<EventText>,
@@ -99,7 +106,7 @@ impl<'a> Watcher<'a> {
     pub(crate) fn new(
         agent: &'a RemoteAgent,
         output: Output,
-        progress: &'a Progress,
+        progress: &'a Progress<'a>,
         options: &'a WaitOptions,
     ) -> Self {
         let line = output.progress_line();
@@ -109,7 +116,8 @@ impl<'a> Watcher<'a> {
     /// Sets whether events are printed.
     #[must_use]
     pub(crate) fn with_events(mut self, printed: bool) -> Self {
-        self.events = printed.then(|| EventText::new(self.output.verbose()));
+        let terminal = self.output.terminal();
+        self.events = printed.then(|| EventText::new(self.output.verbose()).with_flow(terminal));
         self
     }
 
@@ -144,6 +152,7 @@ impl<'a> Watcher<'a> {
                 && (stops || !watch.is_polled())
             {
                 let text = events.event(event.response());
+                self.line.set_hidden(!events.at_line_start());
                 self.output.result(event.response(), || text)?;
             }
         }
@@ -175,15 +184,28 @@ impl<'a> Watcher<'a> {
     }
 
     /// Prints the end of a stream of events: the ids and the state again, as text.
-    pub(crate) fn end(&self, outcome: &SendOutcome) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self, outcome: &SendOutcome) -> Result<(), Failure> {
         if let Some(task) = outcome.task() {
             warn_of_state(task, self.output);
         }
-        match &self.events {
+        match &mut self.events {
             Some(events) if !self.output.is_json() => {
                 self.output.text(&events.end(Some(self.agent.flags())))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// A failure or a signal may end the command within the text of an artifact.
+impl Drop for Watcher<'_> {
+    fn drop(&mut self) {
+        if let Some(events) = &mut self.events
+            && !events.at_line_start()
+            && !self.output.is_json()
+        {
+            // The failure that ended the command is the one to report.
+            let _closed = self.output.text(&events.close());
         }
     }
 }

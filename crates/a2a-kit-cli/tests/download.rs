@@ -108,12 +108,31 @@ fn text_output_has_the_ids_and_a_line_for_each_file() {
 #[test]
 fn stream_prints_one_line_for_each_file() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(&[]);
-    let task = task(&server, "stream 3");
+    let script = r#"
+        [default]
+        steps = [
+            { artifact = { name = "both", parts = [{ text = "1" }, { base64 = "Mg==" }] } },
+            { artifact = { name = "last", text = "3" } },
+            { state = "completed" },
+        ]
+    "#;
+    let server = agent(folder.path(), script);
+    let task = task(&server, "go");
     let run = download(&server, &task, &folder.path().join("out"), &["-o", "json", "--stream"]);
     let lines = run.lines();
     let parts: Vec<_> = lines.iter().map(|line| line["part"].as_u64().unwrap()).collect();
-    assert_eq!(parts, [0, 1, 2], "{run:?}");
+    assert_eq!(parts, [0, 1, 0], "{run:?}");
+}
+
+#[test]
+fn chunks_of_a_streamed_artifact_become_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&[]);
+    let task = task(&server, "stream 2");
+    let run = download(&server, &task, folder.path(), &[]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let saved = BTreeMap::from([("stream.txt".to_owned(), "chunk 1 of 2chunk 2 of 2".to_owned())]);
+    assert_eq!(files(folder.path()), saved);
 }
 
 #[test]

@@ -161,7 +161,9 @@ async fn certificate_of_an_unknown_authority() {
                  to connect to {url}: connection failed: invalid peer certificate: UnknownIssuer"
             ),
             "Hint: the certificate is from an authority that is not trusted: give the certificate of \
-             that authority with --ca-cert",
+             that authority with --ca-cert, or, if it is self-signed, its fingerprint with \
+             --pin-sha256; print it with: openssl s_client -connect <host>:<port> </dev/null | \
+             openssl x509 -noout -fingerprint -sha256",
         ],
     );
     let known = send(&url, &["--ca-cert", &folder.path("root.pem")]);

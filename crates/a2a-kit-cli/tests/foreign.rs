@@ -4,7 +4,9 @@ mod common;
 #[path = "common/foreign.rs"]
 mod foreign_agent;
 
-use common::kind;
+use std::time::Duration;
+
+use common::{Run, command, kind};
 use foreign_agent::{Answer, Foreign, Then};
 use serde_json::{Value, json};
 
@@ -53,6 +55,55 @@ fn polling_survives_faults_and_unspecified_states_and_stops_when_the_task_settle
 }
 
 #[test]
+fn polls_follow_growing_intervals_unless_one_is_set() {
+    let working = || Answer::Result(task("WORKING"));
+    let answers = || vec![working(), working(), working(), Answer::Result(task("COMPLETED"))];
+    let submitted = || vec![Answer::Result(json!({"task": task("SUBMITTED")}))];
+    for (flags, expected) in
+        [(&[][..], [100, 200, 400, 800]), (&["--poll-interval", "600ms"], [600, 600, 600, 600])]
+    {
+        let agent = Foreign::start(false, &[("SendMessage", submitted()), ("GetTask", answers())]);
+        let run = Run::of(command().args(["send", "hello", "-a", &agent.address]).args(flags));
+        assert_eq!(run.field("State"), "COMPLETED", "{run:?}");
+        let calls = agent.operations();
+        let pauses: Vec<_> = calls.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
+        assert_eq!(pauses.len(), expected.len(), "{pauses:?}");
+        for (pause, millis) in pauses.iter().zip(expected) {
+            // The default interval is 2 s.
+            let range = Duration::from_millis(millis)..Duration::from_secs(2);
+            assert!(range.contains(pause), "{millis}: {pauses:?}");
+        }
+    }
+}
+
+#[test]
+fn agent_that_streams_its_answer_gets_one_request() {
+    let answer = vec![json!({"task": task("SUBMITTED")}), chunk("hi"), status("COMPLETED")];
+    let streamed = Answer::Events(answer, Then::StayOpen);
+    let agent = Foreign::start(true, &[("SendStreamingMessage", vec![streamed])]);
+    let run = agent.run(&["send", "hello"]);
+    assert_eq!(run.json()["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{run:?}");
+    let methods: Vec<_> = agent.operations().into_iter().map(|call| call.method).collect();
+    assert_eq!(methods, ["SendStreamingMessage"]);
+}
+
+#[test]
+fn stream_that_breaks_ends_the_text_that_it_has_begun() {
+    let events = vec![json!({"task": task("WORKING")}), chunk("half of it")];
+    let agent = Foreign::start(
+        true,
+        &[
+            ("SendStreamingMessage", vec![Answer::Events(events, Then::End)]),
+            ("SubscribeToTask", vec![Answer::Status(404)]),
+            ("GetTask", vec![Answer::Status(404)]),
+        ],
+    );
+    let run = Run::of(command().args(["send", "hello", "--stream", "-a", &agent.address]));
+    assert_ne!(run.code, 0, "{run:?}");
+    assert!(run.stdout.ends_with("Text:\nhalf of it\n\n"), "{run:?}");
+}
+
+#[test]
 fn polling_gives_up_after_five_faults_in_a_row_and_at_once_on_an_error() {
     let agent = Foreign::start(
         false,
@@ -64,7 +115,10 @@ fn polling_gives_up_after_five_faults_in_a_row_and_at_once_on_an_error() {
     let run = agent.run(&["send", "hello"]);
     assert_eq!(run.code, 3, "{run:?}");
     assert_eq!(run.lines()[0]["error"]["code"], "A2ACLI_ERR_UNREACHABLE");
-    assert_eq!(run.lines()[0]["error"]["hint"], "the task may still run: a2a task get t");
+    assert_eq!(
+        run.lines()[0]["error"]["hint"],
+        format!("the task may still run: a2a task get --wait t -a {}", agent.address)
+    );
     let agent = Foreign::start(
         false,
         &[

@@ -103,6 +103,40 @@ fn events_of_an_agent_are_printed_as_they_arrive_on_every_binding() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_rejected_delivery_is_noted_with_its_cause() {
+    let listener = Listener::start(&["--path", "/hook"]);
+    let url = listener.url.clone();
+    let envelope = r#"{"jsonrpc": "2.0", "method": "x", "params": {}}"#;
+    let json = ("content-type", "application/json");
+    let gzip = ("content-encoding", "gzip");
+    for (method, url, headers, body, status) in [
+        ("POST", format!("{url}/"), vec![json], "{}", 404),
+        ("GET", url.clone(), vec![], "", 405),
+        ("POST", url.clone(), vec![json], "{}", 400),
+        ("POST", url.clone(), vec![json], envelope, 400),
+        ("POST", url.clone(), vec![json, gzip], "x", 415),
+        ("POST", url, vec![json], "nonsense", 400),
+    ] {
+        let response = http(method, &url, &headers, body).await;
+        assert_eq!(response.status(), status, "{method} {url} {body}");
+    }
+    listener.interrupt();
+    let (_, _, errors) = listener.ended();
+    let rejected = |why: &str| format!("note: rejected a delivery: {why}");
+    let expected = [
+        rejected("its path is /hook/ and not /hook"),
+        rejected("its method is GET and not POST"),
+        rejected("it has no task, message, statusUpdate or artifactUpdate: \"{}\""),
+        rejected("it has no task, message, statusUpdate or artifactUpdate: \"{\\\"jsonrpc"),
+        rejected("unsupported content coding \"gzip\""),
+        rejected("malformed event"),
+    ];
+    for note in expected {
+        assert!(errors.contains(&note), "{note}: {errors}");
+    }
+}
+
 #[test]
 fn registration_is_shown_at_the_start_without_secrets() {
     let mut child = command()

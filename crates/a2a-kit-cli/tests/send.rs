@@ -79,8 +79,7 @@ fn a_stream_as_text_has_one_heading_for_all_chunks_and_the_ids_at_its_end() {
         run.stdout,
         format!(
             "Task ID: {task}\nContext ID: {context}\nState: SUBMITTED\nState: WORKING\n\
-             Artifact: stream\nArtifact ID: stream\nText:\nchunk 1 of 2\n\nText:\nchunk 2 of 2\n\n\
-             State: COMPLETED\n\
+             Artifact: stream\nArtifact ID: stream\nText:\nchunk 1 of 2chunk 2 of 2\n\nState: COMPLETED\n\
              Task ID: {task}\nContext ID: {context}\nState: COMPLETED\n"
         )
     );

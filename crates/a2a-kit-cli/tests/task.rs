@@ -108,9 +108,12 @@ fn a_task_that_is_not_there_is_an_error_of_the_protocol_on_every_binding() {
         assert_eq!(run.code, 1, "{binding}");
         assert_eq!(
             run.stdout,
-            "{\"error\":{\"code\":\"TaskNotFoundError\",\"message\":\"task not found: nope\",\
-             \"hint\":\"check the id with `a2a task list`; add --debug for the raw answer\",\
-             \"a2aCode\":-32001}}\n",
+            format!(
+                "{{\"error\":{{\"code\":\"TaskNotFoundError\",\"message\":\"task not found: nope\",\
+                 \"hint\":\"check the id with `a2a task list -a {}`; add --debug for the raw answer\",\
+                 \"a2aCode\":-32001}}}}\n",
+                server.address
+            ),
             "{binding}"
         );
         assert_eq!(run.stderr, "error: TaskNotFoundError: task not found: nope\n", "{binding}");

@@ -44,7 +44,7 @@ impl Retries {
     pub(crate) fn of_subscription(settings: &Settings) -> Self {
         let policy = RetryPolicy::STREAMS
             .with_attempts(u32::MAX)
-            .with_first_delay(settings.poll_interval)
+            .with_first_delay(settings.poll.max_interval)
             .with_max_delay(MAX_DELAY)
             .with_within(settings.timeout.map_or(RECONNECT_TIME, |_| Duration::MAX))
             .with_jitter(false);

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use a2a_core::{AgentCard, Error, ProtocolVersion};
-use a2a_kit_client::{Client, ClientBuilder, DiscoveryError, SelectedInterface, Transport};
+use a2a_kit_client::{
+    CardReference, Client, ClientBuilder, DiscoveryError, SelectedInterface, Transport,
+};
+use a2a_kit_http::client::{ResponseError, TransportError};
 
 use super::{
     builder::{Retries, builder},
@@ -26,6 +29,10 @@ pub(crate) struct RemoteAgent {
     flags: String,
     credential: Credential,
     has_client_id: bool,
+    /// Where the card says the agent is, if that is elsewhere than the card.
+    elsewhere: Option<String>,
+    /// Whether the server may ask for a certificate that the client lacks.
+    lacks_certificate: bool,
 }
 
 /// The credential that is sent to the agent.
@@ -78,8 +85,16 @@ impl RemoteAgent {
             output.note(&format!("speaking version {}", value::version_name(selected.version)));
         }
         credentials::warn_if_unused(settings, &client.card(), selected, output)?;
-        let flags = flags(settings, selected.transport);
-        Ok(Self { flags, credential, client, has_client_id: settings.client_id.is_some() })
+        let interface = &selected.interface;
+        let lacks_certificate = !settings.tls.has_identity() && interface.url.starts_with("https:");
+        Ok(Self {
+            flags: flags(settings, selected.transport),
+            elsewhere: elsewhere(settings, selected),
+            lacks_certificate,
+            credential,
+            client,
+            has_client_id: settings.client_id.is_some(),
+        })
     }
 
     /// The client of the agent.
@@ -103,13 +118,50 @@ impl RemoteAgent {
             (Code::CredentialsMissing, _) => {
                 login_hint::of_card(&self.client.card(), &self.flags, self.has_client_id)
             }
+            (Code::Unreachable, _) if failure.is_unsent() => {
+                let elsewhere = self.elsewhere.as_ref();
+                elsewhere.map(|text| format!("{}; {text}", failure.hint().unwrap_or_default()))
+            }
+            (Code::Unreachable, _) if self.lacks_certificate && is_lost(error) => {
+                Some("the server may require a client certificate, --client-cert".to_owned())
+            }
+            // Nothing at that address knows the protocol.
+            _ if ResponseError::of(error).is_some() => self.elsewhere.clone(),
             _ => None,
         };
-        match hint {
+        let failure = match hint {
             Some(hint) => failure.with_hint(hint),
             None => failure,
-        }
+        };
+        failure.with_agent(&self.flags)
     }
+
+    /// The command that follows a task.
+    pub(crate) fn follow(&self, task_id: &str) -> String {
+        let verb = if self.client.card().can_stream() { "subscribe" } else { "get --wait" };
+        format!("a2a task {verb} {} {}", quoted(task_id), self.flags)
+    }
+}
+
+/// Says that the interface of a card has another origin than the card.
+fn elsewhere(settings: &Settings, selected: &SelectedInterface) -> Option<String> {
+    let reference = settings.agent_card.as_deref()?;
+    let Ok(CardReference::Url(url)) = reference.parse() else { return None };
+    let interface = &selected.interface;
+    let is_there = interface.url.contains(url.authority()?.as_str());
+    let binding = selected.transport.as_str().to_ascii_lowercase();
+    (!is_there).then(|| {
+        format!(
+            "the card at {url} says that the agent is at {}; if it is elsewhere, name that \
+             address: -e <url> --transport {binding}",
+            interface.url
+        )
+    })
+}
+
+/// Returns whether the connection was lost, and not because of a timeout.
+fn is_lost(error: &Error) -> bool {
+    TransportError::of(error).is_some_and(|error| error.maybe_sent() && !error.is_timeout())
 }
 
 /// Creates the client for a card, with the credentials of the settings or else with stored tokens.

@@ -19,7 +19,7 @@ pub(super) async fn piped_turn(
     settings: &Settings,
     output: Output,
 ) -> Result<SendOutcome, Failure> {
-    let progress = Progress::default();
+    let progress = Progress::new(agent);
     let mut watcher = Watcher::new(agent, output, &progress, options).with_events(settings.stream);
     let outcome = async {
         let sending = agent.client().send_and_watch(request, options.clone());

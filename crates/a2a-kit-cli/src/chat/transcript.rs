@@ -9,7 +9,7 @@ use a2a_core::{
 
 use crate::{
     failure::Failure,
-    output::{MarkdownStream, Output, Text, escaped_text, is_markdown},
+    output::{Output, Text, TextFlow, is_markdown},
 };
 
 /// Prints the events of a conversation as they arrive. What was already shown is not repeated, so
@@ -24,8 +24,7 @@ pub(super) struct Transcript {
     artifacts: HashMap<String, Shown>,
     /// The artifact whose text is being printed.
     artifact: Option<String>,
-    markdown: Option<MarkdownStream>,
-    at_line_start: bool,
+    flow: TextFlow,
 }
 
 /// How much of an artifact was shown.
@@ -46,14 +45,13 @@ impl Transcript {
             status_message_id: String::new(),
             artifacts: HashMap::new(),
             artifact: None,
-            markdown: None,
-            at_line_start: true,
+            flow: TextFlow::new(output.terminal()),
         }
     }
 
     /// Whether the cursor is at the start of a line, where a progress line has room.
     pub(super) fn at_line_start(&self) -> bool {
-        self.at_line_start
+        self.flow.at_line_start()
     }
 
     /// Prints an event.
@@ -100,14 +98,8 @@ impl Transcript {
 
     /// Ends a line of text, so that something else can be printed.
     pub(super) fn end_text(&mut self) -> Result<(), Failure> {
-        if let Some(mut markdown) = self.markdown.take() {
-            let rendered = markdown.finish(self.output.terminal().has_colors());
-            self.print(&rendered)?;
-        }
-        if !self.at_line_start {
-            self.print("\n")?;
-        }
-        Ok(())
+        let end = self.flow.end();
+        self.print(&end)
     }
 
     /// Prints what of a task was not shown yet.
@@ -164,7 +156,10 @@ impl Transcript {
     fn parts(&mut self, parts: &[Part]) -> Result<(), Failure> {
         for part in parts {
             match &part.content {
-                Some(Content::Text(text)) => self.text(text, is_markdown(part))?,
+                Some(Content::Text(text)) => {
+                    let shown = self.flow.push(text, is_markdown(part));
+                    self.print(&shown)?;
+                }
                 _ => {
                     self.end_text()?;
                     let mut text = Text::new();
@@ -176,22 +171,8 @@ impl Transcript {
         Ok(())
     }
 
-    fn text(&mut self, text: &str, is_markdown: bool) -> Result<(), Failure> {
-        let terminal = self.output.terminal();
-        if is_markdown && terminal.renders_markdown() {
-            let markdown = self.markdown.get_or_insert_default();
-            let rendered = markdown.push(text, terminal.has_colors());
-            return self.print(&rendered);
-        }
-        self.print(&escaped_text(text))
-    }
-
-    fn print(&mut self, text: &str) -> Result<(), Failure> {
-        if !text.is_empty() {
-            self.at_line_start = text.ends_with('\n');
-            self.output.write(text.as_bytes())?;
-        }
-        Ok(())
+    fn print(&self, text: &str) -> Result<(), Failure> {
+        if text.is_empty() { Ok(()) } else { self.output.write(text.as_bytes()) }
     }
 }
 

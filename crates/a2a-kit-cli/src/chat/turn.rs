@@ -10,7 +10,7 @@ use super::transcript::Transcript;
 use crate::{
     agent::RemoteAgent,
     failure::{Code, Failure},
-    output::{Output, ProgressLine, quoted},
+    output::{Output, ProgressLine},
     settings::Settings,
     signal::StopSignals,
 };
@@ -61,7 +61,7 @@ impl Turn<'_> {
             Step::Done(Err(error)) => return Ok(self.failed(&error, None)),
             Step::Interrupted => return Ok(TurnEnd::Abandoned),
             Step::Terminated => return Ok(TurnEnd::Left(None)),
-            Step::TimedOut(after) => return Ok(timed_out(after, None)),
+            Step::TimedOut(after) => return Ok(self.timed_out(after, None)),
         };
         let mut is_canceling = false;
         loop {
@@ -80,7 +80,7 @@ impl Turn<'_> {
                     }
                 }
                 Step::Terminated => return Ok(TurnEnd::Left(watch.task().cloned())),
-                Step::TimedOut(after) => return Ok(timed_out(after, watch.task())),
+                Step::TimedOut(after) => return Ok(self.timed_out(after, watch.task())),
             }
         }
         let task = watch.task().cloned();
@@ -152,21 +152,21 @@ impl Turn<'_> {
 
     fn failed(&self, error: &Error, task: Option<&Task>) -> TurnEnd {
         let failure = self.agent.failure(error);
-        TurnEnd::Failed(explained(failure, task), task.cloned())
+        TurnEnd::Failed(self.explained(failure, task), task.cloned())
     }
-}
 
-fn timed_out(after: Duration, task: Option<&Task>) -> TurnEnd {
-    let message = format!("timed out waiting for the answer after {}s", after.as_secs_f64());
-    TurnEnd::Failed(explained(Failure::new(Code::Timeout, message), task), task.cloned())
-}
+    fn timed_out(&self, after: Duration, task: Option<&Task>) -> TurnEnd {
+        let message = format!("timed out waiting for the answer after {}s", after.as_secs_f64());
+        let failure = Failure::new(Code::Timeout, message);
+        TurnEnd::Failed(self.explained(failure, task), task.cloned())
+    }
 
-/// Names the task that may still run.
-fn explained(failure: Failure, task: Option<&Task>) -> Failure {
-    match task {
-        Some(task) if !task.state().is_terminal() => {
-            failure.with_hint(format!("the task may still run: a2a task get {}", quoted(&task.id)))
+    /// Names the task that may still run.
+    fn explained(&self, failure: Failure, task: Option<&Task>) -> Failure {
+        match task {
+            Some(task) if !task.state().is_terminal() => failure
+                .with_hint(format!("the task may still run: {}", self.agent.follow(&task.id))),
+            _ => failure,
         }
-        _ => failure,
     }
 }

@@ -107,8 +107,61 @@ impl Command {
 mod tests {
     use clap::CommandFactory as _;
 
+    use std::{
+        collections::BTreeSet,
+        path::{Path, PathBuf},
+    };
+
     use super::*;
     use crate::settings::serve::with_flags;
+
+    /// Flags of other tools that texts name, and the names that flags had before.
+    const FOREIGN: [&str; 0] = [];
+
+    fn flags_of(command: &clap::Command, flags: &mut BTreeSet<String>) {
+        for argument in command.get_arguments() {
+            let aliases = argument.get_all_aliases().unwrap_or_default();
+            flags.extend(argument.get_long().into_iter().chain(aliases).map(str::to_owned));
+        }
+        command.get_subcommands().for_each(|command| flags_of(command, flags));
+    }
+
+    fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in folder.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                rust_files(&path, files);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                files.push(path);
+            }
+        }
+    }
+
+    /// Hints, errors and help: every flag in a text of this program.
+    #[test]
+    fn flags_that_texts_name_exist() {
+        let mut flags = BTreeSet::from(["help".to_owned(), "version".to_owned()]);
+        flags_of(&with_flags(Cli::command()), &mut flags);
+        let mut files = Vec::new();
+        rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+        for path in files {
+            // The names that flags had before.
+            if path.ends_with("settings/serve/suggestion.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                for named in line.split("--").skip(1) {
+                    let end = |c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '-';
+                    let name = named.split(end).next().unwrap_or_default();
+                    let is_known = flags.contains(name) || FOREIGN.contains(&name);
+                    let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+                    assert!(!starts || is_known, "{}: --{name} in {line:?}", path.display());
+                }
+            }
+        }
+    }
 
     #[test]
     fn command_tree_is_consistent() {

@@ -5,15 +5,16 @@ use std::{future::Future, num::NonZeroU64, pin::pin, time::Duration};
 use a2a_core::v1::StreamResponse;
 use a2a_kit::webhook::receiver;
 use a2a_kit_auth::{jose::JWKS_PATH, webhook::Receiver};
-use a2a_kit_http::{HttpServer, bind, shutdown_signal, site_guard::SiteGuard, uri};
+use a2a_kit_http::{HttpServer, shutdown_signal, site_guard::SiteGuard, uri};
 use clap::Args;
 use tokio::sync::{mpsc, oneshot};
 
 use super::card::{Keys, keys};
 use crate::{
-    failure::{Failure, chain},
+    failure::Failure,
     listen::{Deliveries, Printer, limits},
     output::{self, Output, Text},
+    serve,
     settings::Settings,
 };
 
@@ -53,17 +54,7 @@ pub(crate) struct Listen {
 impl Listen {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         let signal = shutdown_signal();
-        let host = if self.host.contains(':') && !self.host.starts_with('[') {
-            format!("[{}]", self.host)
-        } else {
-            self.host.clone()
-        };
-        let address = format!("{host}:{}", self.port);
-        let failure = |why: String| {
-            Failure::internal(why).with_hint("choose another --port; 0 takes any free port")
-        };
-        let listener = bind(&address).await.map_err(|error| failure(chain(&error)))?;
-        let address = listener.local_addr().map_err(|error| failure(error.to_string()))?;
+        let (listener, address) = serve::bind(&self.host, self.port).await?;
         let local = format!("http://{address}{}", self.path);
         let url = match &self.public_url {
             Some(url) => {

@@ -84,6 +84,9 @@ impl Send {
         if self.push_token.is_some() || self.push_auth.is_some() {
             settings.check_secret(UserSecret::Flag("push-auth"))?;
         }
+        if self.message.as_deref() == Some("-") {
+            output.note("the message is \"-\": --text - reads standard input");
+        }
         let request = self.request(parts, settings)?;
         let message_id =
             request.message.as_ref().map(|message| message.message_id.clone()).unwrap_or_default();
@@ -96,7 +99,7 @@ impl Send {
                 output.text(&sent)?;
             }
         }
-        let progress = Progress::default();
+        let progress = Progress::new(&agent);
         // What is printed as it arrives need not be kept.
         let keeps_artifacts = !settings.stream || download.is_some();
         let options = wait_options(settings, self.auth_wait).with_artifacts(keeps_artifacts);
@@ -233,7 +236,7 @@ async fn send_async(
     agent: &RemoteAgent,
     request: SendMessageRequest,
     settings: &Settings,
-    progress: &Progress,
+    progress: &Progress<'_>,
     output: Output,
 ) -> Result<SendOutcome, Failure> {
     let request = MessageRequest::from(request).returning_immediately();
@@ -272,7 +275,7 @@ async fn within_request<T>(
 /// by a retry, if it may have received the message.
 fn explain_lost(
     failure: Failure,
-    progress: &Progress,
+    progress: &Progress<'_>,
     message_id: &str,
     settings: &Settings,
 ) -> Failure {

@@ -38,8 +38,9 @@ pub(crate) enum DeadLetters {
 /// Which store, and which letters of it.
 #[derive(Args, Debug)]
 pub(crate) struct Chosen {
-    /// Store with the letters: the path of a file of which the server is stopped, or
-    /// postgres://user@host/database. The variable is A2ACLI_SERVE_STORE_LOCATION
+    /// Store with the letters: the path of a file, or postgres://user@host/database. Its server may
+    /// run; only to redeliver or purge letters of a file it must be stopped. The variable is
+    /// A2ACLI_SERVE_STORE_LOCATION
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
     /// Only letters of this task
@@ -109,11 +110,14 @@ impl Chosen {
     }
 
     async fn open(&self, environment: &Environment) -> Result<OpenStore, Failure> {
-        let store = match &self.store {
-            Some(location) => Some(location.clone()),
-            None => store_location(environment)?,
-        };
-        OpenStore::open(store.as_deref()).await
+        OpenStore::open(self.location(environment)?.as_deref()).await
+    }
+
+    fn location(&self, environment: &Environment) -> Result<Option<String>, Failure> {
+        match &self.store {
+            Some(location) => Ok(Some(location.clone())),
+            None => store_location(environment),
+        }
     }
 
     async fn redeliver(self, environment: &Environment, output: Output) -> Result<(), Failure> {
@@ -137,8 +141,8 @@ impl List {
     async fn run(self, environment: &Environment, output: Output) -> Result<(), Failure> {
         let mut query = self.chosen.query()?;
         query.limit = self.limit.into();
-        let store = self.chosen.open(environment).await?;
-        let letters = store.run(async |store| store.dead_letters(&query).await).await?;
+        let location = self.chosen.location(environment)?;
+        let letters = OpenStore::dead_letters(location.as_deref(), &query).await?;
         let documents: Vec<_> = letters.iter().map(document).collect();
         output.result(&json!({ "deadLetters": documents }), || text(&letters))
     }

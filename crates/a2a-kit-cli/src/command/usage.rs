@@ -2,8 +2,12 @@
 
 use std::{error::Error as _, ffi::OsString, process::ExitCode};
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{
+    CommandFactory as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
+use super::cli::Cli;
 use crate::{
     failure::{Code, Failure},
     output::Output,
@@ -125,6 +129,11 @@ fn is_of_serve(error: &clap::Error) -> bool {
     error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("a2a serve"))
 }
 
+/// Returns whether a word is a command that help does not list, or its alias.
+fn is_hidden(name: &str) -> bool {
+    Cli::command().find_subcommand(name).is_some_and(clap::Command::is_hide_set)
+}
+
 /// A similar flag, command or value.
 fn suggestion(error: &clap::Error) -> Option<String> {
     let written = match error.get(ContextKind::InvalidArg) {
@@ -142,7 +151,9 @@ fn suggestion(error: &clap::Error) -> Option<String> {
         let suggestion = match error.get(kind) {
             Some(ContextValue::String(suggestion)) => Some(suggestion.as_str()),
             // The most similar is the last.
-            Some(ContextValue::Strings(suggestions)) => suggestions.last().map(String::as_str),
+            Some(ContextValue::Strings(suggestions)) => {
+                suggestions.iter().rev().map(String::as_str).find(|name| !is_hidden(name))
+            }
             _ => None,
         };
         if let Some(suggestion) = suggestion.filter(helps) {

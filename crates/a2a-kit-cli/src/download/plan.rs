@@ -7,16 +7,19 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 
 use super::file_name::{DistinctNames, safe};
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    part_run::{joined, part_runs},
+};
 
 /// Maximum number of files of a task.
 const MAX_FILES: usize = 10_000;
 
-/// A part of an artifact as a file.
+/// A part of an artifact, or consecutive chunks of one text or file, as a file.
 #[derive(Debug)]
 pub(super) struct PlannedFile {
     pub(super) artifact_id: String,
-    /// The index of the part in its artifact.
+    /// The index in its artifact of the first part.
     pub(super) part: usize,
     pub(super) path: PathBuf,
     /// Empty for a URL whose type is unknown.
@@ -48,10 +51,11 @@ pub(super) fn plan(task: &Task, selected: &[String]) -> Result<Vec<PlannedFile>,
                 .with_hint("list the artifacts with `a2a task get`"));
         }
     }
-    let parts: usize = task.artifacts.iter().map(|artifact| artifact.parts.len()).sum();
-    if parts > MAX_FILES {
+    let count: usize =
+        task.artifacts.iter().map(|artifact| part_runs(&artifact.parts).count()).sum();
+    if count > MAX_FILES {
         return Err(Failure::usage(format!(
-            "task {} has {parts} parts (maximum: {MAX_FILES})",
+            "task {} has {count} files (maximum: {MAX_FILES})",
             task.id
         )));
     }
@@ -60,10 +64,14 @@ pub(super) fn plan(task: &Task, selected: &[String]) -> Result<Vec<PlannedFile>,
     for artifact in &task.artifacts {
         let is_selected =
             selected.is_empty() || selected.iter().any(|name| is_named(artifact, name));
-        for (index, part) in artifact.parts.iter().enumerate() {
-            let Some(source) = source(part) else { continue };
-            let media_type = media_type_of(part);
-            let path = names.take(name(artifact, part, &media_type)).into();
+        let mut next = 0;
+        for run in part_runs(&artifact.parts) {
+            let index = next;
+            next += run.len();
+            let Some(part) = joined(run) else { continue };
+            let Some(source) = source(&part) else { continue };
+            let media_type = media_type_of(&part);
+            let path = names.take(name(artifact, &part, &media_type)).into();
             let artifact_id = artifact.artifact_id.clone();
             if is_selected {
                 files.push(PlannedFile { artifact_id, part: index, path, media_type, source });
@@ -207,8 +215,24 @@ mod tests {
     }
 
     #[test]
-    fn task_with_too_many_parts_is_rejected() {
-        let parts = vec![Part::text(""); MAX_FILES + 1];
+    fn task_with_too_many_files_is_rejected() {
+        let parts = vec![Part::data(1); MAX_FILES + 1];
         assert!(plan(&task(vec![artifact("1", "", parts)]), &[]).is_err());
+    }
+
+    #[test]
+    fn chunks_of_one_text_or_file_become_one_file() {
+        let row =
+            |text: &str| Part::text(text).with_filename("report.csv").with_media_type("text/csv");
+        let parts = vec![Part::text("On"), Part::text("e"), row("a,b\n"), row("1,2\n")];
+        let chunks = vec![Part::text("x"); MAX_FILES + 1];
+        let task = task(vec![artifact("1", "answer", parts), artifact("2", "long", chunks)]);
+        let files = plan(&task, &[]).unwrap();
+        let planned = files.iter().map(|file| (file.path.to_str().unwrap(), file.part));
+        assert_eq!(
+            planned.collect::<Vec<_>>(),
+            [("answer.txt", 0), ("report.csv", 2), ("long.txt", 0)]
+        );
+        assert!(matches!(&files[1].source, Source::Inline(bytes) if *bytes == "a,b\n1,2\n"));
     }
 }

@@ -14,12 +14,12 @@ pub(crate) struct Report {
     skipped: Vec<Skipped>,
 }
 
-/// A part that is a file now.
+/// A part, or joined chunks, that are a file now.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Saved {
     pub(super) artifact_id: String,
-    /// The index of the part in its artifact.
+    /// The index in its artifact of the first part.
     pub(super) part: usize,
     pub(super) path: String,
     pub(super) media_type: String,

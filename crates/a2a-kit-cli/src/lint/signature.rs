@@ -7,7 +7,7 @@ use super::{Findings, rule::Rule};
 const ABSENT: Rule = Rule::info(
     "unsigned-card",
     "the card is not signed, so clients can't tell who issued it",
-    "sign the card with a2a card sign, or serve it with a2a serve --sign-key",
+    "sign the card with a2a card sign, or serve it with a2a serve --card-key",
 );
 const BROKEN: Rule = Rule::error(
     "broken-signature",

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use a2a_core::{Error, v1::StreamResponse};
+use a2a_core::{Error, json, v1::StreamResponse};
 use a2a_kit_auth::webhook::Receiver;
 use a2a_kit_http::{Limits, body, error_response, site_guard::SiteGuard};
 use axum::{
@@ -74,11 +74,14 @@ impl Deliveries {
     }
 
     async fn accept(&self, request: Request) -> Response {
-        if request.uri().path() != self.path {
-            return StatusCode::NOT_FOUND.into_response();
+        let path = request.uri().path();
+        if path != self.path {
+            let why = format!("its path is {path} and not {}", self.path);
+            return self.refuse(StatusCode::NOT_FOUND, &why);
         }
         if request.method() != Method::POST {
-            let mut response = StatusCode::METHOD_NOT_ALLOWED.into_response();
+            let why = format!("its method is {} and not POST", request.method());
+            let mut response = self.refuse(StatusCode::METHOD_NOT_ALLOWED, &why);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
             return response;
         }
@@ -86,31 +89,43 @@ impl Deliveries {
         if let Some(guard) = &self.guard
             && let Err(error) = guard.check(&head)
         {
-            self.output.note(&format!("rejected a delivery: {error}; use --token or --public-url"));
+            self.note(&format!("{error}; use --token or --public-url"));
             return error_response::write(&head, &error);
         }
         let body = match body::read(body, &limits()).await {
             Ok(body) => body,
-            Err(error) => return status(&error).into_response(),
+            Err(error) => return self.refuse(status(&error), error.message()),
         };
         let event = match self.receiver.receive(&head.headers, &body).await {
             Ok(event) => event.into_response(),
             Err(error) => {
-                self.output.note(&format!("rejected a delivery: {}", chain(&error)));
+                self.note(&chain(&error));
                 return error.into_response();
             }
         };
         if event.payload.is_none() {
-            return StatusCode::BAD_REQUEST.into_response();
+            let shown = json::quote(&json::response_text(&body));
+            let why = format!("it has no task, message, statusUpdate or artifactUpdate: {shown}");
+            return self.refuse(StatusCode::BAD_REQUEST, &why);
         }
         let Ok(place) = self.events.try_reserve() else {
-            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+            let why = format!("{MAX_PENDING_EVENTS} events are not yet printed");
+            return self.refuse(StatusCode::SERVICE_UNAVAILABLE, &why);
         };
         if !self.counts_down() {
-            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+            return self.refuse(StatusCode::SERVICE_UNAVAILABLE, "--count is reached");
         }
         place.send(event);
         StatusCode::NO_CONTENT.into_response()
+    }
+
+    fn refuse(&self, status: StatusCode, why: &str) -> Response {
+        self.note(why);
+        status.into_response()
+    }
+
+    fn note(&self, why: &str) {
+        self.output.note(&format!("rejected a delivery: {why}"));
     }
 
     /// Takes one of the remaining events; `false` after the last one.

@@ -17,6 +17,7 @@ mod styled;
 mod task;
 mod terminal;
 mod text;
+mod text_flow;
 
 use std::io::{self, Write};
 
@@ -24,19 +25,17 @@ use anstyle::Style;
 use serde::Serialize;
 
 pub(crate) use card::card;
-pub(crate) use escape::{
-    escape as escaped_text, escape_json as escaped_json, escape_line as escaped,
-    is_terminal_control,
-};
-use escape::{escape_json, escape_line};
+use escape::{escape, escape_json, escape_line};
+pub(crate) use escape::{escape_json as escaped_json, escape_line as escaped, is_terminal_control};
 pub(crate) use event::EventText;
-pub(crate) use markdown::MarkdownStream;
+use markdown::MarkdownStream;
 pub(crate) use progress_line::ProgressLine;
 pub(crate) use push_config::{push_config, push_configs, without_secrets};
 pub(crate) use state_name::state_name;
 pub(crate) use task::{Detail as TaskDetail, message, quoted, task, task_ids, task_list};
 pub(crate) use terminal::Terminal;
 pub(crate) use text::{Text, is_markdown};
+pub(crate) use text_flow::TextFlow;
 
 use crate::{
     failure::{Code, Failure},
@@ -134,7 +133,7 @@ impl Output {
     /// Prints a document in another format, escaped on a terminal.
     pub(crate) fn document(self, document: &str) -> Result<(), Failure> {
         let is_terminal = self.terminal.stdout.is_terminal;
-        let shown = if is_terminal { escaped_text(document) } else { document.into() };
+        let shown = if is_terminal { escape(document) } else { document.into() };
         self.write(shown.as_bytes())
     }
 

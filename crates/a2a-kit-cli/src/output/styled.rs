@@ -8,7 +8,8 @@ use super::{
     relative_time::relative,
     style::{self, paint},
     terminal::Stream,
-    text::{Entry, Text, Value, push_block},
+    text::{Entry, Text, Value},
+    text_flow::push_block,
 };
 
 /// Formats text for `stream`, and Markdown too if it is rendered.
@@ -39,6 +40,11 @@ pub(super) fn styled(text: &Text, stream: Stream, renders: bool) -> String {
                     push_block(&mut styled, content);
                 }
             }
+            Entry::Label(label) => {
+                push_label(&mut styled, label, stream);
+                styled.push('\n');
+            }
+            Entry::Shown(shown) => styled.push_str(shown),
             Entry::Empty => styled.push('\n'),
         }
         entries = rest;

@@ -111,9 +111,14 @@ fn write_task(text: &mut Text, task: &Task, detail: Detail<'_>) {
     write_resume(text, &task.id, task.state(), detail.agent);
 }
 
-fn write_artifact(text: &mut Text, artifact: &Artifact, verbose: bool) {
+/// An artifact. The chunks of its texts and files are joined, unless every part is shown.
+pub(super) fn write_artifact(text: &mut Text, artifact: &Artifact, verbose: bool) {
     write_artifact_head(text, artifact);
-    text.parts(&artifact.parts);
+    if verbose {
+        text.parts(&artifact.parts);
+    } else {
+        text.joined_parts(&artifact.parts);
+    }
     if verbose && let Some(metadata) = &artifact.metadata {
         text.json("Metadata", metadata);
     }

@@ -4,9 +4,11 @@ use a2a_core::{Part, TaskState, v1::part::Content, well_known::Timestamp};
 use serde::Serialize;
 
 use super::{
-    escape::{escape, escape_json, escape_line},
+    escape::{escape_json, escape_line},
     state_name::state_name,
+    text_flow::push_block,
 };
+use crate::part_run::{joined, part_runs};
 
 /// Text output under construction. [`plain`](Self::plain) is its form in pipes and files, which is
 /// stable; `styled` in `styled.rs` its form on a terminal.
@@ -20,6 +22,10 @@ pub(super) enum Entry {
     Block(Label, String),
     /// The block of a text part, which may be Markdown.
     Markdown(Label, String),
+    /// The label of a block whose content follows in chunks.
+    Label(Label),
+    /// Text as it is printed.
+    Shown(String),
     Empty,
 }
 
@@ -84,6 +90,21 @@ impl Text {
         self.block(label, &escape_json(&json));
     }
 
+    /// Adds the label of a block, whose content and empty line follow with [`shown`](Self::shown).
+    pub(super) fn label(&mut self, label: &str) {
+        self.0.push(Entry::Label(label.to_owned()));
+    }
+
+    /// Adds text that is escaped already.
+    pub(super) fn shown(&mut self, shown: String) {
+        self.0.push(Entry::Shown(shown));
+    }
+
+    /// Adds the parts of an artifact: the chunks of one text or file as one part.
+    pub(crate) fn joined_parts(&mut self, parts: &[Part]) {
+        part_runs(parts).filter_map(joined).for_each(|part| self.part(&part));
+    }
+
     /// Adds all parts of a message or an artifact.
     pub(crate) fn parts(&mut self, parts: &[Part]) {
         parts.iter().for_each(|part| self.part(part));
@@ -135,6 +156,11 @@ impl Text {
                     plain.push_str(":\n");
                     push_block(&mut plain, content);
                 }
+                Entry::Label(label) => {
+                    plain.push_str(label);
+                    plain.push_str(":\n");
+                }
+                Entry::Shown(shown) => plain.push_str(shown),
                 Entry::Empty => plain.push('\n'),
             }
         }
@@ -156,15 +182,6 @@ pub(crate) fn is_markdown(part: &Part) -> bool {
     ["", "text/markdown", "text/x-markdown"].contains(&media_type)
 }
 
-/// Writes the content of a block and the empty line that ends it.
-pub(super) fn push_block(to: &mut String, content: &str) {
-    for line in escape(content).split('\n') {
-        to.push_str(if line.is_empty() { " " } else { line });
-        to.push('\n');
-    }
-    to.push('\n');
-}
-
 fn media_type(part: &Part) -> &str {
     if part.media_type.is_empty() { "unknown type" } else { &part.media_type }
 }
@@ -172,13 +189,6 @@ fn media_type(part: &Part) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn empty_line_inside_a_block_does_not_end_it() {
-        let mut text = Text::new();
-        text.block("Text", "a\n\nb");
-        assert_eq!(text.plain(), "Text:\na\n \nb\n\n");
-    }
 
     #[test]
     fn every_kind_of_part_is_shown() {

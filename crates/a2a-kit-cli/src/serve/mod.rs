@@ -16,12 +16,15 @@ mod replay;
 mod resources;
 mod store;
 
-use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+use std::{error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 use a2a_kit_auth::webhook::JWKS_PATH;
 use a2a_kit_http::{Drain, HttpServer, shutdown_signal};
-use a2a_kit_operations::{Store, store::StoreError};
+use a2a_kit_operations::{
+    Store,
+    store::{DeadLetter, DeadLetterQuery, StoreError},
+};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -60,7 +63,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         None => None,
     };
     let metrics = match &options.metrics_listen {
-        Some(place) => Some(bind_at(place, "choose another --metrics-listen").await?),
+        Some(place) => Some(bind_at(place, "--metrics-listen", "--metrics-listen").await?),
         None => None,
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
@@ -169,10 +172,26 @@ impl OpenStore {
     ///
     /// A failure that names the flag, if the store is missing or can't be opened.
     pub(crate) async fn open(location: Option<&str>) -> Result<Self, Failure> {
-        match store::existing(location)?.open().await?.store {
+        Self::of(store::existing(location)?).await
+    }
+
+    async fn of(config: StoreConfig) -> Result<Self, Failure> {
+        match config.open().await?.store {
             Some(store) => Ok(Self { store }),
             None => Err(Failure::usage("--store memory is lost when its server stops")),
         }
+    }
+
+    /// Reads dead letters from the store at a location, also while a server has its file open.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub(crate) async fn dead_letters(
+        location: Option<&str>,
+        query: &DeadLetterQuery,
+    ) -> Result<Vec<DeadLetter>, Failure> {
+        store::dead_letters(location, query).await
     }
 
     /// Runs `work` on the store, and closes it.
@@ -199,17 +218,41 @@ pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
+/// Binds a host and a port.
+///
+/// # Errors
+///
+/// A failure that says which flag to change.
+pub(crate) async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
     let address = if host.contains(':') && !host.starts_with('[') {
         format!("[{host}]:{port}")
     } else {
         format!("{host}:{port}")
     };
-    bind_at(&address, "choose another --port; 0 takes any that is free").await
+    bind_at(&address, "--host", "--port").await
 }
 
-async fn bind_at(address: &str, hint: &str) -> Result<(TcpListener, SocketAddr), Failure> {
-    let failure = |error: &dyn Error| Failure::new(Code::Internal, chain(error)).with_hint(hint);
+/// Binds an address. `host` and `port` are the flags that name it.
+async fn bind_at(
+    address: &str,
+    host: &str,
+    port: &str,
+) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failure = |error: &dyn Error| {
+        let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        let hint = match cause.map(io::Error::kind) {
+            Some(io::ErrorKind::AddrInUse) => {
+                format!(
+                    "another program listens there: choose another {port}; 0 takes any that is free"
+                )
+            }
+            Some(io::ErrorKind::PermissionDenied) => {
+                format!("choose a {port} from 1024 on, or allow this program to use lower ones")
+            }
+            _ => format!("{host} must be a name or an address of this machine, without a port"),
+        };
+        Failure::new(Code::Internal, chain(error)).with_hint(hint)
+    };
     let listener = a2a_kit_http::bind(address).await.map_err(|error| failure(&error))?;
     let address = listener.local_addr().map_err(|error| failure(&error))?;
     Ok((listener, address))

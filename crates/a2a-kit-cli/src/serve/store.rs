@@ -6,9 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use a2a_kit_operations::Store;
 #[cfg(feature = "postgres")]
 use a2a_kit_operations::store::LeaseStore as _;
+use a2a_kit_operations::{
+    Store,
+    store::{DeadLetter, DeadLetterQuery},
+};
 #[cfg(feature = "nats")]
 use a2a_kit_store::nats::{Clustered, NatsConfig};
 #[cfg(feature = "postgres")]
@@ -18,6 +21,7 @@ use a2a_kit_store::sqlite::{SqliteOptions, SqliteStore};
 use a2a_kit_store::{SecretKey, SecretKeys};
 use url::Url;
 
+use super::OpenStore;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use super::chain;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -31,6 +35,8 @@ const GATEWAY_FILE: &str = "a2a-gateway.db";
 const KEYS: &str = "A2ACLI_SECRET_KEY";
 const KEY_HINT: &str = "create a key with: openssl rand -base64 32; the newest key comes first";
 const FORMATS: &str = "expected memory, the path of a file, or postgres://user@host/database";
+/// Words of the connection strings of PostgreSQL and of other drivers.
+const CONNECTION_WORDS: [&str; 5] = ["host=", "dbname=", "user=", "server=", "data source="];
 
 /// The configuration of a store.
 #[derive(Debug)]
@@ -121,6 +127,26 @@ impl StoreConfig {
     }
 }
 
+/// Reads the dead letters at a location, also while its server runs.
+///
+/// # Errors
+///
+/// A failure that names the flag.
+pub(super) async fn dead_letters(
+    location: Option<&str>,
+    query: &DeadLetterQuery,
+) -> Result<Vec<DeadLetter>, Failure> {
+    let config = existing(location)?;
+    #[cfg(feature = "sqlite")]
+    if let Location::File(path) = &config.place {
+        let letters = SqliteStore::read_dead_letters(path, query).await;
+        return letters
+            .map_err(|error| Failure::new(Code::Internal, format!("--store: {}", chain(&error))));
+    }
+    let store = OpenStore::of(config).await?;
+    store.run(async |store| store.dead_letters(query).await).await
+}
+
 /// The store at a location, which must exist.
 ///
 /// # Errors
@@ -156,7 +182,13 @@ fn place(store: &str, cluster: Option<&str>, node: Option<&str>) -> Result<Locat
         None if store.is_empty() => {
             return Err(Failure::usage("--store is empty").with_hint(FORMATS));
         }
-        None if store == "memory" => Location::Memory,
+        None if ["memory", ":memory:"].iter().any(|word| store.eq_ignore_ascii_case(word)) => {
+            Location::Memory
+        }
+        None if is_connection_string(store) => {
+            return Err(Failure::usage("--store is a connection string, and must be a URL")
+                .with_hint(FORMATS));
+        }
         None => Location::File(store.into()),
     };
     for (flag, is_given) in [("--cluster", cluster.is_some()), ("--node", node.is_some())] {
@@ -166,6 +198,17 @@ fn place(store: &str, cluster: Option<&str>, node: Option<&str>) -> Result<Locat
         }
     }
     Ok(place)
+}
+
+/// Returns whether a location is no path but words such as `host=db dbname=a2a`, or a scheme without
+/// slashes, such as `sqlite:`.
+fn is_connection_string(store: &str) -> bool {
+    let text = store.to_ascii_lowercase();
+    let has_scheme = ["sqlite:", "file:", "postgres:", "postgresql:", "jdbc:"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme));
+    let mut words = text.split([' ', ';']).map(str::trim);
+    has_scheme || words.any(|word| CONNECTION_WORDS.iter().any(|start| word.starts_with(start)))
 }
 
 fn check_cluster(cluster: &str) -> Result<(), Failure> {
@@ -231,7 +274,7 @@ async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
     let options = SqliteOptions::default().with_keys(keys);
     let store = SqliteStore::open_with(path, options).await.map_err(|error| {
         Failure::new(Code::Internal, format!("--store: {}", chain(&error)))
-            .with_hint("choose another file with --store <path>, or --store memory")
+            .with_hint("stop the process that has it, or choose another file with --store <path>")
     })?;
     let place = std::path::absolute(path).unwrap_or_else(|_no_folder| path.to_owned());
     let lines = vec![("Store", format!("SQLite {}", place.display()))];

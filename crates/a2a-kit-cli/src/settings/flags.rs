@@ -6,7 +6,7 @@ use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_kit_client::{Transport, credentials::Origin};
 use clap::{Args, ValueHint};
 
-use super::value::{self, Format};
+use super::value::{self, Fingerprint, Format};
 
 const AGENT: &str = "Agent";
 const WAITING: &str = "Waiting";
@@ -59,11 +59,11 @@ pub(crate) struct Flags {
     /// Wait until the task ends or is interrupted
     #[arg(long, global = true, alias = "watch", help_heading = WAITING)]
     pub(crate) wait: bool,
-    /// Poll interval, at least 100ms
+    /// Poll interval, at least 100ms. The default one is reached through shorter ones
     #[arg(long, global = true, value_name = "DURATION", value_parser = value::poll_interval,
           help_heading = WAITING)]
     pub(crate) poll_interval: Option<Duration>,
-    /// Total timeout of waiting; 0 disables it
+    /// Total timeout of waiting; 0 disables it. There is no default with --stream
     #[arg(long, global = true, value_name = "DURATION", value_parser = value::duration,
           help_heading = WAITING)]
     pub(crate) timeout: Option<Duration>,
@@ -118,6 +118,11 @@ pub(crate) struct Flags {
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
           help_heading = TLS)]
     pub(crate) ca_cert: Option<PathBuf>,
+    /// SHA-256 fingerprint of the certificate or public key of the agent, in place of all other checks
+    /// of it: for self-signed certificates; repeatable
+    #[arg(long, global = true, value_name = "FINGERPRINT", value_parser = value::fingerprint,
+          value_delimiter = ',', conflicts_with = "insecure", help_heading = TLS)]
+    pub(crate) pin_sha256: Vec<Fingerprint>,
     /// PEM file with the client certificate (mutual TLS)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
           help_heading = TLS)]

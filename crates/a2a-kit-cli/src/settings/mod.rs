@@ -19,7 +19,7 @@ mod waiting;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use a2a_core::{ProtocolVersion, well_known::Struct};
-use a2a_kit_client::{ClientSettings, Transport, credentials::Origin};
+use a2a_kit_client::{ClientSettings, PollPolicy, Transport, credentials::Origin};
 use a2a_kit_http::{
     client::{ReadBudget, WireObserver},
     tls::ClientTls,
@@ -53,7 +53,8 @@ pub(crate) struct Settings {
     pub(crate) any_version: bool,
     pub(crate) stream: bool,
     pub(crate) waiting: Waiting,
-    pub(crate) poll_interval: Duration,
+    /// The intervals of polls. A requested one is constant.
+    pub(crate) poll: PollPolicy,
     /// `None` for no timeout.
     pub(crate) timeout: Option<Duration>,
     pub(crate) request_timeout: Duration,
@@ -137,8 +138,13 @@ impl Settings {
 
         let waiting = Waiting::resolve(flags, &mut read)?;
         let interval = flags.poll_interval.as_ref();
-        let poll_interval =
+        let interval =
             read.with_default("poll-interval", interval, value::poll_interval, POLL_INTERVAL)?;
+        let poll = match read.is_default("poll-interval") {
+            // A short answer is not to take a whole interval.
+            true => PollPolicy::default().with_max_interval(interval),
+            false => PollPolicy::every(interval),
+        };
         let timeout = read.optional("timeout", flags.timeout.as_ref(), value::duration, "none")?;
         let timeout = timeout.or(Some(TIMEOUT).filter(|_| !flags.stream));
         if let Some(timeout) = &timeout {
@@ -177,7 +183,12 @@ impl Settings {
         let client_cert = read.path("client-cert", flags.client_cert.as_ref());
         let client_key = read.path("client-key", flags.client_key.as_ref());
         let trust = tls::trust(ca_cert.as_deref())?;
+        let pins = read.list("pin-sha256", &flags.pin_sha256, value::fingerprint, "none")?;
+        if insecure && !pins.is_empty() {
+            return Err(Failure::usage("--insecure and --pin-sha256 are mutually exclusive"));
+        }
         let tls = tls::identified(trust.clone(), client_cert.as_deref(), client_key.as_deref())?;
+        let tls = pins.iter().fold(tls, |tls, pin| tls.with_pin(pin.0));
 
         let card_auth = read.switch("card-auth", flags.card_auth)?;
         let grpc_plaintext = read.switch("grpc-plaintext", flags.grpc_plaintext)?;
@@ -193,7 +204,7 @@ impl Settings {
             any_version: false,
             stream: flags.stream,
             waiting,
-            poll_interval,
+            poll,
             timeout: timeout.filter(|limit| !limit.is_zero()),
             request_timeout,
             task_id,
@@ -275,7 +286,11 @@ mod tests {
         let settings = Settings::resolve(&flags, &variables).unwrap();
         assert_eq!(settings.agent_card.as_deref(), Some("flag:1"));
         assert_eq!(settings.transport, [Transport::Grpc, Transport::Rest]);
-        assert_eq!(settings.poll_interval, Duration::from_secs(1));
+        assert_eq!(settings.poll, PollPolicy::every(Duration::from_secs(1)));
+        assert_eq!(
+            Settings::resolve(&Flags::default(), &Layers::default()).unwrap().poll.interval,
+            Duration::from_millis(100)
+        );
         assert_eq!(settings.timeout, Some(TIMEOUT));
         assert_eq!(settings.service_parameters.len(), 2);
     }

@@ -10,7 +10,7 @@ use super::{
     environment::variable,
     layers::{Found, Layers},
     source::Source,
-    value::{self, Format},
+    value::{self, Fingerprint, Format},
 };
 use crate::failure::Failure;
 
@@ -236,6 +236,12 @@ impl Shown for Transport {
 impl Shown for ProtocolVersion {
     fn shown(&self) -> String {
         value::version_name(*self).to_owned()
+    }
+}
+
+impl Shown for Fingerprint {
+    fn shown(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

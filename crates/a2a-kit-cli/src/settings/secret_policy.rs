@@ -23,9 +23,10 @@ const SECRETS: [&str; 5] = ["bearer", "api-key", "basic", "svc-param", "client-c
 /// Settings that decide which interface is called.
 const ADDRESS: [&str; 5] = ["agent-card", "endpoint", "transport", "tenant", "a2a-version"];
 /// Settings that decide how a secret is protected.
-const PROTECTION: [&str; 7] = [
+const PROTECTION: [&str; 8] = [
     "insecure",
     "ca-cert",
+    "pin-sha256",
     "client-cert",
     "client-key",
     "credential-origin",

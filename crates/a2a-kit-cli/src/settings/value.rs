@@ -75,6 +75,30 @@ pub(crate) fn poll_interval(text: &str) -> Result<Duration, String> {
     Ok(interval)
 }
 
+/// The SHA-256 fingerprint of a certificate or public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint(pub(crate) [u8; 32]);
+
+/// Reads a fingerprint: 64 hexadecimal digits, with or without colons, as openssl prints them.
+pub(crate) fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+    let expected = || {
+        "expected 64 hexadecimal digits, such as openssl x509 -fingerprint -sha256 prints"
+            .to_owned()
+    };
+    let digits: Option<Vec<_>> =
+        text.chars().filter(|c| *c != ':').map(|c| c.to_digit(16)).collect();
+    let bytes: Option<Vec<u8>> = digits
+        .ok_or_else(expected)?
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        })
+        .collect();
+    let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+    bytes.map(Fingerprint).ok_or_else(expected)
+}
+
 /// Reads a number of bytes: `1048576`, `64KiB`, `10MiB`, `1GiB`.
 pub(crate) fn bytes(text: &str) -> Result<usize, String> {
     let expected = || "expected a number of bytes such as 65536, 64KiB or 10MiB".to_owned();
@@ -203,6 +227,12 @@ mod tests {
             assert!(duration(text).is_err(), "{text}");
         }
         assert!(poll_interval("99ms").is_err());
+        let colons = ["Ab"; 32].join(":");
+        assert_eq!(fingerprint(&colons), Ok(Fingerprint([0xab; 32])));
+        assert_eq!(fingerprint(&"0".repeat(64)), Ok(Fingerprint([0; 32])));
+        for invalid in ["", "sha256", &"0".repeat(63), &"0".repeat(66), &"+1".repeat(32)] {
+            assert!(fingerprint(invalid).is_err(), "{invalid}");
+        }
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn task_poll_002_backoff_doubles_obeys_retry_after_and_ends_after_five_faults() 
     ]);
     let run = Agent::at(&foreign.address).run(&["send", "x", "-o", "json"]);
     assert_failure(&run, "A2ACLI_ERR_UNREACHABLE", 3);
-    assert!(run.stdout.contains("a2a task get t"), "{run:?}");
+    assert!(run.stdout.contains("a2a task get --wait t"), "{run:?}");
     let pauses = pauses(&foreign);
     let at_least = [200, 400, 1000, 100, 200, 400, 800, 1600];
     assert_eq!(pauses.len(), at_least.len(), "{pauses:?}");

@@ -47,7 +47,7 @@ impl Download {
             .with_max_bytes(u64::try_from(self.max_bytes).unwrap_or(u64::MAX))
             .with_fetcher(fetcher);
         let save = download.save(&task, &self.artifact);
-        let report = within_limits(settings, &Progress::default(), save).await?;
+        let report = within_limits(settings, &Progress::new(&agent), save).await?;
         report.note_skipped(output);
         if output.is_json() {
             return report.print_json(settings.stream, output);

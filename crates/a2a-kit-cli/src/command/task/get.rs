@@ -29,7 +29,7 @@ impl Get {
         let id = task_id(self.task.as_ref(), settings)?;
         let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         let client = agent.client();
-        let progress = Progress::default();
+        let progress = Progress::new(&agent);
         let options = wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Polling);
         let mut watcher = Watcher::new(&agent, output, &progress, &options);
         if settings.waiting == Waiting::Yes {

@@ -26,7 +26,7 @@ impl Subscribe {
         let id = task_id(self.task.as_ref(), settings)?;
         let retries = Retries::of_subscription(settings);
         let agent = RemoteAgent::connect(settings, output, retries).await?;
-        let progress = Progress::default();
+        let progress = Progress::new(&agent);
         let options =
             wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Streaming);
         let watch = agent.client().watch(id, options.clone());
