@@ -1,5 +1,6 @@
 //! Checks what is published, and tests the packages outside of the workspace.
 
+mod beside;
 mod contents;
 mod cycle;
 mod manifest;
@@ -13,7 +14,8 @@ use crate::Result;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Build nothing: only check manifests, READMEs and the files of each package
+    /// Build nothing: only check manifests, READMEs and the files of each package, and that they
+    /// resolve beside other database crates
     #[arg(long)]
     check: bool,
 }
@@ -26,6 +28,7 @@ pub(crate) fn run(args: &Args) -> Result {
         faults.extend(readme::faults(package)?);
         faults.extend(contents::faults(package)?);
     }
+    faults.extend(beside::faults()?);
     for fault in &faults {
         eprintln!("{fault}");
     }

@@ -10,6 +10,7 @@ mod failure;
 mod idempotency_key;
 mod lease;
 mod lock;
+mod migration;
 mod open;
 mod page;
 mod placement;

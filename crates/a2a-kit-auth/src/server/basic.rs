@@ -144,10 +144,10 @@ impl Verifier for BasicUsers {
 
 fn validate(hash: &str) -> Result<(), argon2::password_hash::Error> {
     let hash = PasswordHash::new(hash)?;
-    argon2::Algorithm::try_from(hash.algorithm)?;
+    argon2::Algorithm::try_from(hash.algorithm.as_str())?;
     argon2::Params::try_from(&hash)?;
     if hash.salt.is_none() || hash.hash.is_none() {
-        return Err(argon2::password_hash::Error::PhcStringField);
+        return Err(argon2::password_hash::Error::EncodingInvalid);
     }
     Ok(())
 }
@@ -165,7 +165,7 @@ impl fmt::Debug for BasicUsers {
 
 #[cfg(test)]
 mod tests {
-    use argon2::{Params, PasswordHasher as _, Version, password_hash::SaltString};
+    use argon2::{Params, PasswordHasher as _, Version};
 
     use super::*;
 
@@ -174,8 +174,7 @@ mod tests {
     fn hash(password: &str) -> String {
         let params = Params::new(8, 1, 1, None).unwrap();
         let argon = Argon2::new(argon2::Algorithm::Argon2id, Version::V0x13, params);
-        let salt = SaltString::from_b64("c29tZXNhbHQ").unwrap();
-        argon.hash_password(password.as_bytes(), &salt).unwrap().to_string()
+        argon.hash_password_with_salt(password.as_bytes(), b"somesalt").unwrap().to_string()
     }
 
     fn users() -> BasicUsers {

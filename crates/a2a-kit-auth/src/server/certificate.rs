@@ -97,7 +97,7 @@ impl Certificates {
                 .map(|name| Caller::authenticated(format!("x509#{name}")))
         };
         let caller = known.or_else(any).ok_or(Rejection::Unknown)?;
-        let expires = certificate.tbs_certificate.validity.not_after.to_system_time();
+        let expires = certificate.tbs_certificate().validity().not_after.to_system_time();
         if expires <= SystemTime::now() {
             return Err(Rejection::Expired);
         }
@@ -111,8 +111,8 @@ fn names(der: &[u8], certificate: &Certificate) -> Result<Vec<Name>, Rejection> 
     fingerprint.copy_from_slice(digest::digest(&digest::SHA256, der).as_ref());
     let mut names = vec![Name::Fingerprint(fingerprint)];
     let alternative = certificate
-        .tbs_certificate
-        .get::<SubjectAltName>()
+        .tbs_certificate()
+        .get_extension::<SubjectAltName>()
         .map_err(|_error| Rejection::Invalid("malformed subject alternative names"))?;
     let alternative = alternative.map(|(_, names)| names.0).unwrap_or_default();
     let uris = alternative.iter().filter_map(|name| match name {
@@ -125,7 +125,7 @@ fn names(der: &[u8], certificate: &Certificate) -> Result<Vec<Name>, Rejection> 
         _ => None,
     });
     names.extend(hosts);
-    names.push(Name::Subject(certificate.tbs_certificate.subject.to_string()));
+    names.push(Name::Subject(certificate.tbs_certificate().subject().to_string()));
     Ok(names)
 }
 

@@ -1,12 +1,6 @@
 use std::{path::Path, time::Duration};
 
-use refinery::embed_migrations;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
-
-embed_migrations!("src/sqlite/migrations");
-
-/// Identifies our databases in the file header: "A2As".
-const APPLICATION_ID: i32 = 0x4132_4173;
+use rusqlite::{Connection, OpenFlags};
 
 /// Maximum number of prepared statements per connection.
 const STATEMENTS: usize = 128;
@@ -16,19 +10,6 @@ const STATEMENTS: usize = 128;
 const WRITER_WAIT: Duration = Duration::from_millis(5_500);
 /// How long reads wait, for which there is hardly a reason.
 const READER_WAIT: Duration = Duration::from_secs(10);
-
-/// Why a file is not a store.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum SchemaError {
-    #[error("the database belongs to another program")]
-    Foreign,
-    #[error("the schema has version {found}")]
-    Newer { found: i64, known: i64 },
-    #[error("the database failed")]
-    Sqlite(#[from] rusqlite::Error),
-    #[error("a migration failed")]
-    Migration(#[from] refinery::Error),
-}
 
 /// Opens the write connection.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
@@ -58,39 +39,6 @@ fn prepare(db: &Connection, wait: Duration) -> rusqlite::Result<()> {
     db.busy_timeout(wait)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     db.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;")
-}
-
-/// Checks that a file is ours.
-pub(super) fn check_owner(db: &Connection) -> Result<(), SchemaError> {
-    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    if id == APPLICATION_ID { Ok(()) } else { Err(SchemaError::Foreign) }
-}
-
-/// Migrates the schema, after checking that the file is ours and not newer.
-pub(super) fn migrate(db: &mut Connection) -> Result<(), SchemaError> {
-    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    let things: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (id, things) {
-        (APPLICATION_ID, _) => {}
-        (0, 0) => db.pragma_update(None, "application_id", APPLICATION_ID)?,
-        _ => return Err(SchemaError::Foreign),
-    }
-    let runner = migrations::runner();
-    let known = runner.get_migrations().iter().map(|migration| i64::from(migration.version()));
-    let known = known.max().unwrap_or_default();
-    if let Some(found) = version(db)?.filter(|found| *found > known) {
-        return Err(SchemaError::Newer { found, known });
-    }
-    runner.run(db)?;
-    Ok(())
-}
-
-fn version(db: &Connection) -> rusqlite::Result<Option<i64>> {
-    let query = "SELECT 1 FROM sqlite_schema WHERE name = 'refinery_schema_history'";
-    if db.query_row(query, [], |_| Ok(())).optional()?.is_none() {
-        return Ok(None);
-    }
-    db.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))
 }
 
 /// The row of a test write. No task has a negative number.

@@ -8,8 +8,9 @@ use derive_setters::Setters;
 use rusqlite::{Connection, ErrorCode};
 
 use super::{
-    connection::{SchemaError, check_owner, migrate, open_reader, open_writer},
+    connection::{open_reader, open_writer},
     lock::{DatabaseLock, LockError},
+    migration::{SchemaError, check_owner, migrate},
     placement::Placement,
 };
 use crate::seal::SecretKeys;

@@ -155,7 +155,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::{
-        super::connection::{migrate, open_writer},
+        super::{connection::open_writer, migration::migrate},
         *,
     };
 

@@ -5,10 +5,7 @@ use std::{
     io::{self, Read as _},
 };
 
-use argon2::{
-    Argon2, PasswordHasher as _,
-    password_hash::{self, SaltString},
-};
+use argon2::{Argon2, PasswordHasher as _, password_hash};
 use clap::Args;
 use serde_json::json;
 
@@ -57,6 +54,7 @@ impl HashPassword {
 
 /// Hashes a password with the default parameters of the crate, which OWASP recommends.
 fn hash(password: &str) -> Result<String, password_hash::Error> {
-    let salt = SaltString::encode_b64(uuid::Uuid::new_v4().as_bytes())?;
-    Ok(Argon2::default().hash_password(password.as_bytes(), &salt)?.to_string())
+    let salt = uuid::Uuid::new_v4();
+    let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), salt.as_bytes())?;
+    Ok(hash.to_string())
 }

@@ -1,0 +1,95 @@
+//! Migrations of the schema.
+
+use std::time::SystemTime;
+
+use refinery::{Migration, embed_migrations};
+use refinery_core::{
+    Migrate,
+    traits::sync::{Query, Transaction},
+};
+use rusqlite::{Connection, OptionalExtension as _};
+
+embed_migrations!("src/sqlite/migrations");
+
+/// Identifies our databases in the file header: "A2As".
+const APPLICATION_ID: i32 = 0x4132_4173;
+
+/// Why a file is not a store.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SchemaError {
+    #[error("the database belongs to another program")]
+    Foreign,
+    #[error("the schema has version {found}")]
+    Newer { found: i64, known: i64 },
+    #[error("the database failed")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("a migration failed")]
+    Migration(#[from] refinery::Error),
+}
+
+/// Checks that a file is ours.
+pub(super) fn check_owner(db: &Connection) -> Result<(), SchemaError> {
+    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if id == APPLICATION_ID { Ok(()) } else { Err(SchemaError::Foreign) }
+}
+
+/// Migrates the schema, after checking that the file is ours and not newer.
+pub(super) fn migrate(db: &mut Connection) -> Result<(), SchemaError> {
+    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let things: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (id, things) {
+        (APPLICATION_ID, _) => {}
+        (0, 0) => db.pragma_update(None, "application_id", APPLICATION_ID)?,
+        _ => return Err(SchemaError::Foreign),
+    }
+    let runner = migrations::runner();
+    let known = runner.get_migrations().iter().map(|migration| i64::from(migration.version()));
+    let known = known.max().unwrap_or_default();
+    if let Some(found) = version(db)?.filter(|found| *found > known) {
+        return Err(SchemaError::Newer { found, known });
+    }
+    runner.run(&mut Database(db))?;
+    Ok(())
+}
+
+fn version(db: &Connection) -> rusqlite::Result<Option<i64>> {
+    let query = "SELECT 1 FROM sqlite_schema WHERE name = 'refinery_schema_history'";
+    if db.query_row(query, [], |_| Ok(())).optional()?.is_none() {
+        return Ok(None);
+    }
+    db.query_row("SELECT max(version) FROM refinery_schema_history", [], |row| row.get(0))
+}
+
+/// A database to migrate. The driver of refinery is for certain versions of rusqlite only.
+struct Database<'a>(&'a mut Connection);
+
+impl Transaction for Database<'_> {
+    type Error = rusqlite::Error;
+
+    fn execute<'a, T: Iterator<Item = &'a str>>(&mut self, queries: T) -> rusqlite::Result<usize> {
+        let transaction = self.0.transaction()?;
+        let mut count = 0;
+        for query in queries {
+            transaction.execute_batch(query)?;
+            count += 1;
+        }
+        transaction.commit()?;
+        Ok(count)
+    }
+}
+
+impl Query<Vec<Migration>> for Database<'_> {
+    fn query(&mut self, query: &str) -> rusqlite::Result<Vec<Migration>> {
+        let applied = |row: &rusqlite::Row<'_>| {
+            let checksum: String = row.get("checksum")?;
+            // A checksum that is not a number belongs to no migration of ours.
+            let checksum = checksum.parse().unwrap_or_default();
+            // When it was applied makes no difference.
+            let applied_on = SystemTime::UNIX_EPOCH.into();
+            Ok(Migration::applied(row.get("version")?, row.get("name")?, applied_on, checksum))
+        };
+        self.0.prepare(query)?.query_map([], applied)?.collect()
+    }
+}
+
+impl Migrate for Database<'_> {}
