@@ -97,7 +97,9 @@ fn stderr_is_escaped_line_by_line_in_the_log() {
     let info = [("RUST_LOG", "info")];
     let (server, log) = Server::start_and_read_with(&["--exec", script], &info);
     server.run(&["send", "hi"]);
-    drop(server);
+    // The log is written with a delay.
+    server.terminate();
+    server.ended();
     let log = log.join().unwrap();
     let lines: Vec<_> = log.lines().filter(|line| line.contains("command stderr")).collect();
     assert_eq!(lines.len(), 5, "{log}");
@@ -117,7 +119,8 @@ fn stderr_in_the_log_is_bounded_per_command_and_in_lines_per_second() {
         let arguments = [&["--exec", flood], limits].concat();
         let (server, log) = Server::start_and_read_with(&arguments, &[("RUST_LOG", "info")]);
         server.run(&["send", "hi"]);
-        drop(server);
+        server.terminate();
+        server.ended();
         let log = log.join().unwrap();
         let of = |start: &str| log.lines().filter(|line| line.contains(start)).count();
         assert_eq!(of("command stderr omitted"), 1, "{log}");

@@ -120,6 +120,13 @@ fn python_is_told_not_to_buffer() {
     assert_eq!(output(&server.json(&["send", "hi"])["task"]), "2 text/1");
 }
 
+/// The whole log of a server, which writes it with a delay.
+fn log_of(server: Server, log: std::thread::JoinHandle<String>) -> String {
+    server.terminate();
+    assert_eq!(server.ended().0, Some(0));
+    log.join().unwrap()
+}
+
 /// The error id in the text of a failed task.
 fn error_id(run: &Run) -> &str {
     let (_, rest) = run.stdout.split_once(" (error ").unwrap_or_else(|| panic!("{run:?}"));
@@ -156,8 +163,7 @@ async fn failure_is_in_the_log_the_metrics_and_the_answer() {
         let metrics = common::http("GET", &url, &[], "").await.into_body();
         let expected = format!("a2a_executions_total{{outcome=\"{outcome}\"}} 1");
         assert!(String::from_utf8_lossy(&metrics).contains(&expected), "{script}");
-        drop(server);
-        let log = log.join().unwrap();
+        let log = log_of(server, log);
         let line = log.lines().find(|line| line.contains(event)).unwrap_or_else(|| panic!("{log}"));
         for part in [reason, run.field("Task ID"), error_id(&run)] {
             assert!(line.contains(part), "{script}: {part}: {log}");
@@ -229,6 +235,24 @@ fn program_is_told_to_end_before_it_is_killed() {
 }
 
 #[test]
+fn process_that_has_left_the_group_does_not_hold_the_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let id_file = folder.path().join("id");
+    let script = format!(
+        "setsid sh -c 'echo $$ > {id}; exec sleep 300' & while ! [ -s {id} ]; do sleep 0.01; done; \
+         echo done",
+        id = id_file.display()
+    );
+    let server = Server::start(&["--exec", &script]);
+    let run = server.run(&["send", "hi", "--timeout", "60s"]);
+    let id = fs::read_to_string(id_file).unwrap().trim().parse().unwrap();
+    let left = rustix::process::Pid::from_raw(id).unwrap();
+    rustix::process::kill_process(left, rustix::process::Signal::KILL).unwrap();
+    assert_eq!(run.field("State"), "COMPLETED", "{run:?}");
+    assert!(run.stdout.contains("Text:\ndone\n"), "{run:?}");
+}
+
+#[test]
 fn unexpected_line_goes_to_the_log_with_what_was_expected() {
     let script = "read -r message; echo Loading the model; printf 'x%.0s' $(seq 300); echo; \
         echo '{\"level\": \"info\"}'; echo '{\"text\": \"hi\"}'";
@@ -236,8 +260,7 @@ fn unexpected_line_goes_to_the_log_with_what_was_expected() {
     let (server, log) = Server::start_and_read(&arguments);
     let run = server.json(&["send", "hi"]);
     assert_eq!(output(&run["task"]), "hi");
-    drop(server);
-    let log = log.join().unwrap();
+    let log = log_of(server, log);
     let lines: Vec<_> = log.lines().filter(|l| l.contains("wrote an unexpected line")).collect();
     assert_eq!(lines.len(), 3, "{log}");
     assert!(

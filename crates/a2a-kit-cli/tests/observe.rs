@@ -53,8 +53,8 @@ async fn processes_that_call_each_other_make_one_trace() {
     let spans = collector.wait("the spans", |spans| spans.len() >= 8).await;
     let expected = "\
 user internal a2a
-  user client SendMessage
-    front server SendMessage
+  user client SendStreamingMessage
+    front server SendStreamingMessage
       front internal execute
         front internal a2a
           front client SendStreamingMessage

@@ -40,9 +40,9 @@ const GRACE: Duration = Duration::from_secs(4);
 const GROUP_INTERVAL: Duration = Duration::from_millis(20);
 /// Timeout for reaping killed processes.
 const REAP_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long the rest of stderr is read once all processes have ended: another one, outside of the
-/// group, may hold it open.
-const STDERR_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the rest of the output is read once the group has ended: a process that has left it may
+/// hold a pipe open.
+const REST_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum bytes of one read.
 const MAX_READ: usize = 64 << 10;
 /// Maximum length of the name of an input file, in bytes.
@@ -124,15 +124,14 @@ impl Process {
             return Err(io::Error::other("a pipe to the command is missing"));
         };
         let task = context.task_id().to_owned();
-        let spawn = &shared.running;
         let stderr = shared.stderr.clone().read(task.clone(), stderr).in_current_span();
-        let stderr = spawn.spawn(stderr);
+        let stderr = tokio::spawn(stderr);
         // One read waits while another is passed on.
         let (sender, receiver) = mpsc::channel(1);
-        spawn.spawn(pump(stdout, sender));
-        let terminate = CancellationToken::new();
-        let ended = group.end(task, begun, stderr, terminate.clone()).in_current_span();
-        let ended = spawn.spawn(ended);
+        let (terminate, is_over) = (CancellationToken::new(), CancellationToken::new());
+        tokio::spawn(pump(stdout, sender, is_over.clone()));
+        let ended = group.end(task, begun, stderr, terminate.clone(), is_over.drop_guard());
+        let ended = shared.running.spawn(ended.in_current_span());
         Ok((Self { stdout: receiver, ended, terminate: terminate.drop_guard() }, stdin))
     }
 
@@ -158,9 +157,19 @@ impl Process {
 }
 
 /// Passes stdout on. Once nobody wants it, it is still read.
-async fn pump(mut stdout: ChildStdout, sender: mpsc::Sender<Vec<u8>>) {
+async fn pump(mut stdout: ChildStdout, sender: mpsc::Sender<Vec<u8>>, is_over: CancellationToken) {
+    let mut rest = std::pin::pin!(async {
+        is_over.cancelled().await;
+        tokio::time::sleep(REST_TIMEOUT).await;
+    });
     let mut buffer = vec![0; MAX_READ];
-    while let Ok(count @ 1..) = stdout.read(&mut buffer).await {
+    loop {
+        let read = tokio::select! {
+            biased;
+            read = stdout.read(&mut buffer) => read,
+            () = &mut rest => return,
+        };
+        let Ok(count @ 1..) = read else { return };
         let _is_wanted = sender.send(buffer[..count].to_vec()).await;
     }
 }
@@ -231,8 +240,9 @@ impl Group {
         mut self,
         task: String,
         begun: Instant,
-        stderr: JoinHandle<Stderr>,
+        mut stderr: JoinHandle<Stderr>,
         terminate: CancellationToken,
+        is_over: DropGuard,
     ) -> io::Result<Ended> {
         // Of the command alone: what it leaves behind gets no grace period.
         let status = tokio::select! {
@@ -249,8 +259,10 @@ impl Group {
         };
         self.kill();
         let _reaped = timeout(REAP_TIMEOUT, self.child.wait()).await;
-        let stderr = timeout(STDERR_TIMEOUT, stderr).await.ok().and_then(Result::ok);
-        let stderr = stderr.unwrap_or_default();
+        drop(is_over);
+        let rest = timeout(REST_TIMEOUT, &mut stderr).await;
+        stderr.abort();
+        let stderr = rest.ok().and_then(Result::ok).unwrap_or_default();
         let (after, bytes) = (begun.elapsed(), stderr.bytes);
         if terminate.is_cancelled() {
             let status = signalled(status);
