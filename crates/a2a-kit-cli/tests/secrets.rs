@@ -170,12 +170,16 @@ async fn nothing_that_leaves_a_server_of_a_command_has_a_secret() {
         (format!("{command}io = \"jsonl\"\n"), "json"),
         (format!("{program}chunk = \",\"\n"), "text"),
         (format!("{program}expose_stderr = true\n"), "json"),
-        ("program = [\"/nonexistent/planted-program\", \"planted-argument\"]\n".into(), "text"),
+        ("program = [\"./planted-program\", \"planted-argument\"]\n".into(), "text"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("planted-directory");
         let temporary = folder.path().join("planted-temporary");
         fs::create_dir(&directory).unwrap();
+        // Is there, and can't be started.
+        let program = directory.join("planted-program");
+        fs::write(&program, "#!/nonexistent/planted-interpreter\n").unwrap();
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         fs::create_dir(&temporary).unwrap();
         let audit = folder.path().join("audit");
         let collector = Collector::start().await;
