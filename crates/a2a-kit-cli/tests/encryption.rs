@@ -4,10 +4,39 @@
 
 mod common;
 
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
 
-use a2a_test_certificates::Folder;
+use a2a_test_certificates::{
+    Folder,
+    rcgen::{CertificateParams, date_time_ymd},
+};
 use common::{Run, Server, command};
+
+#[test]
+fn expired_certificate_is_warned_of_at_the_start() {
+    let folder = Folder::new("root");
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.not_after = date_time_ymd(2001, 2, 3);
+    folder.keep("server", &folder.authority().issue(params));
+    let mut server = command()
+        .args(["serve", "--port", "0", "--store", "memory"])
+        .args(["--tls-cert", &folder.path("server.crt"), "--tls-key", &folder.path("server.key")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let warning = lines.find(|line| line.contains("server certificate expired"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let warning = warning.unwrap_or_default();
+    assert!(warning.contains("WARN") && warning.contains("2001-02-03"), "{warning:?}");
+}
 
 //
 #[test]

@@ -240,6 +240,6 @@ fn card_without_a_usable_interface_says_why() {
     let server = Server::start(&["--protocol", "0.3"]);
     let run = server.run(&["card", "get"]);
     let selected = run.field("Selected interface");
-    assert!(selected.starts_with("none (no common protocol version"), "{run:?}");
-    assert!(selected.ends_with("try --a2a-version 0.3)"), "{run:?}");
+    assert!(selected.starts_with("none: no common protocol version"), "{run:?}");
+    assert!(selected.ends_with("try --a2a-version 0.3"), "{run:?}");
 }

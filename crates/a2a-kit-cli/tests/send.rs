@@ -33,6 +33,15 @@ fn a_text_is_sent_and_the_answer_is_shown_on_every_binding() {
 }
 
 #[test]
+fn program_that_answers_at_once_is_not_polled() {
+    let server = Server::start(&["--exec", "cat"]);
+    let run = server.run(&["send", "hi", "--debug"]);
+    assert_eq!(run.field("State"), "COMPLETED", "{run:?}");
+    assert!(run.stderr.contains("SendStreamingMessage"), "{run:?}");
+    assert!(!run.stderr.contains("GetTask"), "{run:?}");
+}
+
+#[test]
 fn json_is_one_document_of_the_protocols_own_type() {
     let server = Server::start(&[]);
     let answer = server.json(&["send", "hello"]);

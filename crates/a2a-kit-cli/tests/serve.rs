@@ -60,6 +60,20 @@ fn a_port_in_use_is_an_error_that_names_it() {
 }
 
 #[test]
+fn host_that_is_not_of_this_machine_is_told_from_a_port_in_use() {
+    for host in ["nosuch.invalid", "127.0.0.1:80", "192.0.2.1"] {
+        for words in [&["serve", "--store", "memory"][..], &["listen"]] {
+            let run = Run::of(command().args(words).args(["--host", host, "--port", "0"]));
+            assert_eq!(run.code, 1, "{host} {words:?}: {run:?}");
+            let hint = "Hint: --host must be a name or an address of this machine, without a port";
+            assert!(run.stderr.contains(hint), "{host} {words:?}: {run:?}");
+        }
+    }
+    let named = Server::start(&["--host", "localhost"]);
+    assert_eq!(named.run(&["send", "hi"]).field("State"), "COMPLETED");
+}
+
+#[test]
 fn grpc_can_be_served_without_being_in_the_card() {
     let server = Server::start(&["--grpc-in-card", "never"]);
     let card = server.json(&["card", "get"]);

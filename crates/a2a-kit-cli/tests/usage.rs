@@ -21,6 +21,7 @@ fn a_command_line_that_makes_no_sense_is_a_usage_error_with_a_hint() {
         (&["serve", "--listen", ":80"], "did you mean --host and --port? see"),
         (&["serve", "--bind=:80"], "did you mean --host and --port? see"),
         (&["serve", "--webhook", "x"], "did you mean --webhook-key? see"),
+        (&["srve"], "did you mean serve? see"),
         (&["send", "hi", "--zebra"], "Hint: see --help"),
         (&["send", "hi", "--listen", "x"], "Hint: see --help"),
         (&["send", "hi"], "A2ACLI_AGENT_CARD"),

@@ -293,7 +293,7 @@ impl Discovery {
                 url: url.clone(),
                 status: status.as_u16(),
                 location: header(LOCATION).filter(|_| status.is_redirection()),
-                reason: error_body::text(status, response.headers(), response.body()),
+                reason: error_body::said(status, response.headers(), response.body()),
             }),
         }
     }

@@ -69,7 +69,7 @@ pub enum DiscoveryError {
         reason: String,
     },
     /// The server responded with an unexpected status.
-    #[error("unexpected HTTP status {status} from {url}{}", Reason(reason))]
+    #[error("unexpected HTTP status {status} from {url}{}", Reason(reason.as_ref()))]
     Status {
         /// The URL of the card.
         url: Uri,
@@ -77,8 +77,8 @@ pub enum DiscoveryError {
         status: u16,
         /// The target of a redirect that is not followed, because it has another origin.
         location: Option<String>,
-        /// What the server said; empty if it said nothing.
-        reason: String,
+        /// What the server said.
+        reason: Option<Error>,
     },
     /// The card exceeds the size limit.
     #[error("agent card exceeds {limit} bytes")]
@@ -116,11 +116,11 @@ pub enum DiscoveryError {
     Setup(#[source] Error),
 }
 
-struct Reason<'a>(&'a str);
+struct Reason<'a>(Option<&'a Error>);
 
 impl std::fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, ": {}", self.0) }
+        self.0.map_or(Ok(()), |reason| write!(f, ": {}", reason.message()))
     }
 }
 

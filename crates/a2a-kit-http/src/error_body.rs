@@ -71,10 +71,9 @@ pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     read_headers(error, headers)
 }
 
-/// The text of an error response in any format; empty if it has none.
-pub fn text(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
-    let text = read(status, headers, body).message().to_owned();
-    if text == message(status, "") { String::new() } else { text }
+/// Decodes an error response as [`read`] does; `None` if it has no text.
+pub fn said(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Option<Error> {
+    Some(read(status, headers, body)).filter(|error| error.message() != message(status, ""))
 }
 
 /// Decodes a document that is not an error of the protocol: with its text, or else the whole.

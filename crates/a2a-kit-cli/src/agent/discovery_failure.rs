@@ -27,6 +27,13 @@ pub(crate) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> 
                 "for an agent without a card, give the address of its gRPC with --endpoint (-e)",
             )
         }
+        DiscoveryError::NotFound(url)
+            if !url.path().ends_with(".json") && url.query().is_none() =>
+        {
+            let below = format!("{message}, nor at /.well-known/agent-card.json below it");
+            Failure::new(Code::CardNotFound, below)
+                .with_hint("check the address; for a card elsewhere, give its complete URL")
+        }
         DiscoveryError::File { .. } | DiscoveryError::NotFound(_) => {
             Failure::new(Code::CardNotFound, message)
                 .with_hint("check the address; for a card elsewhere, give its complete URL")

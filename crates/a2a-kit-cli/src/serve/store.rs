@@ -387,7 +387,9 @@ mod tests {
     fn a_store_is_told_by_the_form_of_its_name() {
         let of = |store| place(store, None, None).unwrap();
         assert_eq!(of(FILE), Location::File(FILE.into()));
-        assert_eq!(of("memory"), Location::Memory);
+        for memory in ["memory", ":memory:", "Memory"] {
+            assert_eq!(of(memory), Location::Memory);
+        }
         assert_eq!(of("./memory"), Location::File("./memory".into()));
         let url = "postgres://me@db/tasks";
         let shared = Location::Database { url: url.into(), cluster: None, node: None };
@@ -400,6 +402,9 @@ mod tests {
         for (store, cluster, node, flag) in [
             ("mysql://me:secret@db/tasks", None, None, "--store mysql://db/tasks"),
             ("", None, None, "--store"),
+            ("host=db dbname=a2a password=secret", None, None, "--store is a connection string"),
+            ("Server=db;User=me", None, None, "--store is a connection string"),
+            ("sqlite::memory:", None, None, "--store is a connection string"),
             ("memory", Some("nats://bus"), None, "--cluster"),
             (FILE, None, Some("one"), "--node"),
             (url, Some("redis://me:secret@bus"), None, "--cluster redis://bus"),
