@@ -4,6 +4,7 @@ mod arrows;
 mod code_map;
 mod cycles;
 mod engine;
+mod public_errors;
 mod text;
 
 use crate::Result;
@@ -14,6 +15,7 @@ pub(crate) fn run() -> Result {
     faults.extend(engine::faults()?);
     faults.extend(code_map::faults()?);
     faults.extend(cycles::faults()?);
+    faults.extend(public_errors::faults()?);
     for fault in &faults {
         eprintln!("{fault}");
     }

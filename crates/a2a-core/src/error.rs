@@ -16,6 +16,41 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type BoxError = Box<dyn StdError + Send + Sync + 'static>;
 
+/// An error with its sources, on one line. A source whose text ends the line already is not repeated.
+///
+/// ```
+/// use a2a_core::{Error, error_chain};
+///
+/// let error = Error::unavailable("no response").with_source("timed out after 10 s");
+/// assert_eq!(error_chain(&error), "no response: timed out after 10 s");
+/// assert_eq!(format!("{error:?}"), error_chain(&error));
+/// ```
+pub fn error_chain(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// Implements `Debug` for errors as [`error_chain`], so that an error that `main` returns is
+/// readable.
+#[macro_export]
+macro_rules! debug_as_chain {
+    ($($error:ty),+ $(,)?) => {$(
+        impl ::std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(&$crate::error_chain(self))
+            }
+        }
+    )+};
+}
+
 /// Why an operation failed: a kind to match on, a message and details for the peer, and a source
 /// for logs.
 ///
@@ -208,22 +243,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Error");
-        debug.field("kind", &self.0.kind).field("message", &self.0.message);
-        if !self.0.metadata.is_empty() {
-            debug.field("metadata", &self.0.metadata);
-        }
-        if !self.0.violations.is_empty() {
-            debug.field("violations", &self.0.violations);
-        }
-        if let Some(source) = &self.0.source {
-            debug.field("source", source);
-        }
-        debug.finish()
-    }
-}
+debug_as_chain!(Error);
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {

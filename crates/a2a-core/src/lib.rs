@@ -34,7 +34,7 @@ mod validate;
 pub mod value_limit;
 mod version;
 
-pub use error::{Codes, Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation};
+pub use error::{Codes, Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation, error_chain};
 pub use extension::ExtensionSet;
 pub use operation::{Operation, ROUTES, Request, Route};
 pub use v1::{

@@ -14,9 +14,11 @@ use http::{Request, Response};
 const MAX_LENGTH: usize = 1 << 20;
 
 /// The TLS configuration is invalid.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("failed to set up TLS")]
 pub struct SetupError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+a2a_core::debug_as_chain!(SetupError);
 
 /// A client that uses the proxies of the environment, and follows no redirects.
 pub(crate) fn client(tls: ClientTls) -> Result<HttpClient, SetupError> {

@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+pub(crate) use a2a_core::error_chain as chain;
 use a2a_core::{Error, ErrorKind};
 use a2a_kit_client::credentials::CredentialError;
 use a2a_kit_http::client::TransportError;
@@ -268,17 +269,6 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code.name(), self.message)
     }
-}
-
-/// An error with its sources, on one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 /// Returns whether this tool stopped waiting for a response, and not the agent or a proxy.

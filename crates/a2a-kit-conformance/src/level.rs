@@ -35,9 +35,11 @@ impl fmt::Display for Level {
 }
 
 /// The name of a level is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown level {0:?} (expected must, should or may)")]
 pub struct UnknownLevel(pub String);
+
+a2a_core::debug_as_chain!(UnknownLevel);
 
 impl FromStr for Level {
     type Err = UnknownLevel;

@@ -1,7 +1,7 @@
 //! Why a run could not start.
 
 /// Why a run could not start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The reference of the card is malformed.
@@ -33,3 +33,5 @@ pub enum RunError {
     #[error("failed to set up the client: {0}")]
     Setup(String),
 }
+
+a2a_core::debug_as_chain!(RunError);

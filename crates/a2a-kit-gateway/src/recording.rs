@@ -58,7 +58,7 @@ pub(crate) struct RecordedEvent {
 }
 
 /// Why a recording can't be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordingError {
     /// Reading failed.
@@ -88,6 +88,8 @@ pub enum RecordingError {
     #[error("the recording has no call")]
     Empty,
 }
+
+a2a_core::debug_as_chain!(RecordingError);
 
 /// A line of the file.
 #[derive(Deserialize)]

@@ -17,9 +17,11 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub struct TrustedProxy(IpNet);
 
 /// The text is neither an IP address nor a network.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("neither an IP address nor a network in CIDR notation: {0:?}")]
 pub struct InvalidNetwork(String);
+
+a2a_core::debug_as_chain!(InvalidNetwork);
 
 impl FromStr for TrustedProxy {
     type Err = InvalidNetwork;

@@ -12,9 +12,11 @@ use http::Uri;
 use percent_encoding::{AsciiSet, utf8_percent_encode};
 
 /// The text is not an absolute URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidUrl(String);
+
+a2a_core::debug_as_chain!(InvalidUrl);
 
 /// Parses an absolute URL of any scheme, and normalizes it: scheme and host are in lower case, and
 /// it has neither a fragment nor the default port of its scheme.

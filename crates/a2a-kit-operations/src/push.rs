@@ -64,7 +64,7 @@ pub trait PushSigner: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Why a delivery failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PushError {
     /// A transient failure; `after` is the delay that the receiver asked for.
@@ -84,3 +84,5 @@ pub enum PushError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+a2a_core::debug_as_chain!(PushError);

@@ -24,7 +24,7 @@ pub struct Rate {
 }
 
 /// Why a text is not a rate.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRate {
     /// The period is missing or unknown.
@@ -40,6 +40,8 @@ pub enum InvalidRate {
         source: ParseIntError,
     },
 }
+
+a2a_core::debug_as_chain!(InvalidRate);
 
 impl Rate {
     /// Allows `count` per `period`, which is at least one nanosecond each, with a burst of the same

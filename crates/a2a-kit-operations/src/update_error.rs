@@ -3,7 +3,7 @@
 use crate::engine::TaskLimit;
 
 /// Why an update was rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
     /// The task has ended, or was answered with a message.
@@ -26,3 +26,5 @@ pub enum UpdateError {
     #[error("another run has taken over the task")]
     Superseded,
 }
+
+a2a_core::debug_as_chain!(UpdateError);

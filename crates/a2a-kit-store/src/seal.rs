@@ -29,9 +29,11 @@ const SEALED: u8 = 1;
 pub struct SecretKey([u8; KEY_BYTES]);
 
 /// The text is not 32 bytes in base64 or hexadecimal. It is not included here.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a secret key must be 32 bytes in base64 or hexadecimal")]
 pub struct SecretKeyError;
+
+a2a_core::debug_as_chain!(SecretKeyError);
 
 /// The keys to encrypt secrets with, if any.
 ///

@@ -21,13 +21,15 @@ const VERBOSE_CRATES: [&str; 13] = [
 ];
 
 /// The filter is malformed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("invalid log filter {filter:?}")]
 pub struct FilterError {
     filter: String,
     #[source]
     source: ParseError,
 }
+
+a2a_core::debug_as_chain!(FilterError);
 
 /// Parses a filter, and limits crates that log headers and the like to level `info`, so that
 /// `trace` alone shows no credentials. A filter that names such a crate overrides this.

@@ -20,7 +20,7 @@ use crate::{
 const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why telemetry could not be initialized.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum InitError {
     /// The log filter is malformed.
@@ -42,6 +42,8 @@ pub enum InitError {
     #[error("a global tracing subscriber is already set")]
     Subscriber(#[source] SetGlobalDefaultError),
 }
+
+a2a_core::debug_as_chain!(InitError);
 
 /// Keeps logs, traces and metrics running. Dropping it flushes pending output, which may block for
 /// some seconds; [`shutdown`](Self::shutdown) does not block.

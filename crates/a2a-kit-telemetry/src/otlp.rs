@@ -108,7 +108,7 @@ impl fmt::Debug for Otlp {
 }
 
 /// Why the exporter could not be created.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OtlpError {
     /// The HTTP client could not be created.
@@ -121,6 +121,8 @@ pub enum OtlpError {
     #[error("sample ratio {0} is not from 0 to 1")]
     SampleRatio(f64),
 }
+
+a2a_core::debug_as_chain!(OtlpError);
 
 /// Exports spans to a collector, in batches from a separate thread, with at most 4,096 pending. If
 /// the collector is unreachable, spans are dropped.

@@ -18,7 +18,7 @@ const SECONDS: [f64; 14] =
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Why the metrics recorder could not be installed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PrometheusError {
     /// The process already has a metrics recorder.
@@ -28,6 +28,8 @@ pub enum PrometheusError {
     #[error("failed to start the metrics upkeep thread")]
     Thread(#[source] std::io::Error),
 }
+
+a2a_core::debug_as_chain!(PrometheusError);
 
 /// The metrics of this process.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, io, path::PathBuf};
 
 /// Why certificates or keys can't be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
     /// A file can't be read.
@@ -45,3 +45,5 @@ pub enum TlsError {
     #[error("failed to set up TLS")]
     Setup(#[source] Box<dyn StdError + Send + Sync>),
 }
+
+a2a_core::debug_as_chain!(TlsError);

@@ -1,6 +1,6 @@
 //! Why a server could not start.
 
-use std::{error::Error as _, fmt, io};
+use std::io;
 
 use a2a_core::Error;
 
@@ -37,18 +37,7 @@ pub enum ServeError {
     Signature(#[source] Error),
 }
 
-/// As [`Display`](fmt::Display), with all sources, so that an error of `main` is readable.
-impl fmt::Debug for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")?;
-        let mut source = self.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
-    }
-}
+a2a_core::debug_as_chain!(ServeError);
 
 #[cfg(test)]
 mod tests {

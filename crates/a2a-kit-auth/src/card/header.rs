@@ -7,9 +7,11 @@ use serde_json::{Map, Value};
 use crate::jose::{Algorithm, UnsupportedAlgorithm};
 
 /// A malformed signature.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the signature is malformed: {0}")]
 pub struct MalformedHeader(pub(super) &'static str);
+
+a2a_core::debug_as_chain!(MalformedHeader);
 
 /// The verified fields of a protected header.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ pub struct JwsCardSigner {
 }
 
 /// Why a card could not be signed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SignError {
     /// The input is not a valid card.
@@ -36,6 +36,8 @@ pub enum SignError {
     #[error(transparent)]
     Key(#[from] KeyError),
 }
+
+a2a_core::debug_as_chain!(SignError);
 
 impl From<serde_json::Error> for SignError {
     fn from(error: serde_json::Error) -> Self {

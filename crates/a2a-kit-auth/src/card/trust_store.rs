@@ -31,7 +31,7 @@ pub struct TrustStore {
 }
 
 /// Why a trusted host can't be added.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TrustError {
     /// Not a host.
@@ -41,6 +41,8 @@ pub enum TrustError {
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
+
+a2a_core::debug_as_chain!(TrustError);
 
 impl TrustStore {
     /// Creates a store that trusts nothing.

@@ -64,7 +64,7 @@ pub struct Rejected {
 }
 
 /// Why a signature was rejected.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
     /// The document is not a valid card.
@@ -101,6 +101,8 @@ pub enum Reason {
     #[error("invalid signature")]
     Signature,
 }
+
+a2a_core::debug_as_chain!(Reason);
 
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

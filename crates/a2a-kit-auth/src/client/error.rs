@@ -7,7 +7,7 @@ use a2a_core::{Error, ErrorKind};
 use super::{InvalidOrigin, Origin};
 
 /// Why no credentials are available. Contains no secrets.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialError {
     /// No alternative of the card's security requirements can be satisfied.
@@ -89,6 +89,8 @@ pub enum CredentialError {
     #[error("{0}")]
     Source(#[source] Arc<dyn StdError + Send + Sync>),
 }
+
+a2a_core::debug_as_chain!(CredentialError);
 
 impl CredentialError {
     /// Wraps an error of an application-defined source.

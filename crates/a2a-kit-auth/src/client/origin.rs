@@ -16,9 +16,11 @@ pub struct Origin {
 }
 
 /// The text is not an origin.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid origin {0:?} (expected https://agent.example, or host:port for gRPC)")]
 pub struct InvalidOrigin(pub String);
+
+a2a_core::debug_as_chain!(InvalidOrigin);
 
 impl Origin {
     /// Returns the origin of a URL; `None` for other schemes than HTTP and gRPC.

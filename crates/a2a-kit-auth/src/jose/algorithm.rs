@@ -26,9 +26,11 @@ pub enum Algorithm {
 }
 
 /// The algorithm is unknown or insecure.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsupported algorithm {0:?}")]
 pub struct UnsupportedAlgorithm(pub String);
+
+a2a_core::debug_as_chain!(UnsupportedAlgorithm);
 
 impl Algorithm {
     /// Every algorithm.

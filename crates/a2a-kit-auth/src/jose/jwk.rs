@@ -43,9 +43,11 @@ pub(super) enum Material {
 }
 
 /// A JSON Web Key is malformed or unsupported.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid key: {0}")]
 pub struct InvalidKey(pub(super) &'static str);
+
+a2a_core::debug_as_chain!(InvalidKey);
 
 /// The signature does not match the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

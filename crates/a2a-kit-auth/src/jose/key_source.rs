@@ -17,7 +17,7 @@ pub trait KeySource: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Why a key was not found.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum MissingKey {
     /// There is no key with this id.
@@ -27,3 +27,5 @@ pub enum MissingKey {
     #[error("failed to fetch keys")]
     Unavailable(#[source] Option<Box<dyn std::error::Error + Send + Sync>>),
 }
+
+a2a_core::debug_as_chain!(MissingKey);

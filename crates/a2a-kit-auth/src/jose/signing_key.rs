@@ -30,7 +30,7 @@ pub(super) enum Pair {
 }
 
 /// Why a private key can't be loaded or used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The text contains no PEM private key.
@@ -51,6 +51,8 @@ pub enum KeyError {
     #[error("no random bytes available")]
     NoRandom,
 }
+
+a2a_core::debug_as_chain!(KeyError);
 
 impl SigningKey {
     pub(super) fn of(inner: Inner) -> Self {

@@ -27,7 +27,7 @@ pub struct Header {
 }
 
 /// Why a token was rejected.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
     /// The token is malformed.
@@ -40,6 +40,8 @@ pub enum TokenError {
     #[error("invalid signature")]
     Signature,
 }
+
+a2a_core::debug_as_chain!(TokenError);
 
 /// Maximum length of a token, in bytes.
 const MAX_LENGTH: usize = 16 << 10;

@@ -44,12 +44,14 @@ struct Shared {
 }
 
 /// Invalid password hash.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("password hash of user {user:?} is not an Argon2 hash in PHC format: {source}")]
 pub struct InvalidHash {
     user: String,
     source: argon2::password_hash::Error,
 }
+
+a2a_core::debug_as_chain!(InvalidHash);
 
 impl Default for BasicUsers {
     fn default() -> Self {

@@ -37,7 +37,7 @@ pub struct Guard {
 }
 
 /// Why a card can't be enforced.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {
     /// A declared scheme has no verifier.
@@ -67,6 +67,8 @@ pub enum GuardError {
     #[error("the card announces an extended card, but declares no security scheme to protect it")]
     OpenExtendedCard,
 }
+
+a2a_core::debug_as_chain!(GuardError);
 
 impl Guard {
     /// Creates a guard without verifiers.

@@ -16,7 +16,7 @@ use crate::{
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 
 /// Why the URL of an issuer or authorization server can't be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum IssuerUrlError {
     /// Malformed, or plaintext to a remote host.
@@ -29,6 +29,8 @@ pub enum IssuerUrlError {
     #[error(transparent)]
     Setup(#[from] SetupError),
 }
+
+a2a_core::debug_as_chain!(IssuerUrlError);
 
 #[derive(Deserialize)]
 struct Configuration {

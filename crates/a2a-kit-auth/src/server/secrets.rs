@@ -19,9 +19,11 @@ pub struct ApiKeys(Secrets);
 pub struct BearerTokens(Secrets);
 
 /// Not a SHA-256 digest in hexadecimal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a SHA-256 digest of 64 hexadecimal digits")]
 pub struct InvalidDigest;
+
+a2a_core::debug_as_chain!(InvalidDigest);
 
 impl ApiKeys {
     /// Creates an empty set of keys.

@@ -82,7 +82,7 @@ pub enum Attempt {
 }
 
 /// Why a credential was rejected.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
     /// The credential is invalid. Counts as a failed attempt.
@@ -101,6 +101,8 @@ pub enum Rejection {
     #[error("too many verifications in progress")]
     Overloaded,
 }
+
+a2a_core::debug_as_chain!(Rejection);
 
 impl Rejection {
     /// The credential can't be verified at present, for this reason.

@@ -6,7 +6,7 @@ use crate::jose::{MissingKey, TokenError};
 /// Why a delivery was rejected.
 ///
 /// As a response it has only a status, so that forged deliveries learn nothing.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
     /// The credentials or the token of the webhook are missing or invalid.
@@ -46,6 +46,8 @@ pub enum ReceiveError {
     #[error("unknown task")]
     UnknownTask,
 }
+
+a2a_core::debug_as_chain!(ReceiveError);
 
 impl ReceiveError {
     /// The response status. Agents retry after 503, and give up after the others.

@@ -8,7 +8,7 @@ use http::{
 };
 
 /// Why an address is invalid.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
     /// The scheme is not `http`, `https`, `grpc` or `grpcs`.
@@ -30,6 +30,8 @@ pub enum AddressError {
     #[error("invalid certificates")]
     Tls(#[from] TlsError),
 }
+
+a2a_core::debug_as_chain!(AddressError);
 
 /// Parses `host:port` or a URL. `https` and `grpcs` mean TLS, `http` and `grpc` plaintext. Other
 /// addresses mean TLS, except for loopback. A path is ignored.

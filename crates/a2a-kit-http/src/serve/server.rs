@@ -1,8 +1,6 @@
 //! Accepts connections and serves a router on them until shutdown.
 
 use std::{
-    error::Error as _,
-    fmt,
     future::Future,
     io,
     net::{IpAddr, SocketAddr},
@@ -54,18 +52,7 @@ pub enum ServeError {
     },
 }
 
-/// As [`Display`](fmt::Display), with all sources, so that an error of `main` is readable.
-impl fmt::Debug for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")?;
-        let mut source = self.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
-    }
-}
+a2a_core::debug_as_chain!(ServeError);
 
 /// Length of the accept queue, capped by the system (`net.core.somaxconn`). After a restart all
 /// subscribers reconnect at once; one that finds the queue full retries a second later.

@@ -28,7 +28,7 @@ pub struct ServerSentEvent {
 }
 
 /// Why an event stream cannot be decoded.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// An event exceeds the size limit.
@@ -38,6 +38,8 @@ pub enum DecodeError {
         limit: usize,
     },
 }
+
+a2a_core::debug_as_chain!(DecodeError);
 
 /// An incremental decoder of server-sent events (WHATWG HTML §9.2).
 ///

@@ -36,9 +36,11 @@ enum Kind {
 }
 
 /// The text is neither a network, an IP address nor a host name.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is neither a network, an IP address nor a host name")]
 pub struct UnknownAddress(String);
+
+a2a_core::debug_as_chain!(UnknownAddress);
 
 impl Allowed {
     /// Returns whether an address is in this network.

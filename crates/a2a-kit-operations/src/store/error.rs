@@ -1,7 +1,7 @@
 use a2a_core::{Error, ErrorKind};
 
 /// Why a store operation failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Another writer modified the task since it was read, or another node holds its lease. Nothing
@@ -35,6 +35,8 @@ pub enum StoreError {
     #[error("the store failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
+
+a2a_core::debug_as_chain!(StoreError);
 
 impl StoreError {
     /// Wraps the reason why a write can never be applied.

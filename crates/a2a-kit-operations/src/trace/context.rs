@@ -36,9 +36,11 @@ pub struct TraceContext {
 }
 
 /// The text is not a `traceparent`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a traceparent: version, trace id, span id and flags in lower-case hex")]
 pub struct InvalidTraceContext;
+
+a2a_core::debug_as_chain!(InvalidTraceContext);
 
 impl TraceContext {
     /// Creates the context of a span; `None` for zero ids, which are invalid.

@@ -1,7 +1,7 @@
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a node could not connect to its cluster.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum NatsError {
     /// The cluster name is empty, or contains characters other than letters, digits, `-` and `_`.
@@ -29,3 +29,5 @@ pub enum NatsError {
         cause: Cause,
     },
 }
+
+a2a_core::debug_as_chain!(NatsError);

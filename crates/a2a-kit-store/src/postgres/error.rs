@@ -1,5 +1,5 @@
 /// Why a database could not be opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PostgresError {
     /// The URL is invalid.
@@ -52,3 +52,5 @@ pub enum PostgresError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+a2a_core::debug_as_chain!(PostgresError);

@@ -42,7 +42,7 @@ impl Default for SqliteOptions {
 }
 
 /// Why a file could not be opened as a store.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// The directory of the file does not exist.
@@ -107,6 +107,8 @@ pub enum OpenError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+a2a_core::debug_as_chain!(OpenError);
 
 /// The lock and the connections of an open file.
 #[derive(Debug)]

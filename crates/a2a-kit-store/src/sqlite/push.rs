@@ -125,7 +125,9 @@ pub(super) fn claimed(
     for claim in claims {
         match push(db, claim, keys) {
             Ok(push) => pushes.extend(push),
-            Err(error) => tracing::warn!(error = %chain(&error), "failed to decode webhook"),
+            Err(error) => {
+                tracing::warn!(error = %a2a_core::error_chain(&error), "failed to decode webhook")
+            }
         }
     }
     Ok(pushes)
@@ -270,10 +272,4 @@ pub(super) fn encode(
 
 fn later(now: i64, duration: Duration) -> i64 {
     now.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
