@@ -21,7 +21,9 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 /// | Text | Location |
 /// |---|---|
 /// | `host`, `host:port`, `scheme://host` | `/.well-known/agent-card.json` on that host; `http` for loopback, else `https` |
-/// | a URL with a path | that URL; without a card there, `/.well-known/agent-card.json` below it, unless it has a query or ends in `.json` |
+/// | a URL with a path | `/.well-known/agent-card.json` below it; without a card there, that URL |
+/// | the same with a dot in its last segment | that URL; without a card there, `/.well-known/agent-card.json` below it |
+/// | the same with a query, or that ends in `.json` | that URL |
 /// | `catalog+<URL or file>#<name>` | the entry of that name in a [catalog](CatalogLocation) |
 /// | `file://…`, a path that starts with `/`, `./` or `../`, or the name of an existing file | that file |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

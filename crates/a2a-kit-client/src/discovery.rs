@@ -99,8 +99,9 @@ impl Discovery {
 
     /// Fetches a card without validating it beyond its schema, and its signatures as configured.
     ///
-    /// Falls back from the well-known path to the well-known path of versions before 0.3, and from
-    /// a URL with a path to the well-known path below it.
+    /// Falls back from the well-known path to the well-known path of versions before 0.3. At a URL
+    /// with a path, the card is that document or at the well-known path below it, which is tried
+    /// first if the last segment has no dot.
     ///
     /// # Errors
     ///
@@ -171,7 +172,13 @@ impl Discovery {
             CardReference::File(path) => card(self.read_bytes(path.clone()).await?),
             CardReference::Url(url) => {
                 use DiscoveryError::{Denied, NotACard, NotFound, Status, WebPage};
-                let failed = match self.get_or_legacy(url).await {
+                let Some(below) = well_known_below(url) else {
+                    return self.get_or_legacy(url).await;
+                };
+                // A name without a dot is rather that of an agent than of a document.
+                let is_document = url.path().rsplit('/').next().is_some_and(|it| it.contains('.'));
+                let (first, second) = if is_document { (url, &below) } else { (&below, url) };
+                let failed = match self.get_or_legacy(first).await {
                     // The server is there, but this is not a card.
                     Err(
                         error @ (Denied { .. }
@@ -182,12 +189,15 @@ impl Discovery {
                     ) => error,
                     result => return result,
                 };
-                let Some(below) = well_known_below(url) else { return Err(failed) };
-                match (self.get_or_legacy(&below).await, failed) {
-                    (Ok(document), _) => Ok(document),
-                    (Err(NotFound(_)), Status { .. }) => Err(NotFound(url.clone())),
-                    (Err(_), failed) => Err(failed),
-                }
+                let other = match self.get_or_legacy(second).await {
+                    Err(error) => error,
+                    document => return document,
+                };
+                // The error is that of the given URL.
+                Err(match if is_document { (failed, other) } else { (other, failed) } {
+                    (Status { .. }, NotFound(_)) => NotFound(url.clone()),
+                    (of_url, _) => of_url,
+                })
             }
         }
     }

@@ -229,3 +229,35 @@ async fn unresponsive_server_times_out() {
     let error = Discovery::new(settings).unwrap().discover(&address).await.unwrap_err();
     assert!(matches!(error, DiscoveryError::Unreachable { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn card_of_an_agent_under_a_path_takes_one_request_and_of_a_document_too() {
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let seen = requests.clone();
+    let card = AgentCard::new("A", "b").with_interface(card::JSONRPC, "http://a.example");
+    let card = serde_json::to_string(&card).unwrap();
+    let found = ["/expense/.well-known/agent-card.json", "/cards/v1.txt", "/cards/plain"];
+    let router = Router::new().fallback(async move |uri: http::Uri| {
+        seen.lock().unwrap().push(uri.path().to_owned());
+        let status =
+            if found.contains(&uri.path()) { StatusCode::OK } else { StatusCode::NOT_FOUND };
+        (status, card)
+    });
+    let address = serve(router).await;
+    for (path, first) in [
+        ("/expense", "/expense/.well-known/agent-card.json"),
+        ("/expense/", "/expense/.well-known/agent-card.json"),
+        ("/cards/v1.txt", "/cards/v1.txt"),
+    ] {
+        discovery().discover(&format!("http://{address}{path}")).await.unwrap();
+        assert_eq!(std::mem::take(&mut *requests.lock().unwrap()), [first], "{path}");
+    }
+    discovery().discover(&format!("http://{address}/cards/plain")).await.unwrap();
+    let tried = std::mem::take(&mut *requests.lock().unwrap());
+    assert_eq!(tried.last().unwrap(), "/cards/plain");
+    let url = format!("http://{address}/none");
+    match discovery().discover(&url).await.unwrap_err() {
+        DiscoveryError::NotFound(missing) => assert_eq!(missing.to_string(), url),
+        error => panic!("{error}"),
+    }
+}
