@@ -1,7 +1,7 @@
 //! A test double for agents: returns queued responses and records the calls it receives.
 
 use std::{
-    any::Any,
+    any::{Any, TypeId},
     collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -79,14 +79,15 @@ impl TestAgent {
         Self::default()
     }
 
-    /// Queues a message without a task as the response to a send.
+    /// Queues a message without a task as the response to a send, of either kind.
     #[must_use]
     pub fn then_text(self, text: impl Into<String>) -> Self {
         let payload = Some(send_message_response::Payload::Message(Message::agent(text.into())));
         self.then(SendMessageResponse { payload })
     }
 
-    /// Queues a task as the response to a send.
+    /// Queues a task as the response to a send. A stream has the task as its only event, and breaks
+    /// off after it unless its state ends or interrupts the task.
     #[must_use]
     pub fn then_task(self, task: Task) -> Self {
         let payload = Some(send_message_response::Payload::Task(task));
@@ -159,12 +160,28 @@ impl TestAgent {
         if body.is::<NoResponse>() {
             return future::pending().await;
         }
+        let body = if TypeId::of::<T>() == TypeId::of::<EventStream>() {
+            body.downcast().map_or_else(|other| other, |response| Box::new(one_event(*response)))
+        } else {
+            body
+        };
         #[allow(clippy::panic, reason = "a test fails by panicking")]
         let response = body
             .downcast()
             .unwrap_or_else(|_| panic!("the response queued for {operation:?} has another type"));
         Ok(Reply::new(*response))
     }
+}
+
+/// The response to a streaming send.
+fn one_event(response: SendMessageResponse) -> EventStream {
+    let event = response.payload.map(|payload| {
+        Ok(match payload {
+            send_message_response::Payload::Task(task) => Event::from(task),
+            send_message_response::Payload::Message(message) => Event::from(message),
+        })
+    });
+    EventStream::new(stream::iter(event))
 }
 
 impl Agent for TestAgent {

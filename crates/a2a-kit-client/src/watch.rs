@@ -4,7 +4,7 @@ use std::{mem, sync::Arc, time::Duration};
 
 use a2a_core::{
     Error, ErrorKind, Message, Result, Task, TaskState,
-    v1::{GetTaskRequest, StreamResponse, SubscribeToTaskRequest, stream_response::Payload},
+    v1::{GetTaskRequest, SubscribeToTaskRequest, stream_response::Payload},
 };
 use a2a_kit_operations::{Event, EventId, EventStream};
 use futures_util::StreamExt as _;
@@ -138,11 +138,10 @@ impl Watch {
         options: WaitOptions,
         started: Instant,
     ) -> Self {
-        let payload = match outcome {
-            SendOutcome::Task(task) => Payload::Task(task),
-            SendOutcome::Message(message) => Payload::Message(message),
+        let event = match outcome {
+            SendOutcome::Task(task) => Event::from(task),
+            SendOutcome::Message(message) => Event::from(message),
         };
-        let event = Event::new(None, StreamResponse { payload: Some(payload) });
         Self::new(client, options, Source::Response(Box::new(event)), started)
     }
 
@@ -430,8 +429,7 @@ impl Watch {
 }
 
 fn event_of(task: Arc<Task>) -> Event {
-    let task = Arc::unwrap_or_clone(task);
-    Event::new(None, StreamResponse { payload: Some(Payload::Task(task)) })
+    Arc::unwrap_or_clone(task).into()
 }
 
 /// The next event, or `None` if there is none until a time.

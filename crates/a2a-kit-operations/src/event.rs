@@ -104,6 +104,24 @@ pub enum StreamEnd {
     Terminal,
 }
 
+macro_rules! event_from {
+    ($($message:ident => $payload:ident),+) => {$(
+        /// An event without a position in a log.
+        impl From<$message> for Event {
+            fn from(message: $message) -> Self {
+                Self::new(None, StreamResponse { payload: Some(Payload::$payload(message)) })
+            }
+        }
+    )+};
+}
+
+event_from! {
+    Message => Message,
+    Task => Task,
+    TaskArtifactUpdateEvent => ArtifactUpdate,
+    TaskStatusUpdateEvent => StatusUpdate
+}
+
 impl Event {
     /// Creates an event; `id` is its position in the task's log, if any.
     pub fn new(id: Option<EventId>, response: StreamResponse) -> Self {

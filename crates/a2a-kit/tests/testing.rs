@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use a2a_kit::{
-    AgentCard, AgentExecutor, Artifact, BoxError, Client, Engine, RequestContext, Server,
-    TaskState, TaskUpdater, agent_fn,
+    AgentCard, AgentError, AgentExecutor, Artifact, BoxError, Caller, Client, Engine, Part,
+    RequestContext, Server, Task, TaskState, TaskUpdater, agent_fn,
     client::{MessageRequest, Transport},
     operations::{CancelContext, Recovery},
     testing::{self, Check, Law, TestAgent, TestServer, WebhookReceiver},
+    v1::TaskStatus,
 };
 
 #[derive(Clone, Copy)]
@@ -93,6 +94,82 @@ async fn executor_without_flaws_keeps_the_laws() {
 #[should_panic(expected = "MessageIsAnswered: no event for 10s, after:\n  task ")]
 async fn failed_check_names_the_law_and_shows_the_events() {
     testing::check(|| Worker(Flaw::Unfinished)).await;
+}
+
+/// Reserves what the typed message asks for, for known callers.
+struct Typed;
+
+impl AgentExecutor for Typed {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        if context.call().caller.subject() != Some("ann") {
+            return Err(AgentError::new("who are you?").into());
+        }
+        let seats: u32 = context.message().parts[0].parse()?;
+        updates.start().await?;
+        let name = updates.ask("Which name?").await?;
+        let email = updates.ask("Which address?").await?;
+        if (name.text().as_str(), email.text().as_str()) != ("Ann", "ann@example.com") {
+            return Err("not that way round".into());
+        }
+        updates.complete(format!("{seats} seats")).await?;
+        Ok(())
+    }
+
+    fn recovery(&self) -> Recovery {
+        Recovery::Rerun
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn message_that_the_executor_refuses_is_a_finding_of_its_own() {
+    let violations = Check::new(|| Typed).run().await;
+    let laws: Vec<_> = violations.iter().map(|one| one.law).collect();
+    assert_eq!(laws, [Law::MessageIsAccepted], "{violations:?}");
+    assert!(violations[0].found.contains("who are you?"), "{violations:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn check_sends_data_and_answers_as_a_caller() {
+    let violations = Check::new(|| Typed)
+        .with_message(Part::json(&2).unwrap())
+        .with_answer("Ann")
+        .with_answer("ann@example.com")
+        .with_caller(Caller::authenticated("ann"))
+        .run()
+        .await;
+    assert_eq!(violations, []);
+}
+
+#[tokio::test]
+async fn client_of_a_caller_calls_as_that_caller() {
+    let card = AgentCard::new("Typed", "Reserves seats").with_input_modes(["application/json"]);
+    let engine = Engine::new(card, Typed);
+    let client = testing::client_as(&engine, Caller::authenticated("ann"));
+    let outcome = client.send(Part::json(&2).unwrap()).await.unwrap();
+    assert_eq!(outcome.state(), Some(TaskState::InputRequired));
+    // Tasks belong to their caller.
+    let other = testing::client_as(&engine, Caller::authenticated("bob"));
+    assert!(other.get(outcome.task_id().unwrap()).await.is_err());
+}
+
+#[tokio::test]
+async fn queued_tasks_and_texts_answer_streams_too() {
+    let status = TaskStatus { state: TaskState::Completed.into(), ..Default::default() };
+    let (id, context_id) = ("t-1".to_owned(), "c-1".to_owned());
+    let done = Task { id, context_id, status: Some(status), ..Default::default() };
+    let agent = TestAgent::new().then_text("one").then_task(done.clone()).then_text("two");
+    let client = Client::from_agent(agent, AgentCard::new("Scripted", "Says what it is told"));
+    testing::collect(client.stream("a").await.unwrap()).await.assert_text("one");
+    let events = testing::collect(client.stream("b").await.unwrap()).await;
+    assert_eq!(events.task(), Some(&done));
+    assert_eq!(client.send_text("c").await.unwrap(), "two");
+}
+
+#[tokio::test]
+async fn text_of_the_status_is_asserted_beside_artifacts() {
+    let failing = Engine::new(AgentCard::new("Worker", "Works"), Worker(Flaw::OpenArtifact));
+    let events = testing::collect(testing::client(&failing).stream("hi").await.unwrap()).await;
+    events.assert_text("one ").assert_status_text("done");
 }
 
 fn engine() -> Engine {

@@ -260,8 +260,7 @@ async fn reply_is_not_ended_by_the_task_as_it_was_before() {
 #[tokio::test(start_paused = true)]
 async fn late_message_is_the_outcome() {
     let message = || Message::agent("bye");
-    let payload = Payload::Message(message());
-    let late = Event::new(None, StreamResponse { payload: Some(payload) });
+    let late = Event::from(message());
     let agent = TestAgent::new().then_stream([snapshot(1, task(TaskState::Working)), late]);
     let watch = client(&agent).send_and_watch("go", WaitOptions::default()).await.unwrap();
     assert_eq!(watch.outcome().await.unwrap().text(), "bye");
@@ -332,10 +331,7 @@ async fn unspecified_state_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn every_message_of_a_stream_is_an_event_and_the_last_one_is_the_outcome() {
-    let message = |text: &str| {
-        let payload = Some(Payload::Message(Message::agent(text.to_owned())));
-        Event::new(None, StreamResponse { payload })
-    };
+    let message = |text: &str| Event::from(Message::agent(text.to_owned()));
     let messages = || ["a", "b", "c"].map(message);
     for agent in
         [TestAgent::new().then_stream(messages()), TestAgent::new().then_open_stream(messages())]

@@ -2,7 +2,7 @@
 
 use a2a_core::{
     ProtocolVersion, Result, TaskState,
-    v1::{StreamResponse, Task, TaskStatusUpdateEvent, stream_response::Payload},
+    v1::{Task, TaskStatusUpdateEvent, stream_response::Payload},
 };
 use a2a_kit_operations::{Event, EventStream, StreamEnd};
 use futures_util::{StreamExt as _, stream};
@@ -83,5 +83,5 @@ fn status_of(task: &Task) -> Event {
         status: task.status.clone(),
         metadata: None,
     };
-    Event::new(None, StreamResponse { payload: Some(Payload::StatusUpdate(update)) })
+    Event::from(update)
 }

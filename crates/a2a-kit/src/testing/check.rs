@@ -10,17 +10,22 @@ use std::{
 };
 
 use a2a_core::AgentCard;
+use a2a_kit_client::MessageRequest;
 use a2a_kit_operations::{
-    AgentExecutor, BoxError, CancelContext, Engine, EngineConfig, Recovery, RequestContext,
+    AgentExecutor, BoxError, Caller, CancelContext, Engine, EngineConfig, Recovery, RequestContext,
     RunLimits, TaskUpdater, UpdateError, store::SingleNode,
 };
 
-use super::{PATIENCE, pairs::CrashablePairs};
+use super::{PATIENCE, client_as, pairs::CrashablePairs};
+use crate::Client;
 
 /// What every executor has to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Law {
+    /// The message leads to a response, a question or COMPLETED. Otherwise the check exercises
+    /// nothing else: set a message that the executor accepts.
+    MessageIsAccepted,
     /// Each message is answered, or brings its task to a terminal or an interrupted state.
     MessageIsAnswered,
     /// The first chunk of an artifact does not append, later ones do, and none follows the last.
@@ -57,13 +62,14 @@ impl fmt::Display for Violation {
 /// A check with settings.
 ///
 /// ```
-/// use a2a_kit::{agent_fn, testing::Check};
+/// use a2a_kit::{Caller, agent_fn, testing::Check};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
 /// let violations = Check::new(|| agent_fn(async |text: String| text))
 ///     .with_message("plan a trip to Rome")
 ///     .with_answer("in May")
+///     .with_caller(Caller::authenticated("ann"))
 ///     .run()
 ///     .await;
 /// assert_eq!(violations, []);
@@ -72,8 +78,9 @@ impl fmt::Display for Violation {
 #[must_use]
 pub struct Check<F> {
     executor: F,
-    pub(super) message: String,
-    pub(super) answers: Vec<String>,
+    pub(super) message: MessageRequest,
+    pub(super) answers: Vec<MessageRequest>,
+    pub(super) caller: Caller,
     pub(super) patience: Duration,
     pub(super) grace: Duration,
 }
@@ -85,21 +92,29 @@ impl<E: AgentExecutor, F: Fn() -> E> Check<F> {
             executor,
             message: "Hello".into(),
             answers: Vec::new(),
+            caller: Caller::ANONYMOUS,
             patience: PATIENCE,
             grace: Duration::from_secs(1),
         }
     }
 
-    /// Sets the message. Default: "Hello".
-    pub fn with_message(mut self, text: impl Into<String>) -> Self {
-        self.message = text.into();
+    /// Sets the message: a text, a [`Part`](crate::Part) such as `Part::json`, a
+    /// [`Message`](crate::Message) or a whole request. Default: "Hello".
+    pub fn with_message(mut self, message: impl Into<MessageRequest>) -> Self {
+        self.message = message.into();
         self
     }
 
     /// Adds an answer to the executor's questions, in order; the last one is repeated, up to 16
     /// answers in all. Default: "yes".
-    pub fn with_answer(mut self, text: impl Into<String>) -> Self {
-        self.answers.push(text.into());
+    pub fn with_answer(mut self, answer: impl Into<MessageRequest>) -> Self {
+        self.answers.push(answer.into());
+        self
+    }
+
+    /// Sets the caller. Default: an anonymous one.
+    pub fn with_caller(mut self, caller: Caller) -> Self {
+        self.caller = caller;
         self
     }
 
@@ -119,9 +134,13 @@ impl<E: AgentExecutor, F: Fn() -> E> Check<F> {
         (self.executor)().recovery()
     }
 
+    pub(super) fn client(&self, engine: &Engine) -> Client {
+        client_as(engine, self.caller.clone())
+    }
+
     /// Starts an agent on what an earlier one wrote.
     pub(super) async fn engine(&self, pairs: &CrashablePairs, late: &LateUpdates) -> Engine {
-        let card = AgentCard::new("Checked", "An agent under test").with_streaming(true);
+        let card = AgentCard::new("Checked", "An agent under test").with_input_modes(["*/*"]);
         let executor = Watched { executor: (self.executor)(), late: late.clone() };
         let config = EngineConfig::default().with_cancel_grace(self.grace);
         match SingleNode::open(pairs.clone()).await {

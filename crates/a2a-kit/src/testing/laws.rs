@@ -8,7 +8,7 @@ use a2a_kit_operations::{AgentExecutor, Event, Recovery};
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Check, Law, Transcript, Violation, check::LateUpdates, client, pairs::CrashablePairs,
+    Check, Law, Transcript, Violation, check::LateUpdates, pairs::CrashablePairs,
     transcript::describe_error,
 };
 use crate::{Client, Events};
@@ -16,7 +16,7 @@ use crate::{Client, Events};
 /// Maximum number of answers in a conversation.
 const MAX_ANSWERS: usize = 16;
 
-/// Checks that an executor keeps all [laws](Law), with the message "Hello".
+/// Checks that an executor keeps all [laws](Law), with the message "Hello". [`Check`] sets others.
 ///
 /// `executor` is called several times, for agents that know nothing of each other. What the executor
 /// calls, such as other agents, is called several times too.
@@ -34,10 +34,12 @@ impl<E: AgentExecutor, F: Fn() -> E> Check<F> {
     /// Checks all laws, and returns the violations.
     pub async fn run(self) -> Vec<Violation> {
         let (mut violations, late) = (Vec::new(), LateUpdates::default());
-        conversation(&self, &late, &mut violations).await;
+        let is_accepted = conversation(&self, &late, &mut violations).await;
         cancel(&self, &late, &mut violations).await;
         dropped_stream(&self, &late, &mut violations).await;
-        crash(&self, &late, &mut violations).await;
+        if is_accepted {
+            crash(&self, &late, &mut violations).await;
+        }
         if late.seen() {
             let found = "the executor made an update after the end of its task".to_owned();
             violations.push(Violation { law: Law::EndIsFinal, found });
@@ -46,33 +48,46 @@ impl<E: AgentExecutor, F: Fn() -> E> Check<F> {
     }
 }
 
-/// Answers the executor's questions until the task ends, and checks its events.
+/// Answers the executor's questions until the task ends, and checks its events. Returns whether the
+/// executor accepts the message, so that it is worth while to send it again.
 async fn conversation<E: AgentExecutor, F: Fn() -> E>(
     check: &Check<F>,
     late: &LateUpdates,
     violations: &mut Vec<Violation>,
-) {
+) -> bool {
     let engine = check.engine(&CrashablePairs::default(), late).await;
-    let client = client(&engine);
-    let mut message = MessageRequest::from(check.message.as_str());
+    let client = check.client(&engine);
+    let mut message = check.message.clone();
     let mut all = Transcript::default();
     for answer in 0..=MAX_ANSWERS {
         let turn = match turn(check, &client, message).await {
             Ok(turn) => turn,
-            Err(found) => return violations.push(Violation { law: Law::MessageIsAnswered, found }),
+            Err(found) => {
+                violations.push(Violation { law: Law::MessageIsAnswered, found });
+                return true;
+            }
         };
         turn.events().iter().for_each(|event| all.push(event.clone()));
         let state = turn.events().last().and_then(Event::state);
         match (state, turn.task()) {
             (Some(TaskState::InputRequired), Some(task)) if answer < MAX_ANSWERS => {
                 let answers = &check.answers;
-                let text = answers.get(answer).or(answers.last()).map_or("yes", String::as_str);
-                message = MessageRequest::from(text).to_task(&task.id);
+                let answer = answers.get(answer).or(answers.last()).cloned();
+                message = answer.unwrap_or_else(|| "yes".into()).to_task(&task.id);
             }
             _ => break,
         }
     }
     violations.extend(chunks(&all));
+    let is_success = |state: &TaskState| state.is_interrupted() || *state == TaskState::Completed;
+    let states = all.states();
+    // A message without a task has no state.
+    let is_accepted = states.is_empty() || states.iter().any(is_success);
+    if !is_accepted {
+        let found = format!("nothing else was checked, after:\n{all}");
+        violations.push(Violation { law: Law::MessageIsAccepted, found });
+    }
+    is_accepted
 }
 
 /// Sends a message, and reads its stream to the end.
@@ -146,8 +161,8 @@ fn chunks(all: &Transcript) -> Vec<Violation> {
 /// Sends the message, and returns the stream after its first event, with the id of the task; `None`
 /// if that event already ends it.
 async fn begin<F>(check: &Check<F>, client: &Client) -> Option<(Events, String)> {
-    let message = check.message.as_str();
-    let mut events = timeout(check.patience, client.stream(message)).await.ok()?.ok()?;
+    let stream = client.stream(check.message.clone());
+    let mut events = timeout(check.patience, stream).await.ok()?.ok()?;
     // Silence is reported by the conversation.
     let first = next(check, &mut events).await.ok()??;
     let is_open = first.state().is_some_and(|state| !is_settled(state));
@@ -165,7 +180,7 @@ async fn cancel<E: AgentExecutor, F: Fn() -> E>(
     violations: &mut Vec<Violation>,
 ) {
     let engine = check.engine(&CrashablePairs::default(), late).await;
-    let client = client(&engine);
+    let client = check.client(&engine);
     let Some((_events, task_id)) = begin(check, &client).await else { return };
     let begun = Instant::now();
     let canceled = client.cancel(&task_id).await;
@@ -186,7 +201,7 @@ async fn dropped_stream<E: AgentExecutor, F: Fn() -> E>(
     violations: &mut Vec<Violation>,
 ) {
     let engine = check.engine(&CrashablePairs::default(), late).await;
-    let client = client(&engine);
+    let client = check.client(&engine);
     let Some((events, task_id)) = begin(check, &client).await else { return };
     drop(events);
     if let Err(found) = settled(check, &client, &task_id).await {
@@ -210,9 +225,9 @@ async fn crash<E: AgentExecutor, F: Fn() -> E>(
 ) {
     let pairs = CrashablePairs::default();
     let engine = check.engine(&pairs, late).await;
-    let Some((_events, task_id)) = begin(check, &client(&engine)).await else { return };
+    let Some((_events, task_id)) = begin(check, &check.client(&engine)).await else { return };
     let next = check.engine(&pairs.crash(), late).await;
-    let found = match (settled(check, &client(&next), &task_id).await, check.recovery()) {
+    let found = match (settled(check, &check.client(&next), &task_id).await, check.recovery()) {
         (Ok(TaskState::Failed), Recovery::Rerun) => "the task is FAILED after the rerun".to_owned(),
         (Ok(_), _) => return,
         (Err(found), _) => found,

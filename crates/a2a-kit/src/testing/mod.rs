@@ -2,7 +2,7 @@
 //!
 //! | To test | Use |
 //! |---|---|
-//! | an executor, without sockets | [`client`], [`collect`] |
+//! | an executor, without sockets | [`client`], [`client_as`], [`collect`] |
 //! | the laws that every executor has to keep | [`check`], [`Check`] |
 //! | an agent over all bindings | [`TestServer`] |
 //! | code that calls an agent | [`TestAgent`], with queued responses |
@@ -41,7 +41,8 @@ mod webhook;
 
 use std::time::Duration;
 
-use a2a_kit_operations::Engine;
+use a2a_core::{Operation, Request, Result};
+use a2a_kit_operations::{Agent, AgentMethod, Call, Caller, Engine, Reply, intercept_agent};
 
 pub use a2a_kit_client::testing::{ReceivedCall, TestAgent};
 pub use check::{Check, Law, Violation};
@@ -59,4 +60,31 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Creates a client of an engine in this process.
 pub fn client(engine: &Engine) -> Client {
     Client::from_agent(engine.clone(), engine.card().clone())
+}
+
+/// Creates a client of an engine in this process, as `caller`: a server would have authenticated it.
+pub fn client_as(engine: &Engine, caller: Caller) -> Client {
+    Client::from_agent(As { engine: engine.clone(), caller }, engine.card().clone())
+}
+
+/// An engine for one caller.
+struct As {
+    engine: Engine,
+    caller: Caller,
+}
+
+impl As {
+    async fn call<R: Request, T: 'static>(
+        &self,
+        _: Operation,
+        mut call: Call<R>,
+        method: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        call.context.caller = self.caller.clone();
+        method(&self.engine, call).await
+    }
+}
+
+impl Agent for As {
+    intercept_agent!(call);
 }

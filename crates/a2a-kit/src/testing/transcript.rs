@@ -117,6 +117,21 @@ impl Transcript {
         self
     }
 
+    /// Checks the text of the status, such as that of [`TaskUpdater::complete`]; empty without one.
+    ///
+    /// [`TaskUpdater::complete`]: crate::TaskUpdater::complete
+    ///
+    /// # Panics
+    ///
+    /// If it differs.
+    #[track_caller]
+    pub fn assert_status_text(&self, expected: impl AsRef<str>) -> &Self {
+        let text = self.task().map(Task::status_text).unwrap_or_default();
+        let expected = expected.as_ref();
+        assert!(text == expected, "the status is {text:?}, expected {expected:?}, in:\n{self}");
+        self
+    }
+
     /// Checks the text of an artifact.
     ///
     /// # Panics
