@@ -271,7 +271,7 @@ fn missing(setting: &str, feature: &str) -> Failure {
 
 #[cfg(feature = "sqlite")]
 async fn file(path: &Path, keys: SecretKeys) -> Result<OpenedStore, Failure> {
-    let options = SqliteOptions::default().with_keys(keys);
+    let options = SqliteOptions::default().with_secret_keys(keys);
     let store = SqliteStore::open_with(path, options).await.map_err(|error| {
         Failure::new(Code::Internal, format!("--store: {}", chain(&error)))
             .with_hint("stop the process that has it, or choose another file with --store <path>")

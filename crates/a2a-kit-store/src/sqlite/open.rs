@@ -21,7 +21,7 @@ use crate::seal::SecretKeys;
 #[setters(prefix = "with_")]
 pub struct SqliteOptions {
     /// Keys to encrypt the secrets of webhooks. Default: none.
-    pub keys: SecretKeys,
+    pub secret_keys: SecretKeys,
     /// Number of concurrent reads. Default: 4.
     pub readers: usize,
     /// Maximum number of writes in a transaction. Default: 256.
@@ -33,7 +33,7 @@ pub struct SqliteOptions {
 impl Default for SqliteOptions {
     fn default() -> Self {
         Self {
-            keys: SecretKeys::default(),
+            secret_keys: SecretKeys::default(),
             readers: 4,
             group: 256,
             push_claim: Duration::from_secs(30),

@@ -107,7 +107,7 @@ impl SqliteStore {
             node: Uuid::now_v7().to_string().into(),
             writer,
             readers: Readers::new(readers),
-            keys: options.keys,
+            keys: options.secret_keys,
             push_claim: options.push_claim,
             next_claim: Arc::new(AtomicI64::new(1)),
         })

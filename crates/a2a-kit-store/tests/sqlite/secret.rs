@@ -15,7 +15,7 @@ fn key(byte: u8) -> SecretKey {
 }
 
 async fn open(path: &Path, keys: impl IntoIterator<Item = SecretKey>) -> SqliteStore {
-    let options = SqliteOptions::default().with_keys(SecretKeys::new(keys));
+    let options = SqliteOptions::default().with_secret_keys(SecretKeys::new(keys));
     SqliteStore::open_with(path, options).await.unwrap()
 }
 
