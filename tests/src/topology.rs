@@ -1,6 +1,6 @@
 //! Paths between a caller and the agent under test.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, Operation, ProtocolVersion, Request, Result};
 use a2a_kit::{Agents, Server};
@@ -169,15 +169,14 @@ impl Fixture {
         let address = listener.local_addr().expect("an address");
         let mut url = format!("http://{address}");
         let router = match binding {
-            AtPath(_) => beside_others(agent, Agents::new(), "/under/test").into_router(address),
+            AtPath(_) => mounted(beside_others(agent, Agents::new(), "/under/test"), address),
             AtHost(_) => {
                 url = format!("http://localhost:{}", address.port());
                 let agents = Agents::new().host("localhost", server(agent));
-                beside_others(Arc::new(other()), agents, "/").into_router(address)
+                mounted(beside_others(Arc::new(other()), agents, "/"), address)
             }
-            alone => Ok(Self::router_of(alone, agent)),
+            alone => Self::router_of(alone, agent),
         };
-        let router = router.expect("a router");
         self.servers.push(tokio::spawn(
             a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending()),
         ));
@@ -240,6 +239,11 @@ fn other() -> Engine {
 /// Agents with `agent` at a place, and others around it.
 fn beside_others(agent: Arc<dyn Agent>, agents: Agents, place: &str) -> Agents {
     agents.at(place, server(agent)).at("/under", other()).tenant("other-agent", other())
+}
+
+/// The routes of agents that run until the end of the test.
+fn mounted(agents: Agents, address: SocketAddr) -> Router {
+    agents.mount(address, std::future::pending()).expect("a router").router()
 }
 
 /// Puts the tenant of each request below that of an agent.

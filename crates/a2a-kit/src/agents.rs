@@ -13,11 +13,11 @@ use axum::Router;
 use tokio::net::TcpListener;
 
 pub(crate) use admission::Admission;
-pub(crate) use dispatch::Mounted;
+pub(crate) use dispatch::Placed;
 pub(crate) use place::Place;
 
 use crate::{
-    ServeError, Server,
+    Mounted, ServeError, Server,
     ready::{PROBES, Readiness},
 };
 use dispatch::Dispatch;
@@ -141,15 +141,32 @@ impl Agents {
         self
     }
 
-    /// Returns one router with all agents, to mount it in an application at the root of a port.
-    /// Without public URLs, the cards list `address`. The application calls [`Engine::shutdown`]
-    /// when it stops.
+    /// Mounts the agents in an application, at the root of a port. Without public URLs, the cards
+    /// list `address`. The agents stop when `shutdown` completes: see [`Mounted`].
     ///
     /// # Errors
     ///
-    /// [`ServeError`], as for [`Server::into_router`], and [`ServeError::Mount`] if agents have the
-    /// same place.
-    pub fn into_router(self, address: SocketAddr) -> Result<Router, ServeError> {
+    /// [`ServeError`], as for [`Server::mount`], and [`ServeError::Mount`] if agents have the same
+    /// place.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn mount(
+        mut self,
+        address: SocketAddr,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Mounted, ServeError> {
+        let (engines, drain) = (self.take_engines(), self.drain.clone());
+        let grace = self.limits.drain_timeout;
+        Ok(Mounted::new(self.into_router(address)?, engines, drain, grace, shutdown))
+    }
+
+    fn take_engines(&mut self) -> Vec<Engine> {
+        self.mounts.iter_mut().filter_map(|mount| mount.server.engine.take()).collect()
+    }
+
+    fn into_router(self, address: SocketAddr) -> Result<Router, ServeError> {
         let mut readiness = Readiness::default();
         let mut dispatch = Dispatch::new(self.limits.clone());
         let mut mounts = self.mounts;
@@ -176,7 +193,7 @@ impl Agents {
             if place == Place::Port {
                 config.others = dispatch.listed().to_vec();
             }
-            dispatch.add(place, server.into_mount(address)?)?;
+            dispatch.add(place, server.into_placed(address)?)?;
         }
         let page = dispatch.page();
         let router =
@@ -192,7 +209,7 @@ impl Agents {
     ///
     /// # Errors
     ///
-    /// [`ServeError`], if the listener can't be bound, and as for [`into_router`](Self::into_router).
+    /// [`ServeError`], if the listener can't be bound, and as for [`mount`](Self::mount).
     pub async fn run(self, address: &str) -> Result<(), ServeError> {
         let stop = self.drain.signalled();
         self.serve(bind(address).await?, stop).await
@@ -203,15 +220,14 @@ impl Agents {
     ///
     /// # Errors
     ///
-    /// [`ServeError`], as for [`into_router`](Self::into_router).
+    /// [`ServeError`], as for [`mount`](Self::mount).
     pub async fn serve(
         mut self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
         let address = listener.local_addr().map_err(ServeError::Address)?;
-        let engines: Vec<Engine> =
-            self.mounts.iter_mut().filter_map(|mount| mount.server.engine.take()).collect();
+        let engines = self.take_engines();
         let (limits, drain, tls) = (self.limits.clone(), self.drain.clone(), self.tls.clone());
         let names: Vec<_> = self.mounts.iter().map(|mount| mount.place.to_string()).collect();
         let server = a2a_kit_http::HttpServer::new(self.into_router(address)?)

@@ -22,6 +22,12 @@ pub enum ServeError {
         /// The reason.
         problem: &'static str,
     },
+    /// The public URL is not one of HTTP.
+    #[error("invalid public URL {url:?} (expected http:// or https:// and a host)")]
+    PublicUrl {
+        /// The URL.
+        url: String,
+    },
     /// The agent card violates rules of the protocol.
     #[error("the agent card is invalid")]
     Card(#[source] Error),

@@ -59,12 +59,16 @@
 //! | write an agent as a closure | [`agent_fn`], [`stream_fn`] |
 //! | write an agent as a type | [`AgentExecutor`], [`TaskUpdater`] |
 //! | serve with TLS, limits, own routes and layers | `Server` |
+//! | serve several agents on one port | `Agents` |
+//! | serve in an application of axum | `Server::mount` |
 //! | serve one binding only | [`jsonrpc`], [`rest`], [`grpc`] |
 //! | call an agent, or test one without a socket | `Client` |
 //! | choose credentials, bindings and retries of a client | `client::ClientBuilder` |
 //! | serve a program in another language | `exec::Exec` |
 //! | authenticate callers | `auth::server::Guard` |
+//! | send webhooks | `Webhooks` |
 //! | receive webhooks | `webhook::receiver` |
+//! | test agents and their callers | `testing` |
 //! | keep tasks in a database | `store` |
 //! | support older revisions | [`Revisions`], [`compat`] |
 //! | wrap or forward an agent | [`Agent`] |
@@ -85,6 +89,7 @@
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
 //! - `testing`: test agents and their callers (`testing`).
 //! - `nats`: exchange signals between nodes through NATS (`store::nats`).
+//! - `aws-lc-rs`: cryptography of TLS by AWS-LC instead of ring.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -100,6 +105,8 @@ mod error;
 mod extended;
 #[cfg(feature = "server")]
 mod interface;
+#[cfg(feature = "server")]
+mod mount;
 #[cfg(feature = "server")]
 mod older;
 #[cfg(feature = "server")]
@@ -162,6 +169,8 @@ pub use a2a_kit_telemetry as telemetry;
 pub use agents::Agents;
 #[cfg(feature = "server")]
 pub use error::ServeError;
+#[cfg(feature = "server")]
+pub use mount::Mounted;
 #[cfg(feature = "server")]
 pub use ready::PROBES;
 #[cfg(feature = "server")]

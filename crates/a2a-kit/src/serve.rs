@@ -3,7 +3,7 @@
 use std::{future::Future, net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, Validate as _};
-use a2a_kit_http::{bind, card_page::ListedAgent};
+use a2a_kit_http::{bind, card_page::ListedAgent, uri};
 use a2a_kit_operations::Engine;
 use axum::Router;
 use tokio::net::TcpListener;
@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 #[cfg(feature = "auth")]
 use crate::agents::Admission;
 use crate::{
-    Server, agents::Mounted, error::ServeError, extended::Extended, interface, ready::PROBES,
-    routes::Parts,
+    Server, agents::Placed, error::ServeError, extended::Extended, interface, mount::Mounted,
+    ready::PROBES, routes::Parts,
 };
 
 /// Serves an engine on every binding at `address`, until Ctrl-C or SIGTERM: see [`Server::run`].
@@ -25,21 +25,34 @@ pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
 }
 
 impl Server {
-    /// Returns one router with everything, to mount it in an application. Without a public URL,
-    /// the card lists `address`. The application calls [`Engine::shutdown`] when it stops.
+    /// Mounts the agent in an application, which serves its routes. Without a public URL, the card
+    /// lists `address`. The agent stops when `shutdown` completes: see [`Mounted`].
+    ///
+    /// TLS, listeners and limits of connections are those of the application's server.
     ///
     /// # Errors
     ///
-    /// [`ServeError::Card`] if the card is invalid, [`ServeError::Unguarded`] if nothing enforces
-    /// its security requirements, `ServeError::Guard` if they can't be enforced, and
-    /// [`ServeError::Signature`] if it can't be signed.
-    pub fn into_router(mut self, address: SocketAddr) -> Result<Router, ServeError> {
-        self.complete(address)?;
-        self.parts.router(address).map_err(ServeError::Card)
+    /// [`ServeError::Card`] if the card is invalid, [`ServeError::PublicUrl`] if the public URL is
+    /// none, [`ServeError::Unguarded`] if nothing enforces the security requirements of the card,
+    /// `ServeError::Guard` if they can't be enforced, and [`ServeError::Signature`] if it can't be
+    /// signed.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn mount(
+        mut self,
+        address: SocketAddr,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Mounted, ServeError> {
+        let engines = self.engine.take().into_iter().collect();
+        let (drain, grace) = (self.drain.clone(), self.parts.config.limits.drain_timeout);
+        let router = self.into_placed(address)?.router;
+        Ok(Mounted::new(router, engines, drain, grace, shutdown))
     }
 
-    /// As [`into_router`](Self::into_router), for one of several agents.
-    pub(crate) fn into_mount(mut self, address: SocketAddr) -> Result<Mounted, ServeError> {
+    /// Completes the card, and returns the routes and what several agents on one port need.
+    pub(crate) fn into_placed(mut self, address: SocketAddr) -> Result<Placed, ServeError> {
         self.complete(address)?;
         let router = self.parts.router(address).map_err(ServeError::Card)?;
         let Parts { card, config, admission, .. } = self.parts;
@@ -49,7 +62,7 @@ impl Server {
             description: card.description,
             url: interface::base(&config, address),
         });
-        Ok(Mounted { router, admission, listed, guard: config.site_guard(address) })
+        Ok(Placed { router, admission, listed, guard: config.site_guard(address) })
     }
 
     /// Serves at `address` until Ctrl-C (SIGINT) or SIGTERM, and stops as [`serve`](Self::serve)
@@ -57,7 +70,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError`], if the listener can't be bound, and as for [`into_router`](Self::into_router).
+    /// [`ServeError`], if the listener can't be bound, and as for [`mount`](Self::mount).
     pub async fn run(self, address: &str) -> Result<(), ServeError> {
         let stop = self.drain.signalled();
         self.serve(bind(address).await?, stop).await
@@ -76,7 +89,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`ServeError`], as for [`into_router`](Self::into_router).
+    /// [`ServeError`], as for [`mount`](Self::mount).
     pub async fn serve(
         mut self,
         listener: TcpListener,
@@ -99,7 +112,7 @@ impl Server {
             }
         };
         let Some(grpc_listener) = self.grpc_listener.take() else {
-            let server = server(self.into_router(address)?);
+            let server = server(self.into_placed(address)?.router);
             tracing::info!(agent = name, %address, "serving");
             let serving = server.serve(listener, shutdown);
             drain.serve_engines(&engine, limits.drain_timeout, serving).await;
@@ -129,6 +142,13 @@ impl Server {
     /// Completes the card, validates and signs it, and enforces its security requirements.
     fn complete(&mut self, address: SocketAddr) -> Result<(), ServeError> {
         let config = &self.parts.config;
+        let paths = &config.paths;
+        for url in paths.public_url.iter().chain(&paths.root_url) {
+            let parsed = uri::parse(url).ok();
+            if !parsed.is_some_and(|url| matches!(url.scheme_str(), Some("http" | "https"))) {
+                return Err(ServeError::PublicUrl { url: url.clone() });
+            }
+        }
         let is_named = config.paths.place.tenant().is_some();
         let is_filled = self.parts.card.supported_interfaces.is_empty();
         if is_filled && config.bindings.grpc && !is_named && !interface::lists_grpc(config) {

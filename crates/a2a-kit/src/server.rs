@@ -143,7 +143,8 @@ impl Server {
         self
     }
 
-    /// Sets the public URL of the server, for the card. Default: the address of the listener.
+    /// Sets the public URL of the server, for the card: `http://` or `https://`, a host, and
+    /// optionally a path. Default: the address of the listener.
     ///
     /// gRPC has no paths: under a URL with a path, the card lists it only
     /// [with an address](Self::with_grpc_address).

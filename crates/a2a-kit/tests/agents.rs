@@ -185,7 +185,7 @@ async fn places_that_clash_or_cannot_be_named_are_errors() {
         (Agents::new().tenant("a/b", named("a")), "tenant a/b"),
         (Agents::new().host("http://a", named("a")), "host http://a"),
     ] {
-        match agents.into_router(address).unwrap_err() {
+        match agents.mount(address, std::future::pending()).unwrap_err() {
             ServeError::Mount { place: found, .. } => assert_eq!(found, place),
             error => panic!("{place}: {error}"),
         }

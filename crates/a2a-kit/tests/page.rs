@@ -127,9 +127,10 @@ async fn own_route_comes_before_the_page() {
         assert!(answer.ends_with("\n\nmine"), "{answer}");
     }
     let local = "127.0.0.1:80".parse().unwrap();
-    let app = own().merge(named("Echo").into_router(local).unwrap());
+    let agent = || named("Echo").mount(local, std::future::pending()).unwrap().router();
+    let app = own().merge(agent());
     let nested = Router::new().route("/", get(async || "mine"));
-    let app = nested.nest("/app", app).nest("/echo", named("Echo").into_router(local).unwrap());
+    let app = nested.nest("/app", app).nest("/echo", agent());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });

@@ -1,6 +1,6 @@
 //! Complete requests to a server: every binding over HTTP and every revision.
 
-use std::{cell::RefCell, time::Duration};
+use std::{cell::RefCell, future, time::Duration};
 
 use a2a_kit::Server;
 use axum::{Router, body::Body};
@@ -21,10 +21,14 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 thread_local! {
     static SERVER: RefCell<(Runtime, Router)> = RefCell::new({
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
-        let router = Server::new(Parrot, parrot_card())
-            .into_router(([127, 0, 0, 1], 8080).into())
-            .expect("the card is valid");
-        (runtime.expect("a runtime"), router)
+        let runtime = runtime.expect("a runtime");
+        let mounted = {
+            let _entered = runtime.enter();
+            Server::new(Parrot, parrot_card())
+                .mount(([127, 0, 0, 1], 8080).into(), future::pending())
+                .expect("the card is valid")
+        };
+        (runtime, mounted.router())
     });
 }
 

@@ -56,7 +56,7 @@ pub async fn start(mutant: Option<&Mutant>) -> Result<Running, BoxError> {
         tokens.with_token(token, Caller::authenticated(caller))
     });
     let guard = Guard::new().with_verifier(SCHEME, tokens);
-    let router = server.with_auth(guard).into_router(address)?;
+    let router = server.with_auth(guard).mount(address, future::pending())?.router();
     let router = match fault {
         None | Some(Fault::Agent(_) | Fault::SharedTasks) => router,
         Some(fault) => wire::apply(fault, router),

@@ -193,8 +193,8 @@ async fn agents_on_one_host_have_separate_paths_and_cards() {
             .without_grpc()
             .with_allowed_hosts([HOST])
             .with_public_url(format!("http://{address}/{name}"));
-        let agent = server.into_router(address).expect("a router");
-        router = router.nest(&format!("/{name}"), agent);
+        let agent = server.mount(address, std::future::pending()).expect("a router");
+        router = router.nest(&format!("/{name}"), agent.router());
     }
     let server = a2a_kit_http::HttpServer::new(router).serve(listener, std::future::pending());
     let server = tokio::spawn(server);

@@ -1,6 +1,6 @@
 //! Composes a server from its options: agent, card and bindings.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{future, net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
 use a2a_kit::{Server, TaskOrigins};
@@ -174,7 +174,9 @@ pub(super) fn compose(
             Some(signer) => server.with_card_signer(signer.clone()),
             None => server,
         };
-        server.into_router(address).map_err(|error| Failure::usage(super::chain(&error)))
+        // `serve` shuts the engine down.
+        let mounted = server.with_shared_engine().mount(address, future::pending());
+        mounted.map(|it| it.router()).map_err(|error| Failure::usage(super::chain(&error)))
     };
     let is_grpc = |binding: &Transport| *binding == Transport::Grpc;
     let (grpc, others): (Vec<_>, Vec<_>) = options.bindings.iter().copied().partition(is_grpc);

@@ -41,7 +41,7 @@ const MAX_UNAUTHENTICATED_BYTES: usize = 64 << 10;
 const MAX_NAMED: usize = 10;
 
 /// An agent on a port.
-pub(crate) struct Mounted {
+pub(crate) struct Placed {
     pub(crate) router: Router,
     /// Who may send it long bodies.
     pub(crate) admission: Admission,
@@ -55,8 +55,8 @@ pub(crate) struct Mounted {
 pub(super) struct Dispatch {
     hosts: HashMap<String, Router>,
     /// By path and tenant, the longest first.
-    named: Vec<(String, Mounted)>,
-    root: Option<Mounted>,
+    named: Vec<(String, Placed)>,
+    root: Option<Placed>,
     /// Whether a tenant selects an agent in JSON-RPC requests at the root.
     reads_jsonrpc: bool,
     limits: Limits,
@@ -99,7 +99,7 @@ impl Dispatch {
     /// # Errors
     ///
     /// [`ServeError::Mount`] if another agent has the place.
-    pub(super) fn add(&mut self, place: Place, mut mounted: Mounted) -> Result<(), ServeError> {
+    pub(super) fn add(&mut self, place: Place, mut mounted: Placed) -> Result<(), ServeError> {
         self.reads_jsonrpc |= matches!(place, Place::Tenant(_));
         self.listed.extend(mounted.listed.clone());
         self.guard = self.guard.take().or(mounted.guard.take());
