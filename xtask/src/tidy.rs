@@ -6,6 +6,7 @@ mod cycles;
 mod engine;
 mod public_errors;
 mod text;
+mod user_docs;
 
 use crate::Result;
 
@@ -16,6 +17,7 @@ pub(crate) fn run() -> Result {
     faults.extend(code_map::faults()?);
     faults.extend(cycles::faults()?);
     faults.extend(public_errors::faults()?);
+    faults.extend(user_docs::faults()?);
     for fault in &faults {
         eprintln!("{fault}");
     }

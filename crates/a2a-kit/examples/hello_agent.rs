@@ -8,11 +8,14 @@
 //!   -d '{"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}'
 //! ```
 
+#![allow(clippy::print_stdout, reason = "examples print")]
+
 use a2a_kit::{AgentCard, Engine, agent_fn};
 
 #[tokio::main]
 async fn main() -> Result<(), a2a_kit::ServeError> {
     let card = AgentCard::new("Hello", "Greets people");
     let greeter = agent_fn(async |name: String| format!("Hello, {name}!"));
+    println!("http://127.0.0.1:8080");
     a2a_kit::serve(Engine::new(card, greeter), "127.0.0.1:8080").await
 }

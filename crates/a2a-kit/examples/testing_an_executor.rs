@@ -53,7 +53,7 @@ mod tests {
     #[tokio::test]
     async fn city_is_asked_for_and_looked_up() {
         let weather = weather(1);
-        let card = AgentCard::new("Forecaster", "Writes forecasts").with_streaming(true);
+        let card = AgentCard::new("Forecaster", "Writes forecasts");
         let client = testing::client(&Engine::new(card, forecaster(&weather)));
 
         let asked = testing::collect(client.stream("weather").await.unwrap()).await;

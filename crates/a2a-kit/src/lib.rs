@@ -156,8 +156,8 @@ pub use a2a_kit_operations::{
 #[cfg(feature = "server")]
 pub use a2a_kit_operations::{
     AgentError, AgentExecutor, AgentLabel, BoxError, Data, Engine, EngineConfig, MemoryStore,
-    Recovery, RequestContext, TaskUpdater, UpdateError, agent_fn, agent_fn_with, stream_fn,
-    stream_fn_with,
+    Recovery, RequestContext, RunLimits, TaskUpdater, UpdateError, agent_fn, agent_fn_with,
+    stream_fn, stream_fn_with,
 };
 #[cfg(feature = "rest")]
 pub use a2a_kit_rest as rest;
@@ -194,8 +194,8 @@ pub mod prelude {
     pub use a2a_kit_operations::{Agent, Caller, Event, async_trait};
     #[cfg(feature = "server")]
     pub use a2a_kit_operations::{
-        AgentError, AgentExecutor, BoxError, Engine, EngineConfig, RequestContext, TaskUpdater,
-        UpdateError, agent_fn, agent_fn_with, stream_fn, stream_fn_with,
+        AgentError, AgentExecutor, BoxError, Engine, EngineConfig, Recovery, RequestContext,
+        RunLimits, TaskUpdater, UpdateError, agent_fn, agent_fn_with, stream_fn, stream_fn_with,
     };
 
     #[cfg(feature = "server")]

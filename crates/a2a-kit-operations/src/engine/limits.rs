@@ -111,6 +111,26 @@ pub(super) fn exhausted(limit: &str, most: &str, max: impl fmt::Display) -> Erro
 /// Both the [engine](crate::EngineConfig::run_limits) and the
 /// [executor](crate::AgentExecutor::run_limits) have them; the shorter ones apply. Time spent
 /// waiting for user input or authorization does not count.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use a2a_kit_operations::{AgentExecutor, BoxError, RequestContext, RunLimits, TaskUpdater};
+///
+/// struct Planner;
+///
+/// impl AgentExecutor for Planner {
+///     async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+///         Ok(updates.complete("done").await?)
+///     }
+///
+///     fn run_limits(&self) -> RunLimits {
+///         RunLimits::default()
+///             .with_max_run_time(Duration::from_secs(120))
+///             .with_max_silence(Duration::from_secs(20))
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Setters)]
 #[non_exhaustive]
 #[setters(prefix = "with_", into)]

@@ -41,7 +41,7 @@ pub(crate) fn forecaster() -> impl AgentExecutor {
 }
 
 pub(crate) fn planner_card() -> AgentCard {
-    AgentCard::new("Planner", "Plans a trip").with_streaming(true)
+    AgentCard::new("Planner", "Plans a trip")
 }
 
 /// Plans a trip in a conversation.
