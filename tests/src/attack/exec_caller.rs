@@ -116,14 +116,19 @@ async fn errors_of_gateway(env: &Environment) -> Verdict {
 }
 
 async fn search_errors(env: &Environment, is_behind: bool) -> Verdict {
-    let jsonl = "\nio = \"jsonl\"\n";
+    let jsonl = "\nio = \"jsonl\"\nstrict = true\n";
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    // Is there, and can't be started.
+    let program = folder.path().join(SECRET);
+    fs::write(&program, format!("#!/nonexistent/{SECRET}\n")).map_err(|error| error.to_string())?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700))
+        .map_err(|error| error.to_string())?;
     let mut states = Vec::new();
     for settings in [
         format!("command = \": {SECRET}; exit 3\"\n"),
         format!("command = \": {SECRET}; kill -9 $$\"\n"),
         format!("command = \": {SECRET}; echo no json\"{jsonl}"),
-        format!("program = [\"/nonexistent/{SECRET}\", \"{SECRET}\"]\n"),
-        format!("program = [\"/etc/{SECRET}/../hostname\"]\n"),
+        format!("program = [{program:?}, \"{SECRET}\"]\n"),
     ] {
         let server = Started::with_settings(env, &format!("[exec]\n{settings}"), &[]).await?;
         let answer = match is_behind {
