@@ -162,6 +162,8 @@ impl FromStr for Prompts {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -170,6 +172,26 @@ mod tests {
         assert_eq!(prompts.ask.as_deref(), Some("Which city, please?"));
         assert_eq!(prompts.slow.as_deref(), Some("work hard"));
         assert_eq!(prompts.message, None);
+    }
+
+    #[test]
+    fn words_of_the_demo_agent_are_found_by_skills_that_are_tagged_so() {
+        let skill = |id: &str, tags: &[&str], example: &str| json!({ "id": id, "tags": tags, "examples": [example] });
+        let card = json!({ "skills": [
+            skill("ask", &["demo"], "ask"),
+            skill("slow", &["demo", "work"], "slow 3"),
+            skill("stream", &["video"], "stream a film"),
+            skill("data", &["demo"], "database of films"),
+            skill("message", &["demo"], "Message me"),
+            { "id": "fail", "tags": ["demo"] },
+            "fail",
+        ]});
+        let given: Prompts = "slow=work".parse().unwrap();
+        let expected = Prompts { ask: Some("ask".into()), ..given.clone() };
+        assert_eq!(given.or_of_card(&card), expected);
+        for card in [json!({}), json!({ "skills": 7 }), json!([])] {
+            assert_eq!(Prompts::default().or_of_card(&card), Prompts::default(), "{card}");
+        }
     }
 
     #[test]

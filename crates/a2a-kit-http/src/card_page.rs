@@ -28,7 +28,7 @@ use http::{
 use tower::{Service, ServiceExt as _, layer::layer_fn};
 
 use crate::card::CardDocument;
-use html::{fill, fill_each, link};
+use html::{fill, fill_each, link, section};
 
 /// The headers of every page. Nothing is loaded and nothing runs: the style is named by its hash.
 const HEADERS: [(HeaderName, &str); 8] = [
@@ -123,7 +123,7 @@ impl CardPage {
     }
 }
 
-/// Answers browsers at `/` with the routes in `pages`, unless `own` has a route for GET there.
+/// Answers browsers at `/` with the routes in `pages`, unless `own` has a route there.
 /// Other requests, and those of clients that don't ask for HTML, reach `router`.
 pub fn layer(router: Router, own: Router, pages: Router) -> Router {
     router.layer(layer_fn(move |route: Route| Fork {
@@ -161,8 +161,7 @@ impl Service<Request> for Fork {
         let answer = async move {
             let request = || Request::from_parts(parts.clone(), Body::empty());
             let response = own.oneshot(request()).await.into_response();
-            let is_free =
-                matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
+            let is_free = response.status() == StatusCode::NOT_FOUND;
             Ok(if is_free { pages.oneshot(request()).await.into_response() } else { response })
         };
         Either::Right(answer.boxed())
@@ -199,16 +198,6 @@ fn list(title: &str, agents: &[ListedAgent]) -> String {
     };
     let items: String = agents.iter().map(item).collect();
     section(title, "<dl>\n{{&items}}</dl>", &items)
-}
-
-/// A section of the page; nothing without items.
-fn section(title: &str, template: &str, items: &str) -> String {
-    if items.is_empty() {
-        return String::new();
-    }
-    let body = fill(template, &[("&items", items)]);
-    let values = [("title", title), ("&body", &*body)];
-    fill("<section><h2>{{title}}</h2>\n{{&body}}</section>\n", &values)
 }
 
 fn skills(card: &AgentCard) -> String {

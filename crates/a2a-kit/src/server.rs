@@ -167,7 +167,7 @@ impl Server {
     }
 
     /// Disables the page that browsers get at the root: the card, and how to call the agent. Routes
-    /// of your own for `GET /` come before it.
+    /// of your own at `/` come before it.
     pub fn without_page(mut self) -> Self {
         self.parts.config.has_page = false;
         self

@@ -189,6 +189,7 @@ async fn each_agent_of_a_port_has_its_page_and_the_root_lists_them() {
             .host("named.localhost", named("Host"))
             .at("/hidden", guarded("Hidden", true))
             .at("/silent", named("Silent").without_page())
+            .host("silent.localhost", named("Silent").without_page())
     };
     let address = start_all(several()).await;
     let root = exchange(address, "GET /", &[BROWSER]).await;
@@ -209,6 +210,8 @@ async fn each_agent_of_a_port_has_its_page_and_the_root_lists_them() {
     }
     let page = exchange(address, "GET /", &[BROWSER, "host: named.localhost"]).await;
     assert!(page.contains("<title>Host</title>"), "{page}");
+    let silent = exchange(address, "GET /", &[BROWSER, "host: silent.localhost"]).await;
+    assert!(silent.starts_with("HTTP/1.1 405"), "{silent}");
     // The error names the paths too.
     let error = exchange(address, "GET /", &["accept: */*"]).await;
     assert!(error.contains("404") && error.contains("agents are at /planner, /echo"), "{error}");

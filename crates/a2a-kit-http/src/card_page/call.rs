@@ -2,10 +2,7 @@
 
 use a2a_core::{AgentCard, card};
 
-use super::{
-    html::{fill, is_web},
-    section as titled,
-};
+use super::html::{self, fill, is_web};
 
 /// A message over JSON-RPC.
 const CURL: &str = r#"<pre>curl '{{url}}' -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' -d '{
@@ -32,5 +29,5 @@ pub(super) fn section(card: &AgentCard, url: &str) -> String {
         }
         calls.push_str(&fill(include_str!("sdks.html"), &values));
     }
-    titled("Call it", "{{&items}}", &calls)
+    html::section("Call it", "{{&items}}", &calls)
 }

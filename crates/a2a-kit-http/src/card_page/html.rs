@@ -25,6 +25,16 @@ pub(super) fn fill_each(template: &str, texts: &[String]) -> String {
     texts.iter().map(|text| fill(template, &[(".", text)])).collect()
 }
 
+/// A section of the page; nothing without items.
+pub(super) fn section(title: &str, template: &str, items: &str) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let body = fill(template, &[("&items", items)]);
+    let values = [("title", title), ("&body", &*body)];
+    fill("<section><h2>{{title}}</h2>\n{{&body}}</section>\n", &values)
+}
+
 /// A link with this text, or the text alone if the address is no URL of the web.
 pub(super) fn link(url: &str, text: &str) -> String {
     let template = match is_web(url) {
