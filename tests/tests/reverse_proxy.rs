@@ -10,13 +10,19 @@
 use std::{
     collections::HashSet,
     net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use a2a_core::{
     AgentCard, ErrorKind, Message, TaskState,
-    v1::{ListTasksRequest, SecurityScheme, TaskPushNotificationConfig},
+    v1::{
+        ListTasksRequest, SecurityScheme, TaskPushNotificationConfig,
+        send_message_response::Payload,
+    },
 };
 use a2a_kit_auth::server::{ApiKeys, Guard};
 use a2a_kit_client::{Client, ClientBuilder, ClientEvent, RetryPolicy, Transport, WaitOptions};
@@ -26,12 +32,12 @@ use a2a_kit_http::{
     rate::AddressRate,
     tls::{ClientTls, Pem},
 };
-use a2a_kit_operations::{Agent as _, Caller, Engine, Event, EventStream, agent_fn};
+use a2a_kit_operations::{Agent as _, Caller, Engine, Event, EventStream, MemoryStore, agent_fn};
 use a2a_test_certificates::{Authority, rcgen::CertificateParams};
 use a2a_test_servers::Nginx;
 use a2a_tests::{
     Control, Options,
-    agent::engine,
+    agent::{engine, engine_on},
     call::{
         all, at_once, cancel, get, next, positions, resume, send, stream_of, subscribe,
         subscription, task_of, to_task, with,
@@ -41,6 +47,7 @@ use axum::{
     extract::{ConnectInfo, Request},
     middleware,
 };
+use futures_util::TryStreamExt as _;
 use serde_json::json;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
 
@@ -50,25 +57,31 @@ const HOSTS: [&str; 4] = ["localhost", "127.0.0.1", "agent.example", "other.exam
 /// Far beyond what a test takes, so that a buffered event fails it.
 const HANG: Duration = Duration::from_secs(60);
 
-/// The configuration for one agent at the root, and for several under prefixes.
+/// The configuration for one agent at the root, for two nodes of it, and for several under prefixes.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
     Root,
+    Nodes,
     Prefixes,
 }
 
 impl Layout {
     /// The configuration in the document, and the addresses of its agents.
-    fn document(self) -> (&'static str, &'static [&'static str]) {
-        let mut blocks = DOCUMENT
+    fn document(self) -> (String, &'static [&'static str]) {
+        let blocks: Vec<_> = DOCUMENT
             .split("```nginx\n")
             .skip(1)
-            .map(|rest| rest.split_once("```").expect("the block ends").0);
-        let (index, agents) = match self {
-            Self::Root => (0, &["127.0.0.1:8080"][..]),
-            Self::Prefixes => (1, &["127.0.0.1:8081", "127.0.0.1:8082"][..]),
-        };
-        (blocks.nth(index).expect("a block"), agents)
+            .map(|rest| rest.split_once("```").expect("the block ends").0)
+            .collect();
+        let [root, nodes, prefixes] = blocks[..] else { panic!("three blocks") };
+        match self {
+            Self::Root => (root.to_owned(), &["127.0.0.1:8080"]),
+            Self::Nodes => {
+                let server = root.find("server {\n    listen").expect("a server block");
+                (nodes.to_owned() + &root[server..], &["127.0.0.1:8080", "127.0.0.1:8090"])
+            }
+            Self::Prefixes => (prefixes.to_owned(), &["127.0.0.1:8081", "127.0.0.1:8082"]),
+        }
     }
 }
 
@@ -91,7 +104,7 @@ impl Proxy {
         let (config, documented) = layout.document();
         let config = |port: u16| {
             let listen = format!("listen 127.0.0.1:{port} ssl");
-            let config = replaced(config.to_owned(), "listen 443 ssl", &listen);
+            let config = replaced(config.clone(), "listen 443 ssl", &listen);
             let config = replaced(config, "/etc/nginx/tls/", "");
             let agents = agents.iter().map(SocketAddr::to_string);
             let config = documented
@@ -673,4 +686,127 @@ async fn stopped_agent_is_unavailable_until_it_is_back() {
     for (transport, client) in &clients {
         assert_eq!(client.send_text("hello").await.unwrap(), "hello", "{transport}");
     }
+}
+
+/// A node of an agent on a store that it shares.
+struct Node {
+    store: Arc<MemoryStore>,
+    public_url: String,
+    address: SocketAddr,
+    stop: Arc<Notify>,
+    served: JoinHandle<()>,
+}
+
+impl Node {
+    fn start(store: Arc<MemoryStore>, public_url: String, listener: TcpListener) -> Self {
+        static NODES: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("node {}", NODES.fetch_add(1, Ordering::Relaxed));
+        let joined = Arc::new(store.join(&name));
+        let engine = engine_on(&Options::default(), &Control::default(), joined);
+        let delay =
+            DOCUMENT.split("--shutdown-delay ").nth(1).and_then(|rest| rest.split('s').next());
+        let delay = Duration::from_secs(delay.expect("a delay").parse().unwrap());
+        let limits = Limits::default()
+            .with_shutdown_delay(delay)
+            // The default of `a2a serve`.
+            .with_stream_drain_timeout(Duration::from_secs(5));
+        let server = a2a_kit::Server::from(engine).with_public_url(&public_url).with_limits(limits);
+        let (address, stop) = (listener.local_addr().unwrap(), Arc::new(Notify::new()));
+        let stopped = Arc::clone(&stop);
+        let served = tokio::spawn(async move {
+            server.serve(listener, async move { stopped.notified().await }).await.unwrap();
+        });
+        Self { store, public_url, address, stop, served }
+    }
+
+    /// As the recipe does: stops gracefully, starts, and waits until it is ready.
+    async fn restarted(self, http: &reqwest::Client) -> Self {
+        self.stop.notify_one();
+        self.served.await.unwrap();
+        let listener = a2a_kit_http::bind(&self.address.to_string()).await.unwrap();
+        let node = Self::start(self.store, self.public_url, listener);
+        let ready = http.get(format!("http://{}/readyz", node.address)).send().await.unwrap();
+        assert_eq!(ready.status(), 200);
+        node
+    }
+}
+
+/// Requests so far, and the failures among them.
+#[derive(Default)]
+struct Load {
+    requests: AtomicUsize,
+    counted: Notify,
+    failures: Mutex<Vec<String>>,
+    is_over: AtomicBool,
+}
+
+impl Load {
+    /// Calls an agent until the load is over, without retries.
+    async fn run(&self, client: Client) {
+        let agent = client.agent();
+        while !self.is_over.load(Ordering::Relaxed) {
+            let sent = self.count(agent.send_message(send("hello"))).await;
+            if let Some(Payload::Task(task)) = sent.and_then(|sent| sent.response.payload) {
+                self.count(agent.get_task(get(&task.id))).await;
+            }
+            self.count(async {
+                let events = agent.send_streaming_message(send("stream 3")).await?.response;
+                events.try_collect::<Vec<_>>().await
+            })
+            .await;
+        }
+    }
+
+    async fn count<T>(&self, call: impl Future<Output = a2a_core::Result<T>>) -> Option<T> {
+        let result = call.await;
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.counted.notify_one();
+        result.map_err(|error| self.failures.lock().unwrap().push(error.to_string())).ok()
+    }
+
+    /// Waits for this many further requests.
+    async fn progress(&self, requests: usize) {
+        let enough = self.requests.load(Ordering::Relaxed) + requests;
+        while self.requests.load(Ordering::Relaxed) < enough {
+            self.counted.notified().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rolling_restart_under_load_fails_no_request() {
+    const RESTARTS: usize = 8;
+    const REQUESTS: usize = 6_000;
+
+    let ((one, first), (two, second)) = (listener().await, listener().await);
+    let Some(proxy) = Proxy::start(Layout::Nodes, &[first, second], |config| config).await else {
+        return;
+    };
+    let store = Arc::new(MemoryStore::new());
+    let mut nodes =
+        [one, two].map(|listener| Node::start(Arc::clone(&store), proxy.url(), listener));
+    let load = Arc::new(Load::default());
+    let http = proxy.raw().pool_max_idle_per_host(0).build().unwrap();
+    let mut workers = Vec::new();
+    for transport in Transport::ALL.into_iter().cycle().take(12) {
+        let client = proxy.client(transport).retry(RetryPolicy::NEVER).resume(RetryPolicy::NEVER);
+        let client = client.connect(&proxy.url()).await.unwrap();
+        let load = Arc::clone(&load);
+        workers.push(tokio::spawn(async move { load.run(client).await }));
+    }
+    for _ in 0..RESTARTS {
+        load.progress(REQUESTS / RESTARTS).await;
+        let [next, last] = nodes;
+        nodes = [last, next.restarted(&http).await];
+    }
+    load.is_over.store(true, Ordering::Relaxed);
+    for worker in workers {
+        worker.await.unwrap();
+    }
+    let requests = load.requests.load(Ordering::Relaxed);
+    let failures = load.failures.lock().unwrap();
+    println!("{requests} requests during {RESTARTS} restarts: {} failed", failures.len());
+    assert!(requests >= 5_000, "{requests}");
+    let log = proxy.nginx.error_log();
+    assert!(failures.is_empty(), "{} of {requests}: {failures:#?}\n{log}", failures.len());
 }

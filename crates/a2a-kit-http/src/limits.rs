@@ -69,7 +69,10 @@ pub struct Limits {
     /// Interval of HTTP/2 keep-alive PINGs, and the timeout of their acknowledgement, after which
     /// the connection is closed. Default: 20 s.
     pub http2_ping_interval: Duration,
-    /// Time that a shutdown waits for all requests, including event streams, before it ends the
+    /// Time between the signal to stop and the end of accepting requests, in which `/readyz` already
+    /// returns 503: what a load balancer takes to notice. Default: none.
+    pub shutdown_delay: Duration,
+    /// Time that a shutdown then waits for all requests, including event streams, before it ends the
     /// streams. Default: none.
     pub stream_drain_timeout: Duration,
     /// Time that a shutdown then gives the other requests and running executors. Default: 10 s.
@@ -99,6 +102,7 @@ impl Default for Limits {
             max_control_frames: 1_000,
             max_health_watches: 1_024,
             http2_ping_interval: Duration::from_secs(20),
+            shutdown_delay: Duration::ZERO,
             stream_drain_timeout: Duration::ZERO,
             drain_timeout: Duration::from_secs(10),
         }

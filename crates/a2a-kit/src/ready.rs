@@ -72,7 +72,7 @@ impl Readiness {
                 .headers()
                 .get(header::ACCEPT)
                 .is_some_and(|accept| accept.as_bytes().starts_with(b"application/json"));
-            let draining = Drain::of(request.extensions()).has_started();
+            let draining = Drain::of(request.extensions()).is_announced();
             // Draining takes precedence over the checks.
             let missing = if draining { Arc::default() } else { self.missing().await };
             answer(draining, &missing, json)

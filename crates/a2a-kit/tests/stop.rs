@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 #![cfg(feature = "sqlite")]
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use a2a_kit::{
     AgentCard, AgentExecutor, BoxError, Client, Engine, Error, ErrorKind, MessageRequest,
@@ -12,7 +12,12 @@ use a2a_kit::{
     operations::Recovery,
     store::sqlite::SqliteStore,
 };
-use tokio::{sync::Notify, task::JoinHandle};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::Notify,
+    task::JoinHandle,
+};
 
 /// Works until it may finish. A rerun finishes at once.
 struct Worker {
@@ -40,6 +45,7 @@ impl AgentExecutor for Worker {
 struct Running {
     client: Client,
     engine: Engine,
+    address: SocketAddr,
     drain: Drain,
     stop: Arc<Notify>,
     server: JoinHandle<()>,
@@ -65,9 +71,9 @@ impl Running {
         let listener = bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (drain, stop) = (Drain::new(), Arc::new(Notify::new()));
-        let server = settings(Server::from(engine.clone()))
-            .with_limits(Limits::default().with_drain_timeout(drain_timeout))
-            .with_drain(drain.clone());
+        let limits = Limits::default().with_drain_timeout(drain_timeout);
+        let server =
+            settings(Server::from(engine.clone()).with_limits(limits)).with_drain(drain.clone());
         let stopped = stop.clone();
         let server = tokio::spawn(async move {
             server.serve(listener, async move { stopped.notified().await }).await.unwrap();
@@ -77,7 +83,7 @@ impl Running {
             .resume(RetryPolicy::STREAMS.with_attempts(0))
             .connect(&address.to_string())
             .await;
-        Self { client: client.unwrap(), engine, drain, stop, server, finish }
+        Self { client: client.unwrap(), engine, address, drain, stop, server, finish }
     }
 
     /// Starts a task that works, and returns its id.
@@ -102,6 +108,43 @@ async fn after_restart(file: &Path, task_id: &str, recovery: Recovery) -> (TaskS
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
+
+/// `GET /readyz` over a new connection.
+async fn readiness(address: SocketAddr) -> String {
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    connection.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let mut response = String::new();
+    let mut bytes = [0; 512];
+    while !response.contains("ready\n") && !response.contains("draining\n") {
+        let read = connection.read(&mut bytes).await.unwrap();
+        response.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+    }
+    response.to_ascii_lowercase()
+}
+
+#[tokio::test]
+async fn server_accepts_requests_but_is_not_ready_during_the_shutdown_delay() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tasks.db");
+    let limits = Limits::default().with_shutdown_delay(HOUR).with_drain_timeout(Duration::ZERO);
+    let with_delay = |server: Server| server.with_limits(limits);
+    let running = Running::start_with(&file, Recovery::Fail, HOUR, with_delay).await;
+    let ready = readiness(running.address).await;
+    assert!(ready.starts_with("http/1.1 200") && !ready.contains("connection: close"), "{ready}");
+    running.stop.notify_one();
+    let mut announced = readiness(running.address).await;
+    while announced.starts_with("http/1.1 200") {
+        announced = readiness(running.address).await;
+    }
+    assert!(announced.starts_with("http/1.1 503"), "{announced}");
+    assert!(announced.contains("connection: close"), "{announced}");
+    assert!(!running.drain.has_started());
+    running.work().await;
+    // As the second signal does.
+    running.drain.end();
+    running.server.await.unwrap();
+    assert!(TcpStream::connect(running.address).await.is_err(), "the listener is closed");
+}
 
 #[tokio::test]
 async fn work_that_ends_within_the_grace_period_completes_without_readers() {

@@ -49,6 +49,10 @@ const MIN_HEAD_BYTES: u32 = 8 << 10;
 /// Lifetime of a connection that was accepted beyond the limit, for a health probe.
 const RESERVED_LIFETIME: Duration = Duration::from_secs(5);
 
+/// Time in which the first request of a new connection arrives while the server stops: a client that
+/// has just connected is about to send it.
+const ARRIVAL: Duration = Duration::from_secs(1);
+
 /// Send buffer of an HTTP/2 stream, in bytes.
 const MAX_SEND_BYTES: usize = 64 << 10;
 
@@ -110,10 +114,10 @@ impl Connection {
         let deadline = sleep(limits.first_request_timeout);
         tokio::pin!(deadline);
         let detected = tokio::select! {
-            // A request that has arrived is served even while the server stops.
+            // A request that has arrived, or is about to, is served even while the server stops.
             biased;
             detected = version::detect(stream) => detected,
-            () = stop.cancelled() => return,
+            () = async { stop.cancelled().await; sleep(ARRIVAL).await } => return,
             () = &mut deadline => {
                 return tracing::debug!(%peer, "closing connection: no request in time");
             }
@@ -135,6 +139,8 @@ impl Connection {
         let mut is_stopping = false;
         let ended = loop {
             tokio::select! {
+                // hyper closes a connection that is shut down before it has read a request.
+                biased;
                 ended = &mut connection => break ended,
                 () = stop.cancelled(), if !is_stopping => {
                     is_stopping = true;
@@ -220,7 +226,8 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let connection = &self.connection;
-        let in_flight = connection.activity.begin_request(request.version() == Version::HTTP_2);
+        let is_http2 = request.version() == Version::HTTP_2;
+        let in_flight = connection.activity.begin_request(is_http2);
         let reservation = connection.bodies.reservation(connection.peer.ip());
         let may_be_large =
             request.body().size_hint().upper().is_none_or(|upper| upper > MAX_INLINE_BYTES as u64);
@@ -246,6 +253,8 @@ impl hyper::service::Service<Request<Incoming>> for ConnectionService {
             budget: Arc::clone(&connection.responses),
             address: connection.peer.ip(),
         };
-        ResponseFuture::new(route, connection.hsts.clone(), in_flight, budget)
+        // A request on a connection that is closed while it arrives would be lost.
+        let closes = !is_http2 && connection.drain.is_announced();
+        ResponseFuture::new(route, connection.hsts.clone(), closes, in_flight, budget)
     }
 }

@@ -1,6 +1,13 @@
 //! The drain signal of a graceful shutdown.
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use a2a_kit_operations::Engine;
 use futures_util::future::join_all;
@@ -15,6 +22,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 /// kind [`Unavailable`](a2a_core::ErrorKind::Unavailable), so that clients resume on another node.
 #[derive(Clone, Debug, Default)]
 pub struct Drain {
+    announced: Arc<AtomicBool>,
     started: CancellationToken,
     ended: CancellationToken,
 }
@@ -31,8 +39,27 @@ impl Drain {
         extensions.get().cloned().unwrap_or_default()
     }
 
+    /// Announces that the server is about to stop: `/readyz` returns 503, and responses over HTTP/1.1
+    /// close their connections, so that load balancers move on while requests are still accepted.
+    /// [`HttpServer`](super::HttpServer) does so [`Limits::shutdown_delay`](crate::Limits::shutdown_delay)
+    /// before it stops.
+    pub fn announce(&self) {
+        if !self.announced.swap(true, Ordering::Relaxed) {
+            tracing::info!("shutting down");
+        }
+    }
+
+    /// Returns whether the end of the server was announced, or draining has started.
+    pub fn is_announced(&self) -> bool {
+        self.announced.load(Ordering::Relaxed)
+    }
+
     /// Starts draining.
     pub fn start(&self) {
+        self.announce();
+        if !self.started.is_cancelled() {
+            tracing::info!("draining");
+        }
         self.started.cancel();
     }
 
@@ -73,9 +100,11 @@ impl Drain {
         let (deadline, ()) = tokio::join!(deadline, servers);
         let shutdown = |grace| join_all(engines.iter().map(move |engine| engine.shutdown(grace)));
         tokio::select! {
-            _all = shutdown(deadline.saturating_duration_since(Instant::now())) => return,
-            () = self.ended() => {}
+            _all = shutdown(deadline.saturating_duration_since(Instant::now())) => {}
+            () = self.ended() => {
+                shutdown(Duration::ZERO).await;
+            }
         }
-        shutdown(Duration::ZERO).await;
+        tracing::info!("stopped");
     }
 }

@@ -41,6 +41,8 @@ pin_project! {
         #[pin]
         route: Route,
         hsts: Option<HeaderValue>,
+        // Whether the connection is closed after the response (HTTP/1.1).
+        closes: bool,
         // Taken by the body.
         in_flight: Option<InFlight>,
         budget: AddressBudget,
@@ -51,10 +53,11 @@ impl ResponseFuture {
     pub(super) fn new(
         route: Route,
         hsts: Option<HeaderValue>,
+        closes: bool,
         in_flight: InFlight,
         budget: AddressBudget,
     ) -> Self {
-        Self { route, hsts, in_flight: Some(in_flight), budget }
+        Self { route, hsts, closes, in_flight: Some(in_flight), budget }
     }
 }
 
@@ -79,6 +82,9 @@ impl Future for ResponseFuture {
             && !is_grpc(response.headers())
         {
             response.headers_mut().entry(header::STRICT_TRANSPORT_SECURITY).or_insert(hsts);
+        }
+        if *this.closes {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         Poll::Ready(Ok(response))
     }

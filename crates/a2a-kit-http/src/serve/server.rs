@@ -11,7 +11,7 @@ use std::{
 
 use a2a_kit_operations::{Engine, metrics::OpenConnection};
 use axum::Router;
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -148,7 +148,8 @@ impl HttpServer {
         &self.drain
     }
 
-    /// Serves until `shutdown` completes, then shuts down gracefully: stops accepting, waits up to
+    /// Serves until `shutdown` completes, then shuts down gracefully: [announces](Drain::announce) it
+    /// and goes on for [`Limits::shutdown_delay`], stops accepting, waits up to
     /// [`Limits::stream_drain_timeout`] for all requests, ends event streams with an error on which
     /// clients resume on another node, waits up to [`Limits::drain_timeout`] for the other
     /// requests, and closes the remaining connections. [`Drain::end`] ends the waits.
@@ -158,7 +159,14 @@ impl HttpServer {
     /// Accept errors are logged and retried.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let stop = CancellationToken::new();
+        let (drain, delay) = (self.drain.clone(), self.limits.shutdown_delay);
         let mut serving = self.serve_until(listener, stop.clone());
+        let shutdown = async {
+            shutdown.await;
+            drain.announce();
+            // Ends early if the drain starts.
+            let _started = timeout(delay, drain.started()).await;
+        };
         tokio::select! {
             biased;
             () = shutdown => stop.cancel(),
@@ -188,27 +196,14 @@ impl HttpServer {
                 None => std::future::pending().await,
             }
         });
-        loop {
-            let accepted = tokio::select! {
-                biased;
-                () = stop.cancelled() => break,
-                () = self.drain.started() => break,
-                never = &mut tls_watch => match never {},
-                accepted = accept(&listener, &permits) => accepted,
-                // Reaps finished connections, so that the set does not grow.
-                Some(ended) = connections.join_next() => {
-                    log_panic(ended);
-                    continue;
-                }
-            };
-            let (stream, peer, permit) = accepted;
+        let start = |connections: &mut JoinSet<()>, (stream, peer, permit): Accepted| {
             let Some(permit) = permits.assign(permit, peer.ip()) else {
                 tracing::debug!(%peer, "closing connection: limit reached");
-                continue;
+                return;
             };
             let Some(ip_permit) = per_ip.try_acquire(peer.ip()) else {
                 tracing::debug!(%peer, "closing connection: per-address limit reached");
-                continue;
+                return;
             };
             let activity = Activity::new();
             let stream = HalfClose::new(stream, Arc::clone(&activity));
@@ -244,8 +239,26 @@ impl HttpServer {
                 };
                 connections.spawn(serve.instrument(span));
             }
+        };
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                () = self.drain.started() => break,
+                never = &mut tls_watch => match never {},
+                accepted = accept(&listener, &permits) => accepted,
+                // Reaps finished connections, so that the set does not grow.
+                Some(ended) = connections.join_next() => {
+                    log_panic(ended);
+                    continue;
+                }
+            };
+            start(&mut connections, accepted);
         }
-        drop(listener);
+        // Closing the listener would reset the connections in its queue, of which some have requests.
+        for accepted in queued(listener, &permits) {
+            start(&mut connections, accepted);
+        }
         stop.cancel();
         let drained = async {
             let in_time =
@@ -375,6 +388,19 @@ async fn accept(listener: &TcpListener, permits: &Permits) -> Accepted {
             }
         }
     }
+}
+
+/// Accepts what is in the queue of a listener, and closes it.
+fn queued(listener: TcpListener, permits: &Permits) -> Vec<Accepted> {
+    let mut accepted = Vec::new();
+    let Ok(listener) = listener.into_std() else { return accepted };
+    while let Some(permit) = permits.acquire().now_or_never()
+        && let Ok((stream, peer)) = listener.accept()
+    {
+        let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+        accepted.extend(stream.ok().map(|stream| (stream, peer, permit)));
+    }
+    accepted
 }
 
 fn is_peer_error(error: &io::Error) -> bool {

@@ -62,6 +62,8 @@ section! {
         http2_ping_interval: Duration = "20s", "--http2-ping-interval" advanced;
         /// Keep-alive interval of idle event streams
         keep_alive_interval: Duration = "4s", "--keep-alive-interval" advanced;
+        /// Graceful shutdown: time to go on after the signal, while /readyz returns 503
+        shutdown_delay: Duration = "0s", "--shutdown-delay";
         /// Graceful shutdown: timeout for requests and event streams, after which streams end
         stream_drain_timeout: Duration = "5s", "--stream-drain-timeout" advanced;
         /// Graceful shutdown: timeout for the remaining requests after that
@@ -140,6 +142,7 @@ impl Limits {
             .with_max_health_watches(self.max_health_watches.get())
             .with_http2_ping_interval(self.http2_ping_interval.0)
             .with_keep_alive_interval(self.keep_alive_interval.0)
+            .with_shutdown_delay(self.shutdown_delay.0)
             .with_stream_drain_timeout(self.stream_drain_timeout.0)
             .with_drain_timeout(self.drain_timeout.0)
     }
