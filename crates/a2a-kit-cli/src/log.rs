@@ -1,6 +1,6 @@
 //! The log on stderr, and telemetry.
 
-use std::{net::SocketAddr, path::PathBuf, time::Instant};
+use std::{net::SocketAddr, path::PathBuf};
 
 use a2a_kit_http::tls::ClientTls;
 use a2a_kit_operations::trace;
@@ -15,15 +15,13 @@ use http::{HeaderName, StatusCode, header};
 
 use crate::{failure::Failure, settings::value};
 
-/// The level and format of the log.
+/// The level of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// Warnings and errors.
     Warnings,
-    /// One line per request as well.
-    Traffic,
-    /// The same as JSON lines.
-    TrafficAsJson,
+    /// Operations as well.
+    Operations,
     /// Debug output.
     Debug,
 }
@@ -33,6 +31,8 @@ pub(crate) enum Detail {
 pub(crate) struct Observe {
     /// The OTLP collector; default: the standard variables.
     pub(crate) otlp_endpoint: Option<String>,
+    /// Whether lines of the log are JSON objects.
+    pub(crate) is_json: bool,
     /// Whether the log is buffered. Commands don't, to keep the order of their output.
     pub(crate) is_buffered: bool,
     /// Whether metrics are recorded.
@@ -51,16 +51,13 @@ pub(crate) struct Observe {
 pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, Failure> {
     let fallback = match detail {
         Detail::Warnings => "warn",
-        Detail::Traffic | Detail::TrafficAsJson => "info",
+        Detail::Operations => "info",
         Detail::Debug => {
             "info,a2a=debug,a2a_kit_client=debug,a2a_kit_http=debug,a2a_kit_operations=debug"
         }
     };
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
-    let format = match detail {
-        Detail::TrafficAsJson => Format::Json,
-        Detail::Warnings | Detail::Traffic | Detail::Debug => Format::Text,
-    };
+    let format = if observe.is_json { Format::Json } else { Format::Text };
     let audit = match observe.audit {
         None => Audit::Log,
         Some(path) if path.as_os_str() == "-" => Audit::Stderr,
@@ -75,7 +72,7 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, 
             .map_err(|problem| Failure::usage(format!("{source} {problem}")))?;
     }
     let otlp = observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment);
-    let shows_spans = asked.is_some() || matches!(detail, Detail::TrafficAsJson | Detail::Debug);
+    let shows_spans = asked.is_some() || observe.is_json || detail == Detail::Debug;
     let config = Config::default()
         .with_spans(shows_spans)
         .with_filter(asked.unwrap_or_else(|| fallback.to_owned()))
@@ -103,18 +100,6 @@ pub(crate) fn command_span() -> tracing::Span {
     let parent = std::env::var(TRACEPARENT).ok().and_then(|text| text.parse().ok());
     trace::adopt(&span, parent.as_ref());
     span
-}
-
-/// Logs one line per request: never its body, its query or its credentials.
-pub(crate) async fn traffic(request: Request, next: Next) -> Response {
-    let begun = Instant::now();
-    let method = request.method().clone();
-    let path = request.uri().path().to_owned();
-    let response = next.run(request).await;
-    let status = response.status().as_u16();
-    let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-    tracing::info!(%method, path, status, micros, "request");
-    response
 }
 
 /// Serves routes to loopback addresses only. Requests that a local proxy forwards are not local.

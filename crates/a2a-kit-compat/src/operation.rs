@@ -9,7 +9,7 @@ use a2a_core::{
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
         ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
         ListTasksRequest, ListTasksResponse, Message, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
 use a2a_kit_operations::{Agent, Call, CallContext, EventStream, Reply};
@@ -31,6 +31,17 @@ pub enum AnyResponse {
     Deleted,
     /// Of `GetExtendedAgentCard`.
     Card(AgentCard),
+}
+
+impl AnyResponse {
+    /// The task of a response that is one.
+    pub(crate) fn task(&self) -> Option<&Task> {
+        match self {
+            Self::Task(task) => Some(task),
+            Self::Sent(SendMessageResponse { payload: Some(Payload::Task(task)) }) => Some(task),
+            _ => None,
+        }
+    }
 }
 
 /// The output of an operation.
@@ -126,6 +137,13 @@ macro_rules! operations {
             pub fn task_id(&self) -> &str {
                 match self {
                     $($(Self::$operation(request) => request.task_id(),)+)*
+                }
+            }
+
+            /// The id of the context; empty if the request has none.
+            pub(crate) fn context_id(&self) -> &str {
+                match self {
+                    $($(Self::$operation(request) => request.context_id(),)+)*
                 }
             }
 

@@ -16,6 +16,11 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedProxy(IpNet);
 
+/// The client address of a request in its extensions, added by a layer that knows the trusted
+/// proxies: those of authentication and of rate limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress(pub IpAddr);
+
 /// The text is neither an IP address nor a network.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("neither an IP address nor a network in CIDR notation: {0:?}")]

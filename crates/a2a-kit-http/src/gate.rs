@@ -14,10 +14,10 @@ use tower::{Service, layer::layer_fn};
 
 use crate::error_response;
 
-/// Applies a check to every route, and responds with its error if it fails.
+/// Applies a check, which may add extensions, to every route, and responds with its error if it fails.
 pub(crate) fn gate<C>(router: Router, check: C) -> Router
 where
-    C: Fn(&Parts) -> Result<()> + Clone + Send + Sync + 'static,
+    C: Fn(&mut Parts) -> Result<()> + Clone + Send + Sync + 'static,
 {
     router.layer(layer_fn(move |route: Route| Gate { route, check: check.clone() }))
 }
@@ -28,7 +28,7 @@ struct Gate<C> {
     check: C,
 }
 
-impl<C: Fn(&Parts) -> Result<()>> Service<Request> for Gate<C> {
+impl<C: Fn(&mut Parts) -> Result<()>> Service<Request> for Gate<C> {
     type Response = Response;
     type Error = Infallible;
     type Future = Either<<Route as Service<Request>>::Future, Ready<Result<Response, Infallible>>>;
@@ -38,8 +38,8 @@ impl<C: Fn(&Parts) -> Result<()>> Service<Request> for Gate<C> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let (parts, body) = request.into_parts();
-        match (self.check)(&parts) {
+        let (mut parts, body) = request.into_parts();
+        match (self.check)(&mut parts) {
             Ok(()) => Either::Left(self.route.call(Request::from_parts(parts, body))),
             Err(error) => Either::Right(ready(Ok(error_response::write(&parts, &error)))),
         }

@@ -79,7 +79,7 @@ pub mod uri;
 mod webhook;
 
 #[cfg(feature = "server")]
-pub use address::{InvalidNetwork, TrustedProxy, client_address, network};
+pub use address::{ClientAddress, InvalidNetwork, TrustedProxy, client_address, network};
 pub use error_log::report;
 pub use limits::Limits;
 #[cfg(feature = "server")]

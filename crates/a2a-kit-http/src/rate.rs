@@ -10,7 +10,7 @@ use http::request::Parts;
 use tracing::debug;
 
 use crate::{
-    address::{TrustedProxy, client_address, network},
+    address::{ClientAddress, TrustedProxy, client_address, network},
     gate::gate,
 };
 
@@ -58,8 +58,9 @@ impl AddressRate {
         gate(router, move |parts| limit.check(parts))
     }
 
-    fn check(&self, parts: &Parts) -> Result<()> {
+    fn check(&self, parts: &mut Parts) -> Result<()> {
         let Some(address) = client_address(parts, &self.proxies) else { return Ok(()) };
+        parts.extensions.insert(ClientAddress(address));
         self.rates.check(network(address)).map_err(|wait| {
             metrics::refused("rate");
             debug!(%address, "rate limit exceeded");

@@ -10,7 +10,11 @@ use http::{
 };
 
 #[cfg(feature = "server")]
-use crate::{query, repeated_fields};
+use crate::{address::ClientAddress, query, repeated_fields};
+#[cfg(feature = "server")]
+use axum::extract::ConnectInfo;
+#[cfg(feature = "server")]
+use std::net::SocketAddr;
 
 /// `A2A-Version`: the protocol revision of a request.
 pub const VERSION: HeaderName = HeaderName::from_static("a2a-version");
@@ -184,6 +188,19 @@ pub fn caller(extensions: &Extensions) -> Caller {
 /// Returns the label of the served agent in metrics, if a server added one to the request extensions.
 pub fn metrics_label(extensions: &Extensions) -> AgentLabel {
     extensions.get().copied().unwrap_or_default()
+}
+
+/// Adds to a context what the layers in front of a binding know of its request: the [`caller`], the
+/// [`metrics_label`] and the client address, which is that of the peer unless a layer knows better.
+#[cfg(feature = "server")]
+pub fn identify(context: &mut CallContext, extensions: &Extensions) {
+    context.caller = caller(extensions);
+    context.metrics_label = metrics_label(extensions);
+    context.client_address =
+        extensions.get().map(|ClientAddress(address)| *address).or_else(|| {
+            let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
+            Some(peer.ip().to_canonical())
+        });
 }
 
 /// Returns the `Authorization` of a request, for a layer that keeps it in the [`Caller`].

@@ -4,6 +4,7 @@ use std::{
     any::Any,
     collections::{BTreeMap, BTreeSet},
     fmt,
+    net::IpAddr,
     sync::Arc,
     time::SystemTime,
 };
@@ -70,6 +71,8 @@ pub struct CallContext {
     pub parameters: BTreeMap<String, String>,
     /// The caller. Never written to a wire, never forwarded.
     pub caller: Caller,
+    /// The address of the client, where a server knows it. Never written to a wire.
+    pub client_address: Option<IpAddr>,
     /// The credential to send with this call, in place of the client's own. Set by clients; servers
     /// ignore it.
     pub credential: Option<Credential>,

@@ -180,6 +180,8 @@ impl Engine {
             entry.change(LiveTask::drop_asking);
         }
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
+            let tasks = self.inner.entries.all().len();
+            tracing::info!(tasks, "interrupting tasks, the grace period has expired");
             let reruns = self.inner.agent.executor.recovery() == Recovery::Rerun;
             for entry in self.inner.entries.all() {
                 let new_status = |state, text| entry.new_status(state, text);

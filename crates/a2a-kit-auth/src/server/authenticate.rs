@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_kit_http::{client_address, error_response as answer, service_parameters};
+use a2a_kit_http::{ClientAddress, client_address, error_response as answer, service_parameters};
 use a2a_kit_operations::Caller;
 use axum::{
     body::Body,
@@ -95,6 +95,9 @@ pub(super) async fn authenticate(
         && let Some(credential) = service_parameters::credential(&parts.headers)
     {
         caller = caller.with_credential(credential);
+    }
+    if let Some(address) = authentication.address {
+        parts.extensions.insert(ClientAddress(address));
     }
     parts.extensions.insert(caller.with_evidence(Arc::clone(&authentication)));
     let Some(failure) = &authentication.failure else {

@@ -50,6 +50,8 @@ pub(crate) struct Output {
     lines: bool,
     verbose: bool,
     debug: bool,
+    /// Whether notes and warnings are events of the log.
+    is_logged: bool,
     terminal: Terminal,
 }
 
@@ -61,6 +63,7 @@ impl Output {
             lines: settings.compact || settings.stream,
             verbose: settings.verbose,
             debug: settings.debug,
+            is_logged: false,
             terminal: Self::terminal_for(settings.format, settings.render),
         }
     }
@@ -68,7 +71,12 @@ impl Output {
     /// Creates an output for errors before the settings are known.
     pub(crate) fn plain(format: Format) -> Self {
         let terminal = Self::terminal_for(format, false);
-        Self { format, lines: false, verbose: false, debug: false, terminal }
+        Self { format, lines: false, verbose: false, debug: false, is_logged: false, terminal }
+    }
+
+    /// Makes notes and warnings events of the log, for one that consists of JSON lines.
+    pub(crate) fn into_log(self) -> Self {
+        Self { is_logged: true, ..self }
     }
 
     /// A program may read JSON from a terminal, and with it what is printed on stderr: that is then
@@ -161,12 +169,18 @@ impl Output {
 
     /// Writes a line that starts with `note:` to stderr.
     pub(crate) fn note(self, text: &str) {
+        if self.is_logged {
+            return tracing::info!("{text}");
+        }
         let line = format!("note: {}", escape_line(text));
         self.diagnostic(&self.painted(style::NOTE, &line));
     }
 
     /// Writes a line that starts with `warning:` to stderr.
     pub(crate) fn warning(self, text: &str) {
+        if self.is_logged {
+            return tracing::warn!("{text}");
+        }
         let label = self.painted(style::WARNING, "warning:");
         self.diagnostic(&format!("{label} {}", escape_line(text)));
     }

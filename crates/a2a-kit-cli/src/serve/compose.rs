@@ -28,7 +28,6 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    log,
     script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent, Target},
     settings::serve::{ExecRecovery, GrpcInCard, Io, Serve},
 };
@@ -205,15 +204,12 @@ pub(super) fn compose(
         }
         None => router,
     };
-    let logged = |router: Router| {
-        if options.logs_traffic { router.layer(middleware::from_fn(log::traffic)) } else { router }
-    };
     Ok(Composed {
         engine,
         exec,
         card,
-        router: logged(with_card_faults(router)),
-        grpc_router: grpc_router.map(logged),
+        router: with_card_faults(router),
+        grpc_router,
         guard,
         is_anonymous: is_open || serve.auth.anonymous,
     })

@@ -53,6 +53,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     options.limits = limits;
     let store_config = StoreConfig::new(&serve)?;
     let guard = log::start(options.log, options.observe.clone())?;
+    let output = if options.observe.is_json { output.into_log() } else { output };
     let upstream = match replay::open(&serve, &options)? {
         Some(recorded) => Some(recorded),
         None => Upstream::connect(&serve, &options, settings, output).await?,
@@ -108,8 +109,20 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         let problem = format!("{address} accepts unauthenticated callers, who share all tasks");
         encryption::insecure(&serve, &problem, "configure [auth] or use --require-bearer", output)?;
     }
-    // Output may be closed; the server runs anyway.
-    let _gone = announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
+    let details: Vec<_> =
+        store.lines.iter().map(|(label, place)| format!("{label}: {place}")).collect();
+    tracing::info!(
+        agent = composed.card.name,
+        url = format!("{}://{address}", options.scheme()),
+        version = env!("CARGO_PKG_VERSION"),
+        details = details.join(", "),
+        "serving"
+    );
+    if !options.observe.is_json {
+        // Output may be closed; the server runs anyway.
+        let _gone =
+            announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
+    }
 
     idle_memory::return_regularly();
     let server = |router| {

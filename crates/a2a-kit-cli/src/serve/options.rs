@@ -60,7 +60,6 @@ pub(super) struct Options {
     /// The script of the demo agent, or that of `--script`.
     pub(super) script: Arc<Script>,
     pub(super) log: Detail,
-    pub(super) logs_traffic: bool,
     pub(super) observe: Observe,
     pub(super) metrics_listen: Option<String>,
 }
@@ -114,7 +113,6 @@ impl Options {
         check_access(serve, access.as_ref(), bearer.as_ref())?;
         let push = serve.webhooks.enabled && !is_reduced && script.has_push_notifications();
         let is_bench = serve.agent.profile == Profile::Bench;
-        let logs_traffic = serve.telemetry.log_traffic && !is_bench;
         Ok(Self {
             host: serve.listen.host.clone(),
             port: serve.listen.port,
@@ -137,14 +135,13 @@ impl Options {
             tls: encryption::tls(&serve.tls)?,
             trust: settings.trust.clone(),
             script: Arc::new(script),
-            log: match (settings.debug, logs_traffic, serve.telemetry.log_json) {
-                (true, ..) => Detail::Debug,
-                (false, false, _) => Detail::Warnings,
-                (false, true, true) => Detail::TrafficAsJson,
-                (false, true, false) => Detail::Traffic,
+            log: match settings.debug {
+                true => Detail::Debug,
+                false if serve.telemetry.log_traffic && !is_bench => Detail::Operations,
+                false => Detail::Warnings,
             },
-            logs_traffic,
             observe: Observe {
+                is_json: serve.telemetry.log_json,
                 is_buffered: true,
                 otlp_endpoint: serve.telemetry.otlp_endpoint.as_ref().map(|url| url.0.clone()),
                 // The bench profile measures the library, which records no metrics by default.

@@ -57,7 +57,7 @@ impl Server {
 
     /// The same with variables of the environment.
     pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        Self::started(Path::new("."), arguments, environment, Stdio::inherit())
+        Self::started(Self::spawn(Path::new("."), arguments, environment, Stdio::inherit()))
     }
 
     /// The same, with all that it writes to stderr until its end.
@@ -79,23 +79,38 @@ impl Server {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> (Self, JoinHandle<String>) {
-        let mut server = Self::started(directory, arguments, environment, Stdio::piped());
-        let mut stderr = server.child.stderr.take().unwrap();
+        let mut child = Self::spawn(directory, arguments, environment, Stdio::piped());
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut text = String::new();
+        // A log of JSON lines replaces the announcement.
+        let announced = arguments.contains(&"--log-json").then(|| {
+            loop {
+                let start = text.len();
+                assert!(stderr.read_line(&mut text).unwrap() > 0, "the server ended: {text}");
+                let event: Value = serde_json::from_str(&text[start..]).unwrap();
+                if event["message"] == "serving" {
+                    break format!("Listening: {}", event["url"].as_str().unwrap());
+                }
+            }
+        });
         let read = std::thread::spawn(move || {
-            let mut text = String::new();
             stderr.read_to_string(&mut text).unwrap();
             text
         });
+        let server = match announced {
+            Some(line) => Self::announced(child, vec![line]),
+            None => Self::started(child),
+        };
         (server, read)
     }
 
-    fn started(
+    fn spawn(
         directory: &Path,
         arguments: &[&str],
         environment: &[(&str, &str)],
         stderr: Stdio,
-    ) -> Self {
-        let mut child = command()
+    ) -> Child {
+        command()
             .current_dir(directory)
             .args(["serve", "--port", "0"])
             .args(Some("--quiet").filter(|_| !arguments.contains(&"--quiet=false")))
@@ -113,20 +128,31 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(stderr)
             .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut lines = Vec::new();
+            .unwrap()
+    }
+
+    /// Reads the announcement of a server.
+    fn started(child: Child) -> Self {
+        let mut server = Self::announced(child, Vec::new());
         loop {
             let mut line = String::new();
-            assert!(stdout.read_line(&mut line).unwrap() > 0, "the server ended: {lines:?}");
+            let read = server.stdout.read_line(&mut line).unwrap();
+            assert!(read > 0, "the server ended: {:?}", server.lines);
             let is_last = line.starts_with("Try: a2a");
-            lines.push(line.trim_end().to_owned());
+            server.lines.push(line.trim_end().to_owned());
             if is_last {
                 break;
             }
         }
-        let (_, address) = lines[0].split_once("://").unwrap();
-        let address = address.to_owned();
+        let (_, address) = server.lines[0].split_once("://").unwrap();
+        server.address = address.to_owned();
+        server
+    }
+
+    fn announced(mut child: Child, lines: Vec<String>) -> Self {
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let address = lines.first().and_then(|line| line.split_once("://"));
+        let address = address.map(|(_, address)| address.to_owned()).unwrap_or_default();
         Self { child, stdout, lines, address }
     }
 

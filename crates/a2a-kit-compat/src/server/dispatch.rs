@@ -47,8 +47,14 @@ pub(crate) async fn dispatch(
     let is_subscription = request.operation() == Operation::SubscribeToTask;
     context.last_event_id = context.last_event_id.filter(|_| is_subscription);
     let mut served = ServerSpan::begin(request.operation(), binding, &mut context);
+    served.record_ids(request.task_id(), request.context_id());
     let dispatched = dispatch_aliased(agent, options, context, request);
     let result = dispatched.instrument(served.span().clone()).await;
+    if let Ok(Reply { response: AnyOutput::Unary(response), .. }) = &result
+        && let Some(task) = response.task()
+    {
+        served.record_ids(&task.id, &task.context_id);
+    }
     served.end(&result);
     let Reply { response, activated } = result?;
     let response = match response {
@@ -197,8 +203,7 @@ pub(crate) fn context(parts: &Parts, revision: ProtocolVersion) -> Result<CallCo
     let mut headers = parts.headers.clone();
     headers.remove(service_parameters::VERSION);
     let mut context = service_parameters::read(&headers, None, VersionPolicy::Lenient, &[])?;
-    context.caller = service_parameters::caller(&parts.extensions);
-    context.metrics_label = service_parameters::metrics_label(&parts.extensions);
+    service_parameters::identify(&mut context, &parts.extensions);
     context.version = revision;
     Ok(context)
 }

@@ -9,7 +9,7 @@ use a2a_core::{
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
         ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
         ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
 use a2a_kit_http::{BindingOptions, Drain, service_parameters};
@@ -54,8 +54,7 @@ impl AgentService {
     fn context(&self, request: &Request<impl Sized>) -> Result<(CallContext, Option<Instant>)> {
         let headers = request.metadata().as_ref();
         let mut context = self.options.read_parameters(headers, None)?;
-        context.caller = service_parameters::caller(request.extensions());
-        context.metrics_label = service_parameters::metrics_label(request.extensions());
+        service_parameters::identify(&mut context, request.extensions());
         context.max_response_bytes = Some(MAX_PAGE_BYTES.min(self.max_response_bytes));
         Ok((context, deadline::read(headers)?))
     }
@@ -78,9 +77,14 @@ impl AgentService {
         let resumed_after = context.last_event_id;
         let performed = operation(&*self.agent, Call::from_parts(context, message));
         let performed = performed.instrument(served.span().clone());
-        let result = within(deadline, performed).await;
-        served.end(&result);
-        Ok(Called { reply: result?, served, deadline, resumed_after })
+        match within(deadline, performed).await {
+            Ok(reply) => Ok(Called { reply, served, deadline, resumed_after }),
+            Err(error) => {
+                let failed = Err(error);
+                served.end(&failed);
+                failed
+            }
+        }
     }
 
     async fn unary<'a, Q, A, M>(
@@ -94,8 +98,28 @@ impl AgentService {
         A: Into<Shared<M>>,
         M: prost::Message,
     {
+        self.unary_with(name, request, operation, |_| None).await
+    }
+
+    /// As [`unary`](Self::unary), and logs the task of the response.
+    async fn unary_with<'a, Q, A, M>(
+        &'a self,
+        name: Operation,
+        request: Request<Undecoded<Q>>,
+        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
+        task: fn(&A) -> Option<&Task>,
+    ) -> Answer<M>
+    where
+        Q: a2a_core::Request + prost::Message + Default + 'static,
+        A: Into<Shared<M>>,
+        M: prost::Message,
+    {
         let called = self.call(name, request, operation).await;
-        let result = called.and_then(|Called { reply, .. }| {
+        let result = called.and_then(|Called { reply, mut served, .. }| {
+            if let Some(task) = task(&reply.response) {
+                served.record_ids(&task.id, &task.context_id);
+            }
+            served.end(&Ok(()));
             Ok((reply.response.into().within(self.max_response_bytes)?, reply.activated))
         });
         let (message, activated) = result.map_err(status::encode)?;
@@ -116,7 +140,8 @@ impl AgentService {
         let drain = Drain::of(request.extensions());
         let result = async {
             let called = self.call(name, request, operation).await?;
-            let Called { reply, served, deadline, resumed_after } = called;
+            let Called { reply, mut served, deadline, resumed_after } = called;
+            served.end(&Ok(()));
             let events = served.keep_open(reply.response);
             let events = Events::open(events, resumed_after, deadline, drain).await?;
             Ok((events.limited_to(self.max_response_bytes), reply.activated))
@@ -133,10 +158,19 @@ impl AgentService {
     }
 }
 
+/// The task of a response to a message.
+fn sent_task(sent: &SendMessageResponse) -> Option<&Task> {
+    match &sent.payload {
+        Some(Payload::Task(task)) => Some(task),
+        _ => None,
+    }
+}
+
 /// The future of an operation.
 type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
 
-/// The reply of the agent, and properties of the call that the response depends on.
+/// The reply of the agent, and properties of the call that the response depends on. The operation
+/// has not ended yet.
 struct Called<A> {
     reply: Reply<A>,
     served: ServerSpan,
@@ -178,7 +212,7 @@ impl A2AService for AgentService {
         &self,
         request: Request<Undecoded<SendMessageRequest>>,
     ) -> Answer<SendMessageResponse> {
-        self.unary(Operation::SendMessage, request, <dyn Agent>::send_message).await
+        self.unary_with(Operation::SendMessage, request, <dyn Agent>::send_message, sent_task).await
     }
 
     async fn send_streaming_message(

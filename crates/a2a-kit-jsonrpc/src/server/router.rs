@@ -108,8 +108,7 @@ impl Endpoint {
     fn context(&self, parts: &Parts) -> Result<CallContext> {
         let query = parts.uri.query();
         let mut context = self.options.read_parameters(&parts.headers, query)?;
-        context.caller = service_parameters::caller(&parts.extensions);
-        context.metrics_label = service_parameters::metrics_label(&parts.extensions);
+        service_parameters::identify(&mut context, &parts.extensions);
         Ok(context)
     }
 

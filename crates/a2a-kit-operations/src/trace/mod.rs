@@ -11,6 +11,7 @@ mod context;
 mod delivery_span;
 #[cfg(feature = "engine")]
 mod execution_span;
+mod operation_log;
 mod propagation;
 mod server_span;
 
@@ -20,6 +21,7 @@ pub use context::{InvalidTraceContext, TRACEPARENT, TRACESTATE, TraceContext};
 pub(crate) use delivery_span::delivery;
 #[cfg(feature = "engine")]
 pub(crate) use execution_span::execution;
+pub use operation_log::OPERATION;
 pub use propagation::{Propagation, adopt, current, inject, install};
 pub use server_span::ServerSpan;
 

@@ -2,7 +2,7 @@
 
 use std::{
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Instant,
 };
 
@@ -10,7 +10,7 @@ use a2a_core::{ErrorKind, Operation, Result};
 use futures_core::Stream;
 use tracing::{Span, field, info_span};
 
-use super::{SERVICE, known, outcome, propagation, system};
+use super::{SERVICE, known, operation_log::OperationRecord, outcome, propagation, system};
 #[cfg(feature = "metrics")]
 use crate::metrics;
 use crate::{AgentLabel, CallContext, Event, EventStream};
@@ -19,7 +19,8 @@ use crate::{AgentLabel, CallContext, Event, EventStream};
 ///
 /// The span is of kind `server` and a child of the caller's. The operation is counted when it
 /// [ends](Self::end); one that is dropped before counts as `dropped`, which is how disconnects
-/// show.
+/// show. It is logged once, as an event of the target [`OPERATION`](super::OPERATION), and a stream
+/// when it ends.
 #[derive(Debug)]
 pub struct ServerSpan {
     span: Span,
@@ -29,6 +30,8 @@ pub struct ServerSpan {
     revision: &'static str,
     agent: AgentLabel,
     ended: bool,
+    /// What the log will say; `None` if operations are not logged, or this one was.
+    record: Option<Box<OperationRecord>>,
 }
 
 impl ServerSpan {
@@ -39,7 +42,8 @@ impl ServerSpan {
         let span = span(operation, binding, revision);
         propagation::pass_through(&span, &mut context.parameters);
         let (begun, agent) = (Instant::now(), context.metrics_label);
-        Self { span, begun, operation, binding, revision, agent, ended: false }
+        let record = OperationRecord::begin(context);
+        Self { span, begun, operation, binding, revision, agent, ended: false, record }
     }
 
     /// The span to perform the operation in.
@@ -50,18 +54,32 @@ impl ServerSpan {
     /// Records the ids of the task and its context, if known.
     pub fn record_ids(&self, task_id: &str, context_id: &str) {
         record_ids(&self.span, task_id, context_id);
+        if let Some(record) = &self.record {
+            record.add_ids(task_id, context_id);
+        }
     }
 
     /// Records the outcome. For a stream that is the time when it opens.
     pub fn end<T>(&mut self, result: &Result<T>) {
         let is_fault = result.as_ref().is_err_and(|error| is_fault(error.kind()));
         self.close(outcome(result), is_fault);
+        if result.is_err() || !is_streaming(self.operation) {
+            self.log(outcome(result));
+        }
+    }
+
+    /// Logs the operation, once.
+    fn log(&mut self, outcome: &'static str) {
+        if let Some(record) = self.record.take() {
+            let Self { operation, binding, revision, begun, .. } = self;
+            record.log(*operation, binding, revision, outcome, begun.elapsed());
+        }
     }
 
     /// Keeps the span open until the stream ends.
     #[must_use]
     pub fn keep_open(self, events: EventStream) -> EventStream {
-        if self.span.is_disabled() {
+        if self.span.is_disabled() && self.record.is_none() {
             events
         } else {
             EventStream::new(SpannedStream { events, served: self })
@@ -87,6 +105,7 @@ impl Drop for ServerSpan {
         if !self.ended {
             self.close(super::DROPPED, false);
         }
+        self.log(super::DROPPED);
     }
 }
 
@@ -101,9 +120,25 @@ impl Stream for SpannedStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        let _entered = this.served.span.enter();
-        Pin::new(&mut this.events).poll_next(cx)
+        let item = {
+            let _entered = this.served.span.enter();
+            ready!(Pin::new(&mut this.events).poll_next(cx))
+        };
+        match &item {
+            Some(Ok(event)) => {
+                if let Some(record) = &this.served.record {
+                    record.add_event(event);
+                }
+            }
+            Some(Err(error)) => this.served.log(error.kind().codes().reason),
+            None => this.served.log(super::OK),
+        }
+        Poll::Ready(item)
     }
+}
+
+fn is_streaming(operation: Operation) -> bool {
+    matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask)
 }
 
 /// Returns whether an error is the server's fault.

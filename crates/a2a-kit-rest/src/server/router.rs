@@ -112,8 +112,7 @@ impl Binding {
             None
         };
         let mut context = self.options.read_parameters(&parts.headers, query)?;
-        context.caller = service_parameters::caller(&parts.extensions);
-        context.metrics_label = service_parameters::metrics_label(&parts.extensions);
+        service_parameters::identify(&mut context, &parts.extensions);
         if body.as_ref().is_some_and(|body| !body.is_empty()) {
             content_type::require_json(&parts.headers)?;
         }
