@@ -383,7 +383,7 @@ fn a_caller_that_can_t_be_one_is_named_with_its_line() {
         ),
         (
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = []\njwks_url = \"https://x\"\n",
-            "audiences must not be empty",
+            "audiences or client_ids must not be empty",
         ),
         (
             "[[auth.jwt]]\nissuer = \"i\"\naudiences = [\"a\"]\njwks_url = \"http://x/keys\"\n",

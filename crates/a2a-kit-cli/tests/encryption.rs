@@ -31,7 +31,7 @@ fn expired_certificate_is_warned_of_at_the_start() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let warning = lines.find(|line| line.contains("server certificate expired"));
+    let warning = lines.find(|line| line.contains("the certificate has expired"));
     server.kill().unwrap();
     server.wait().unwrap();
     let warning = warning.unwrap_or_default();

@@ -11,10 +11,10 @@ use std::{
 };
 
 use a2a_core::{Error, ErrorKind, Result, host::is_loopback};
-use a2a_kit_operations::metrics;
+use a2a_kit_operations::{LogLimit, metrics};
 use axum::Router;
 use http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
-use tracing::debug;
+use tracing::info;
 
 use crate::{card_page::asks_for_page, gate::gate};
 
@@ -60,8 +60,11 @@ impl SiteGuard {
         let guard = self.clone();
         gate(router, move |parts| {
             guard.check(parts).inspect_err(|error| {
+                static LIMIT: LogLimit = LogLimit::new();
                 metrics::refused("site");
-                debug!(%error, "cross-site request rejected");
+                if let Some(omitted) = LIMIT.admit() {
+                    info!(%error, omitted, "cross-site request rejected");
+                }
             })
         })
     }
@@ -81,8 +84,13 @@ impl SiteGuard {
         for authority in of_target.map(Ok).into_iter().chain(of_headers) {
             let authority = authority?;
             if !self.serves(authority.host()) {
-                let why = "is not allowed without authentication: allow it on the server";
-                return Err(denied("host", authority.host(), why));
+                let host = bare(authority.host());
+                let why = format!(
+                    "is not allowed without authentication: allow it on the server with \
+                     --allowed-host {}",
+                    shown(host)
+                );
+                return Err(denied("host", host, &why));
             }
             own = Some(authority);
         }
@@ -100,7 +108,8 @@ impl SiteGuard {
     }
 
     fn check_origin(&self, headers: &HeaderMap, own: Option<&Authority>) -> Result<()> {
-        let why = "is not allowed without authentication: allow it on the server";
+        let why = "is not allowed without authentication: allow it on the server with \
+                   --allowed-origin";
         let Some(origin) = headers.get(header::ORIGIN) else {
             // Browsers omit `Origin` from some requests, and send `Sec-Fetch-Site` instead.
             let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -143,8 +152,12 @@ fn bare(host: &str) -> &str {
     inner.strip_suffix('.').unwrap_or(inner)
 }
 
+fn shown(value: &str) -> String {
+    value.chars().take(MAX_ECHO).collect()
+}
+
 fn denied(what: &str, value: &str, why: &str) -> Error {
-    let shown: String = value.chars().take(MAX_ECHO).collect();
+    let shown = shown(value);
     let named = if shown.is_empty() { what.to_owned() } else { format!("{what} {shown:?}") };
     Error::new(ErrorKind::PermissionDenied, format!("{named} {why}"))
 }
@@ -195,6 +208,12 @@ mod tests {
             let is_host = !host.is_empty() && host != "a b";
             assert_eq!(any.check(&request).is_ok(), is_host, "{host:?}");
         }
+    }
+
+    #[test]
+    fn rejected_host_is_named_with_the_flag_that_allows_it() {
+        let error = guard("0.0.0.0:80").check(&parts("agent:8080", &[])).unwrap_err();
+        assert!(error.message().ends_with("with --allowed-host agent"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,6 @@ mod cluster;
 mod config;
 mod executor;
 mod limits;
-mod log_limit;
 mod operations;
 mod outbox;
 mod runtime;

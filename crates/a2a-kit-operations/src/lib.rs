@@ -65,6 +65,7 @@ mod event;
 #[cfg(feature = "engine")]
 mod executor;
 pub mod extension;
+mod log_limit;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 mod page;
@@ -107,6 +108,7 @@ pub use engine::{
 pub use event::{Event, EventId, StreamEnd};
 #[cfg(feature = "engine")]
 pub use executor::{AgentError, AgentExecutor, BoxError, CancelContext, Recovery, RequestContext};
+pub use log_limit::LogLimit;
 pub use page::list_tasks_within;
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
 #[cfg(feature = "engine")]

@@ -6,7 +6,7 @@
 use std::{
     cell::RefCell,
     ptr,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use a2a_core::{Operation, TaskState};
@@ -143,6 +143,23 @@ pub(crate) fn called(
 /// one of a few fixed words, such as `unauthenticated` or `rate`.
 pub fn refused(reason: &'static str) {
     counter!("a2a_refused_total", "reason" => reason).increment(1);
+}
+
+/// Counts a request that failed to authenticate. `reason` is one of a few fixed texts, such as
+/// `wrong audience`.
+pub fn authentication_failed(reason: &'static str) {
+    counter!("a2a_authentication_failures_total", "reason" => reason).increment(1);
+}
+
+/// Shows when the certificate of the server expires.
+pub fn certificate_expiry(not_after: SystemTime) {
+    let since = not_after.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    gauge!("a2a_tls_certificate_expiry_seconds").set(since.as_secs_f64());
+}
+
+/// Shows whether the server was ready when `/readyz` was last asked.
+pub fn ready(is_ready: bool) {
+    gauge!("a2a_ready").set(f64::from(u8::from(is_ready)));
 }
 
 /// Counts an open connection, until dropped.
@@ -334,6 +351,7 @@ pub fn describe() {
         ("a2a_client_calls_total", "Attempts to call operations of other agents"),
         ("a2a_connections_total", "Connections accepted"),
         ("a2a_refused_total", "Requests and connections rejected before an operation"),
+        ("a2a_authentication_failures_total", "Requests that failed to authenticate, by reason"),
         ("a2a_task_transitions_total", "Task state transitions, by new state"),
         ("a2a_executions_total", "Executor runs, by outcome"),
         ("a2a_lease_takeovers_total", "Tasks taken over from other nodes"),
@@ -357,6 +375,12 @@ pub fn describe() {
     }
     let gauges = [
         ("a2a_connections", Unit::Count, "Open connections"),
+        (
+            "a2a_tls_certificate_expiry_seconds",
+            Unit::Seconds,
+            "Expiry of the server certificate, since the Unix epoch",
+        ),
+        ("a2a_ready", Unit::Count, "Whether the server was ready at the last check of /readyz"),
         ("a2a_stream_readers", Unit::Count, "Open event streams"),
         ("a2a_tasks", Unit::Count, "Active tasks, by state"),
         ("a2a_tasks_held", Unit::Count, "Tasks leased to this node"),

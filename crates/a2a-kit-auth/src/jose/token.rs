@@ -94,6 +94,11 @@ impl<'a> Token<'a> {
         &self.header
     }
 
+    /// The payload, which is untrusted.
+    pub(crate) fn unverified_payload(&self) -> &[u8] {
+        &self.payload
+    }
+
     /// Verifies the signature with a key, and returns the payload.
     ///
     /// # Errors

@@ -35,8 +35,9 @@ macro_rules! event {
 }
 
 /// A request failed to authenticate.
-pub(super) fn failed(audit_context: AuditContext<'_>, reason: &str) {
+pub(super) fn failed(audit_context: AuditContext<'_>, reason: &'static str) {
     metrics::refused("unauthenticated");
+    metrics::authentication_failed(reason);
     event!("authentication_failed", audit_context, reason);
 }
 

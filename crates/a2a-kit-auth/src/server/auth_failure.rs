@@ -11,8 +11,8 @@ use super::challenge::Challenges;
 pub(super) enum AuthFailure {
     /// No credentials, or not enough to satisfy the requirements.
     Missing,
-    /// The credentials are invalid. The peer does not learn why.
-    Invalid,
+    /// The credentials are invalid, for this reason. The peer does not learn it.
+    Invalid(&'static str),
     /// The credentials have expired.
     Expired,
     /// The caller is authenticated, but lacks these scopes.
@@ -30,7 +30,7 @@ impl AuthFailure {
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Missing => "missing credentials",
-            Self::Invalid => "invalid credentials",
+            Self::Invalid(reason) => reason,
             Self::Expired => "expired credentials",
             Self::InsufficientScope(_) => "insufficient scope",
             Self::Throttled(_) => "too many failed attempts",
@@ -48,7 +48,7 @@ impl AuthFailure {
             )
             .with_metadata("schemes", challenges.schemes.clone())
             .with_challenge(challenges.missing.clone()),
-            Self::Invalid | Self::Expired => {
+            Self::Invalid(_) | Self::Expired => {
                 Error::new(ErrorKind::Unauthenticated, "invalid credentials")
                     .with_metadata("schemes", challenges.schemes.clone())
                     .with_challenge(challenges.invalid.clone())

@@ -27,6 +27,7 @@ use super::{
     Attempt, Rejection, RequestCredential, audit,
     auth_failure::AuthFailure,
     enforced_card::EnforcedCard,
+    refused_token,
     request_credentials::CredentialLocation,
     requirement::{Decision, Revalidation, Verified},
 };
@@ -46,6 +47,10 @@ const PUBLIC_METHODS: [&str; 5] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
+
+/// Reasons of a verifier to which a token does not belong.
+const FOREIGN: [&str; 4] =
+    ["unknown key", "issuer has no key for the algorithm", "invalid signature", "wrong issuer"];
 
 /// The result of authenticating a request, for the wrapper around the agent.
 #[derive(Debug)]
@@ -227,12 +232,12 @@ impl EnforcedCard {
             let is_throttled = backoff.is_some();
             match self.verify_at(location, credential, attempt, is_throttled, &mut verified).await {
                 Ok(()) => {}
-                Err(AuthFailure::Invalid) => {
+                Err(invalid @ AuthFailure::Invalid(_)) => {
                     let rejected = match backoff {
                         Some(backoff) => AuthFailure::Throttled(backoff),
                         None => {
                             record_failure();
-                            AuthFailure::Invalid
+                            invalid
                         }
                     };
                     failure.get_or_insert(rejected);
@@ -293,7 +298,7 @@ impl EnforcedCard {
                     });
                     continue;
                 }
-                Ok(_) => AuthFailure::Invalid,
+                Ok(_) => AuthFailure::Invalid("missing or invalid subject"),
                 // A client certificate may have another purpose.
                 Err(Rejection::Unknown) if *location == CredentialLocation::Certificate => continue,
                 Err(rejection) => {
@@ -301,14 +306,23 @@ impl EnforcedCard {
                     failure_of(&rejection)
                 }
             };
-            // A credential that could not be verified may be valid: don't report it as invalid.
-            failure = match failure {
-                None | Some(AuthFailure::Invalid) => Some(rejected),
-                known => known,
+            // A credential that could not be verified may be valid: don't report it as invalid. Of
+            // several issuers, the one whose key verified a token says more than the others.
+            failure = match (failure, rejected) {
+                (None, rejected) => Some(rejected),
+                (Some(AuthFailure::Invalid(known)), AuthFailure::Invalid(reason)) => {
+                    let is_foreign = FOREIGN.contains(&known);
+                    Some(AuthFailure::Invalid(if is_foreign { reason } else { known }))
+                }
+                (Some(AuthFailure::Invalid(_)), rejected) => Some(rejected),
+                (known, _) => known,
             };
         }
         match failure {
-            Some(failure) if verified.len() == before => Err(failure),
+            Some(failure) if verified.len() == before => {
+                refused_token::log(&failure, credential);
+                Err(failure)
+            }
             _ => Ok(()),
         }
     }
@@ -330,7 +344,7 @@ impl EnforcedCard {
                 Err(malformed) => {
                     let (scheme, reason) = (&scheme.name, malformed.0);
                     tracing::debug!(%scheme, reason, "malformed credentials");
-                    return Err(AuthFailure::Invalid);
+                    return Err(AuthFailure::Invalid(reason));
                 }
             }
         }
@@ -340,7 +354,8 @@ impl EnforcedCard {
 
 fn failure_of(rejection: &Rejection) -> AuthFailure {
     match rejection {
-        Rejection::Invalid(_) | Rejection::Unknown => AuthFailure::Invalid,
+        Rejection::Invalid(reason) => AuthFailure::Invalid(reason),
+        Rejection::Unknown => AuthFailure::Invalid("unknown subject"),
         Rejection::Expired => AuthFailure::Expired,
         Rejection::Unavailable(error) => {
             tracing::warn!(

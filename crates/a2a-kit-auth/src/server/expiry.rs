@@ -51,11 +51,12 @@ pub(super) async fn revoked(verified: Vec<Verified>) -> AuthFailure {
                 Ok(now)
                     if now.subject() == caller.subject()
                         && now.scopes().is_superset(caller.scopes()) => {}
-                Ok(_less) => return AuthFailure::Invalid,
+                Ok(_less) => return AuthFailure::Invalid("lost scopes or another subject"),
                 // New calls log this; one line per stream would be too many.
                 Err(Rejection::Unavailable(_) | Rejection::Overloaded) => {}
                 Err(Rejection::Expired) => return AuthFailure::Expired,
-                Err(Rejection::Invalid(_) | Rejection::Unknown) => return AuthFailure::Invalid,
+                Err(Rejection::Invalid(reason)) => return AuthFailure::Invalid(reason),
+                Err(Rejection::Unknown) => return AuthFailure::Invalid("unknown subject"),
             }
         }
     }

@@ -17,7 +17,7 @@ use super::{
     secrets::uses_bearer_token,
 };
 use crate::{
-    jose::{Header, Jwk, KeySource, MissingKey, Token},
+    jose::{Header, Jwk, KeySource, MissingKey, Token, TokenError},
     unique_names::object,
 };
 
@@ -49,6 +49,7 @@ pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
 pub struct Jwt {
     issuer: Arc<str>,
     audiences: Arc<[String]>,
+    client_ids: Arc<[String]>,
     keys: Arc<dyn KeySource>,
     leeway: Duration,
     claims: Arc<[String]>,
@@ -82,7 +83,8 @@ impl Default for Cache {
 type SubjectOf = dyn Fn(&Claims) -> Option<String> + Send + Sync;
 
 impl Jwt {
-    /// Creates a verifier of tokens with exactly this `iss` and `aud`. The keys are a
+    /// Creates a verifier of tokens with exactly this `iss` and `aud`; an empty audience accepts none,
+    /// for tokens [by client](Self::with_client_ids). The keys are a
     /// [`RemoteKeys`](crate::jose::RemoteKeys) or a [`JwkSet`](crate::jose::JwkSet).
     pub fn new(
         issuer: impl Into<String>,
@@ -93,7 +95,11 @@ impl Jwt {
         let prefix = Arc::clone(&issuer);
         Self {
             issuer,
-            audiences: Arc::new([audience.into()]),
+            audiences: Some(audience.into())
+                .filter(|audience| !audience.is_empty())
+                .into_iter()
+                .collect(),
+            client_ids: Arc::default(),
             keys: Arc::new(keys),
             leeway: Duration::from_secs(60),
             claims: CLAIMS.map(str::to_owned).into(),
@@ -137,6 +143,18 @@ impl Jwt {
         let more = std::iter::once(audience.into());
         self.audiences = self.audiences.iter().cloned().chain(more).collect();
         self.with_empty_cache()
+    }
+
+    /// Accepts tokens without an audience if their `client_id` is one of these. AWS Cognito issues
+    /// such access tokens. A token with another audience stays rejected.
+    #[must_use]
+    pub fn with_client_ids(mut self, ids: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.client_ids = ids.into_iter().map(Into::into).collect();
+        self.with_empty_cache()
+    }
+
+    fn is_client(&self, id: &str) -> bool {
+        self.client_ids.iter().any(|known| known == id)
     }
 
     /// Sets the tolerated clock skew between issuer and server. Default: 60 s.
@@ -196,7 +214,10 @@ impl Jwt {
 
     /// Verifies a token at a time.
     async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Verified, Rejection> {
-        let token = Token::parse(text).map_err(|_error| Rejection::Invalid("malformed token"))?;
+        let token = Token::parse(text).map_err(|error| match error {
+            TokenError::Algorithm(_) => Rejection::Invalid("unsupported algorithm"),
+            _ => Rejection::Invalid("malformed token"),
+        })?;
         let key = self.key_of(token.header(), now).await?;
         let payload = verify_signature(&token, &key)?;
         let claims = object(payload).map(Claims);
@@ -240,7 +261,11 @@ impl Jwt {
         if claims.text("iss") != Some(&*self.issuer) {
             return Err(Rejection::Invalid("wrong issuer"));
         }
-        if !self.audiences.iter().any(|audience| claims.is_for(audience)) {
+        let is_accepted = match claims.0.contains_key("aud") {
+            true => self.audiences.iter().any(|audience| claims.is_for(audience)),
+            false => claims.text("client_id").is_some_and(|id| self.is_client(id)),
+        };
+        if !is_accepted {
             return Err(Rejection::Invalid("wrong audience"));
         }
         let expires = claims.time("exp")?.ok_or(Rejection::Invalid("missing exp claim"))?;
@@ -380,6 +405,34 @@ mod tests {
         assert_eq!(carried(chosen).await, json!({"email": "ann@example.com"}));
         let none: [&str; 0] = [];
         assert_eq!(carried(verifier(&key).with_claims(none)).await, json!({}));
+    }
+
+    #[tokio::test]
+    async fn token_without_an_audience_is_accepted_by_its_client_id() {
+        let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
+        let keys = || [key.public().clone()].into_iter().collect::<JwkSet>();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
+        let of_clients = || Jwt::new("https://issuer", "", keys()).with_client_ids(["app"]);
+        let with_both = || of_clients().with_audience("https://agent");
+        let mut claims = with("client_id", json!("app"));
+        for (audience, jwt, is_accepted) in [
+            (json!(null), of_clients(), true),
+            (json!(null), with_both(), true),
+            (json!("https://agent"), with_both(), true),
+            (json!("https://agent"), of_clients(), false),
+            (json!(""), of_clients(), false),
+            (json!("https://other"), with_both(), false),
+            (json!(null), of_clients().with_client_ids(["other"]), false),
+            (json!(null), verifier(&key), false),
+        ] {
+            match &audience {
+                Value::Null => drop(claims.as_object_mut().unwrap().remove("aud")),
+                audience => claims["aud"] = audience.clone(),
+            }
+            let token = key.token(claims.to_string().as_bytes()).unwrap();
+            let verified = jwt.verify_at(&token, now).await;
+            assert_eq!(verified.is_ok(), is_accepted, "{audience} {jwt:?}");
+        }
     }
 
     #[tokio::test]

@@ -47,6 +47,7 @@ mod introspection;
 mod jwt;
 mod oidc_discovery;
 mod pending_verifications;
+mod refused_token;
 mod request_credentials;
 mod requirement;
 mod scheme;

@@ -1,7 +1,12 @@
 //! The TLS handshake.
 
-use std::{io, net::IpAddr, time::Duration};
+use std::{
+    fmt, io,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
+use a2a_kit_operations::{LogLimit, metrics};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     time::timeout,
@@ -72,16 +77,20 @@ impl Handshakes {
         let stream = match result {
             Ok(Ok(stream)) => stream,
             Ok(Err(HandshakeError::Plaintext(stream))) => {
-                tracing::debug!(%peer, "plaintext request on TLS port");
+                refused(peer, &"plaintext request");
                 return Box::pin(respond_to_plaintext(stream)).await;
             }
             Ok(Err(HandshakeError::TooMany)) => {
-                return tracing::debug!(%peer, "rejecting handshake: per-address limit reached");
+                return refused(peer, &"per-address limit reached");
             }
-            Ok(Err(HandshakeError::Failed(error))) => {
-                return tracing::debug!(%peer, %error, "handshake failed");
+            // A load balancer that only checks whether the port is open.
+            Ok(Err(HandshakeError::Failed(error)))
+                if error.kind() == io::ErrorKind::UnexpectedEof =>
+            {
+                return tracing::debug!(%peer, "connection closed before the handshake");
             }
-            Err(_elapsed) => return tracing::debug!(%peer, "handshake timed out"),
+            Ok(Err(HandshakeError::Failed(error))) => return refused(peer, &error),
+            Err(_elapsed) => return refused(peer, &"timed out"),
         };
         let (_, session) = stream.get_ref();
         let chain = session.peer_certificates().unwrap_or_default();
@@ -108,6 +117,16 @@ impl Handshakes {
         let _permit = self.tls.handshakes().acquire().await.ok();
         let acceptor = TlsAcceptor::from(self.tls.config());
         acceptor.accept(stream).await.map_err(HandshakeError::Failed)
+    }
+}
+
+/// Counts a refused handshake, and logs it, at most one a second. The reason is a fixed text of
+/// ours or of rustls, such as `peer sent no certificates`.
+fn refused(peer: SocketAddr, reason: &dyn fmt::Display) {
+    static LIMIT: LogLimit = LogLimit::new();
+    metrics::refused("handshake");
+    if let Some(omitted) = LIMIT.admit() {
+        tracing::info!(%peer, %reason, omitted, "TLS handshake refused");
     }
 }
 

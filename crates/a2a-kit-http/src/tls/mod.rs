@@ -14,6 +14,7 @@
 //! ```
 
 #[cfg(feature = "server")]
+mod expiry;
 mod reload;
 #[cfg(feature = "server")]
 mod settings;

@@ -4,8 +4,10 @@ use std::{
     convert::Infallible,
     fmt,
     sync::{Arc, Mutex, PoisonError, RwLock},
+    time::SystemTime,
 };
 
+use a2a_kit_operations::metrics;
 use http::HeaderValue;
 use rustls::ServerConfig;
 use tokio::{
@@ -31,6 +33,7 @@ pub struct Tls(Arc<Shared>);
 struct Shared {
     settings: TlsSettings,
     config: RwLock<Arc<ServerConfig>>,
+    not_after: Mutex<Option<SystemTime>>,
     /// Fingerprint of the last read, whether or not it was valid.
     last_read: Mutex<Fingerprint>,
     handshakes: Arc<Semaphore>,
@@ -46,16 +49,17 @@ impl TlsSettings {
     pub fn load(self) -> Result<Tls, TlsError> {
         let material = Material::read(&self)?;
         let config = material.config(&self)?;
-        Ok(Tls::new(self, material.fingerprint(), config))
+        Ok(Tls::new(self, &material, config))
     }
 }
 
 impl Tls {
-    fn new(settings: TlsSettings, last_read: Fingerprint, config: ServerConfig) -> Self {
+    fn new(settings: TlsSettings, material: &Material, config: ServerConfig) -> Self {
         let hsts = settings.hsts.map(|age| format!("max-age={}", age.as_secs()));
         Self(Arc::new(Shared {
             config: RwLock::new(Arc::new(config)),
-            last_read: Mutex::new(last_read),
+            not_after: Mutex::new(material.not_after()),
+            last_read: Mutex::new(material.fingerprint()),
             handshakes: Arc::new(Semaphore::new(
                 settings.max_handshakes.clamp(1, Semaphore::MAX_PERMITS),
             )),
@@ -76,13 +80,21 @@ impl Tls {
     /// [`TlsError`]; the previous certificate then stays in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let material = Material::read(self.settings())?;
-        let fingerprint = material.fingerprint();
+        let (fingerprint, not_after) = (material.fingerprint(), material.not_after());
         let config = material.config(self.settings());
         *self.0.last_read.lock().unwrap_or_else(PoisonError::into_inner) = fingerprint;
         let config = Arc::new(config?);
         *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = config;
-        material.warn_of_dates();
+        *self.0.not_after.lock().unwrap_or_else(PoisonError::into_inner) = not_after;
         Ok(())
+    }
+
+    /// Shows when the certificate expires in the metrics, and returns whether it has.
+    fn has_expired(&self) -> bool {
+        let not_after = *self.0.not_after.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(not_after) = not_after else { return false };
+        metrics::certificate_expiry(not_after);
+        not_after <= SystemTime::now()
     }
 
     /// Reloads changed files. Returns whether any have changed.
@@ -97,12 +109,9 @@ impl Tls {
 
     /// Watches for changes until dropped.
     pub(crate) async fn watch(self) -> Infallible {
-        let tls = self.clone();
-        let checked = spawn_blocking(move || {
-            Material::read(tls.settings()).map(|material| material.warn_of_dates())
-        });
-        if let Err(error) = checked.await {
-            tracing::error!(%error, "certificate check failed");
+        let mut has_expired = self.has_expired();
+        if has_expired {
+            tracing::warn!("the certificate has expired");
         }
         let Some(period) = self.settings().reload_interval.filter(|_| self.settings().has_files())
         else {
@@ -115,6 +124,9 @@ impl Tls {
         let mut unreadable = false;
         loop {
             ticks.tick().await;
+            if !std::mem::replace(&mut has_expired, self.has_expired()) && has_expired {
+                tracing::warn!("the certificate has expired");
+            }
             let tls = self.clone();
             match spawn_blocking(move || tls.refresh()).await {
                 Ok(Ok(false)) => unreadable = false,

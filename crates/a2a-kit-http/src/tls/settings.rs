@@ -1,20 +1,20 @@
 //! TLS settings of a server.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use a2a_core::well_known::Timestamp;
 use a2a_kit_tls::{crypto, pem};
 use ring::digest;
 use rustls::{
-    CertificateError, RootCertStore, ServerConfig, SupportedProtocolVersion,
-    client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
+    RootCertStore, ServerConfig, SupportedProtocolVersion,
     crypto::CryptoProvider,
-    pki_types::{CertificateDer, ServerName, UnixTime},
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
     version::{TLS12, TLS13},
 };
 
-use super::{Pem, TlsError};
+use super::{Pem, TlsError, expiry};
 
 /// Whether a server requires client certificates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -154,36 +154,6 @@ pub(super) struct Material {
     revocations: Option<Vec<u8>>,
 }
 
-/// Warns of a certificate that clients reject because it has expired or is not valid yet.
-fn warn_of_dates(chain: &[CertificateDer<'static>]) {
-    use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
-    let Some(certificate) = chain.first() else { return };
-    let mut roots = RootCertStore::empty();
-    let (Ok(()), Ok(name)) = (roots.add(certificate.clone()), ServerName::try_from("localhost"))
-    else {
-        return;
-    };
-    let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), crypto::provider());
-    let Ok(verifier) = builder.build() else { return };
-    // The dates are checked first: that the issuer is unknown does not matter.
-    let verified = verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now());
-    let Err(rustls::Error::InvalidCertificate(error)) = verified else { return };
-    let time = |time: &UnixTime| {
-        let millis = i64::try_from(time.as_secs()).unwrap_or(i64::MAX).saturating_mul(1000);
-        Timestamp::from_millis(millis).to_string()
-    };
-    match &error {
-        ExpiredContext { not_after, .. } => {
-            tracing::warn!(not_after = time(not_after), "server certificate expired");
-        }
-        NotValidYetContext { not_before, .. } => {
-            tracing::warn!(not_before = time(not_before), "server certificate not valid yet");
-        }
-        Expired | NotValidYet => tracing::warn!(%error, "server certificate not valid"),
-        _ => {}
-    }
-}
-
 pub(super) type Fingerprint = [u8; digest::SHA256_OUTPUT_LEN];
 
 impl Material {
@@ -218,12 +188,10 @@ impl Material {
         fingerprint
     }
 
-    /// Warns of a certificate that clients reject because of its dates.
-    pub(super) fn warn_of_dates(&self) {
-        match pem::certificates(&self.certificate, "certificate") {
-            Ok(chain) => warn_of_dates(&chain),
-            Err(error) => tracing::debug!(%error, "certificate dates not checked"),
-        }
+    /// When the server certificate expires, if that can be read.
+    pub(super) fn not_after(&self) -> Option<SystemTime> {
+        let chain = pem::certificates(&self.certificate, "certificate").ok()?;
+        expiry::not_after(chain.first()?)
     }
 
     pub(super) fn config(&self, settings: &TlsSettings) -> Result<ServerConfig, TlsError> {

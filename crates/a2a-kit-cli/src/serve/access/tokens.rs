@@ -59,7 +59,7 @@ pub(super) fn of_issuers(auth: &Auth, trust: &ClientTls) -> Result<Vec<Declared>
 
 /// An issuer with a key set in a file or at a URL.
 fn of_keys(row: &settings::Jwt, trust: &ClientTls) -> Verified {
-    let (first, more) = audiences(&row.audiences)?;
+    let (first, more) = audiences(&row.audiences, &row.client_ids)?;
     let jwt = match (&row.jwks_url, &row.jwks_file) {
         (Some(url), None) => {
             value::public_address(url).map_err(|error| format!("jwks_url {error}"))?;
@@ -73,7 +73,8 @@ fn of_keys(row: &settings::Jwt, trust: &ClientTls) -> Verified {
         }
         _ => return Err("exactly one of jwks_url and jwks_file is required".to_owned()),
     };
-    let jwt = complete(jwt, more, &row.claims, row.leeway.as_ref());
+    let jwt =
+        complete(jwt.with_client_ids(&row.client_ids), more, &row.claims, row.leeway.as_ref());
     Ok((http("bearer", "JWT"), Arc::new(jwt)))
 }
 
@@ -81,14 +82,15 @@ fn of_keys(row: &settings::Jwt, trust: &ClientTls) -> Verified {
 fn of_discovery(row: &settings::Oidc, trust: &ClientTls) -> Verified {
     let url = &row.url.0;
     value::public_address(url).map_err(|error| format!("url {error}"))?;
-    let (first, more) = audiences(&row.audiences)?;
+    let (first, more) = audiences(&row.audiences, &row.client_ids)?;
     let jwt =
         Jwt::discovered_with_tls(url, first, trust.clone()).map_err(|error| error.to_string())?;
     let scheme = OpenIdConnectSecurityScheme {
         open_id_connect_url: url.clone(),
         ..OpenIdConnectSecurityScheme::default()
     };
-    let jwt = complete(jwt, more, &row.claims, row.leeway.as_ref());
+    let jwt =
+        complete(jwt.with_client_ids(&row.client_ids), more, &row.claims, row.leeway.as_ref());
     Ok((Scheme::OpenIdConnectSecurityScheme(scheme), Arc::new(jwt)))
 }
 
@@ -111,8 +113,16 @@ fn of_introspection(row: &settings::Introspection, trust: &ClientTls) -> Verifie
     Ok((http("bearer", ""), Arc::new(verifier)))
 }
 
-fn audiences(audiences: &[String]) -> Result<(&String, &[String]), String> {
-    audiences.split_first().ok_or_else(|| "audiences must not be empty".to_owned())
+/// The first audience, empty for none, and the others.
+fn audiences<'a>(
+    audiences: &'a [String],
+    client_ids: &[String],
+) -> Result<(&'a str, &'a [String]), String> {
+    match audiences.split_first() {
+        Some((first, more)) => Ok((first, more)),
+        None if !client_ids.is_empty() => Ok(("", &[])),
+        None => Err("audiences or client_ids must not be empty".to_owned()),
+    }
 }
 
 fn complete(jwt: Jwt, more: &[String], claims: &[String], leeway: Option<&Duration>) -> Jwt {

@@ -131,7 +131,12 @@ pub(crate) struct Jwt {
     /// Issuer of the tokens; callers are named `issuer#subject`
     pub(crate) issuer: NonEmpty,
     /// Accepted audiences
+    #[serde(default)]
     pub(crate) audiences: Vec<String>,
+    /// Clients (`client_id`) whose tokens are accepted without an audience, as AWS Cognito issues
+    /// them; audiences or client_ids are required
+    #[serde(default)]
+    pub(crate) client_ids: Vec<String>,
     /// URL of the key set; exactly one of jwks_url and jwks_file is required
     pub(crate) jwks_url: Option<String>,
     /// File with the key set
@@ -155,7 +160,12 @@ pub(crate) struct Oidc {
     /// URL of the OpenID Connect configuration; callers are named `issuer#subject`
     pub(crate) url: NonEmpty,
     /// Accepted audiences
+    #[serde(default)]
     pub(crate) audiences: Vec<String>,
+    /// Clients (`client_id`) whose tokens are accepted without an audience, as AWS Cognito issues
+    /// them; audiences or client_ids are required
+    #[serde(default)]
+    pub(crate) client_ids: Vec<String>,
     /// Scopes that callers need
     #[serde(default)]
     pub(crate) scopes: Vec<String>,

@@ -8,9 +8,8 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use crate::{
-    Event, EventId, UpdateError,
+    Event, EventId, LogLimit, UpdateError,
     engine::{
-        log_limit::LogLimit,
         runtime::Handle,
         task::{Failure, Group, Holder, LiveTask},
     },

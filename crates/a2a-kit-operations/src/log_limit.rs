@@ -1,14 +1,15 @@
-//! Lines of the log that many tasks would write at once.
+//! Lines of the log that many tasks or requests would write at once.
 
-use std::time::{Duration, Instant};
-
-use parking_lot::Mutex;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Allows one line a second.
 #[derive(Debug)]
-pub(in crate::engine) struct LogLimit(Mutex<Lines>);
+pub struct LogLimit(Mutex<Lines>);
 
 #[derive(Debug)]
 struct Lines {
@@ -16,18 +17,26 @@ struct Lines {
     omitted: u64,
 }
 
+impl Default for LogLimit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl LogLimit {
-    pub(in crate::engine) const fn new() -> Self {
+    /// Creates a limit that admits the next line.
+    #[must_use]
+    pub const fn new() -> Self {
         Self(Mutex::new(Lines { last: None, omitted: 0 }))
     }
 
     /// Whether to write a line now: the number of those omitted since the last one.
-    pub(in crate::engine) fn admit(&self) -> Option<u64> {
+    pub fn admit(&self) -> Option<u64> {
         self.admit_at(Instant::now())
     }
 
     fn admit_at(&self, now: Instant) -> Option<u64> {
-        let mut lines = self.0.lock();
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.last.is_some_and(|last| now.saturating_duration_since(last) < INTERVAL) {
             lines.omitted += 1;
             return None;

@@ -1,0 +1,36 @@
+//! Why a token was refused, in the log: what it claims of itself, so that it can be compared with the
+//! settings.
+
+use a2a_kit_operations::LogLimit;
+
+use super::{RequestCredential, auth_failure::AuthFailure};
+use crate::{jose::Token, unique_names::object};
+
+/// Maximum length of a claim in the log, in characters.
+const MAX_CLAIM: usize = 128;
+
+/// Logs a refused token, at most one a second. Its claims are unverified, and are no secrets.
+pub(super) fn log(failure: &AuthFailure, credential: &RequestCredential) {
+    static LIMIT: LogLimit = LogLimit::new();
+    let RequestCredential::Bearer(text) = credential else { return };
+    if !matches!(failure, AuthFailure::Invalid(_) | AuthFailure::Expired) {
+        return;
+    }
+    let Ok(token) = Token::parse(text) else { return };
+    let Some(omitted) = LIMIT.admit() else { return };
+    let claims = object(token.unverified_payload()).unwrap_or_default();
+    let claim = |name: &str| claims.get(name).map(|claim| shortened(&claim.to_string()));
+    tracing::info!(
+        reason = failure.reason(),
+        token.issuer = claim("iss"),
+        token.audience = claim("aud"),
+        token.client_id = claim("client_id"),
+        token.key_id = token.header().key_id.as_deref().map(shortened),
+        omitted,
+        "token refused"
+    );
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(MAX_CLAIM).collect()
+}
