@@ -12,7 +12,9 @@ use tokio::sync::watch;
 use super::{Attempt, Rejection, verification_queue::VerificationQueue};
 
 type Verdict = Result<Caller, Rejection>;
-type Pending = Mutex<HashMap<[u8; 32], watch::Sender<Option<Verdict>>>>;
+type Sender = watch::Sender<Option<Verdict>>;
+type Receiver = watch::Receiver<Option<Verdict>>;
+type Pending = Mutex<HashMap<[u8; 32], Sender>>;
 
 /// Verifications in progress by the digest of their credential, in the order of a queue.
 ///
@@ -40,20 +42,28 @@ impl PendingVerifications {
     where
         F: Future<Output = Verdict> + Send + 'static,
     {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut verdict = pending.get(&digest).map(watch::Sender::subscribe).unwrap_or_else(|| {
-            let (sender, verdict) = watch::channel(None);
-            pending.insert(digest, sender.clone());
+        let (mut verdict, new) = self.verdict_of(digest);
+        if let Some(sender) = new {
             let entry = Entry { pending: Arc::clone(&self.pending), digest };
-            // Ends by itself: the queue and the verification have time limits.
+            // Ends by itself: the queue and the verification have time limits. A runtime that shuts
+            // down drops it here, and the entry with it, so the lock must not be held.
             tokio::spawn(run(self.queue.clone(), attempt, verification, sender, entry));
-            verdict
-        });
-        drop(pending);
+        }
         async move {
             let verdict = verdict.wait_for(Option::is_some).await;
             verdict.ok().and_then(|verdict| verdict.clone()).unwrap_or(Err(Rejection::Overloaded))
         }
+    }
+
+    /// The verdict to wait for, and its sender if the verification has yet to start.
+    fn verdict_of(&self, digest: [u8; 32]) -> (Receiver, Option<Sender>) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = pending.get(&digest) {
+            return (sender.subscribe(), None);
+        }
+        let (sender, verdict) = watch::channel(None);
+        pending.insert(digest, sender.clone());
+        (verdict, Some(sender))
     }
 }
 
@@ -61,7 +71,7 @@ async fn run(
     queue: VerificationQueue,
     attempt: Attempt,
     verification: impl Future<Output = Verdict>,
-    sender: watch::Sender<Option<Verdict>>,
+    sender: Sender,
     entry: Entry,
 ) {
     let abandoned = async {
@@ -136,6 +146,21 @@ mod tests {
         assert_eq!(asked.load(Ordering::SeqCst), 1);
         verify().await.unwrap();
         assert_eq!(asked.load(Ordering::SeqCst), 2, "verdicts are cached elsewhere");
+    }
+
+    #[test]
+    fn runtime_that_shuts_down_leaves_no_entry_and_no_lock() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let (sender, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let _entered = handle.enter();
+            let verifications = PendingVerifications::new(1, 1);
+            drop(verifications.join([0; 32], STRANGER, pending()));
+            sender.send(verifications.pending.lock().unwrap().len())
+        });
+        assert_eq!(ended.recv_timeout(std::time::Duration::from_secs(10)), Ok(0));
     }
 
     #[tokio::test]
