@@ -8,7 +8,7 @@ use a2a_kit_operations::CardSignature;
 use http::Uri;
 
 /// An error of card discovery, interface selection or client setup.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoveryError {
     /// The reference is malformed.
@@ -115,6 +115,8 @@ pub enum DiscoveryError {
     #[error("failed to set up the client")]
     Setup(#[source] Error),
 }
+
+a2a_core::debug_as_chain!(DiscoveryError);
 
 struct Reason<'a>(Option<&'a Error>);
 

@@ -52,9 +52,11 @@ impl fmt::Display for Transport {
 }
 
 /// The name of a binding is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown binding {0:?} (expected jsonrpc, http+json or grpc)")]
 pub struct UnknownTransport(pub String);
+
+a2a_core::debug_as_chain!(UnknownTransport);
 
 impl FromStr for Transport {
     type Err = UnknownTransport;

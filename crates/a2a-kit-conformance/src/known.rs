@@ -19,7 +19,7 @@ struct Known {
 }
 
 /// A line of a list of known results is invalid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {text:?} is not an id, an interface if need be, a colon and a reason")]
 pub struct InvalidKnownResult {
     /// The number of the line, from 1.
@@ -27,6 +27,8 @@ pub struct InvalidKnownResult {
     /// The line.
     pub text: String,
 }
+
+a2a_core::debug_as_chain!(InvalidKnownResult);
 
 impl FromStr for KnownResults {
     type Err = InvalidKnownResult;

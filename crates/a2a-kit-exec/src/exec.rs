@@ -79,7 +79,7 @@ pub enum Io {
 }
 
 /// Why a program can't be run.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
     /// The program is not in `PATH`, or not executable.
@@ -89,6 +89,8 @@ pub enum CheckError {
     #[error("failed to create a directory for commands in {}", std::env::temp_dir().display())]
     Directory(#[source] io::Error),
 }
+
+a2a_core::debug_as_chain!(CheckError);
 
 /// What all runs share.
 pub(crate) struct Shared {

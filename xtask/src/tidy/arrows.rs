@@ -8,8 +8,8 @@ use crate::{Result, workspace};
 
 /// Each crate may depend on those of the rows above its own, and on none of its own row.
 const LAYERS: [&[&str]; 9] = [
-    &["a2a-core", "a2a-test-certificates", "a2a-test-servers", "a2a-kit-tls"],
-    &["a2a-kit-operations"],
+    &["a2a-core", "a2a-test-certificates", "a2a-test-servers"],
+    &["a2a-kit-operations", "a2a-kit-tls"],
     &[
         "a2a-kit-exec",
         "a2a-kit-http",
