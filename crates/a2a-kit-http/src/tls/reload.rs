@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use a2a_core::well_known::Timestamp;
 use a2a_kit_operations::metrics;
 use http::HeaderValue;
 use rustls::ServerConfig;
@@ -97,6 +98,12 @@ impl Tls {
         not_after <= SystemTime::now()
     }
 
+    fn warn_of_expiry(&self) {
+        let not_after = *self.0.not_after.lock().unwrap_or_else(PoisonError::into_inner);
+        let not_after = not_after.map(|time| Timestamp::from(time).to_string());
+        tracing::warn!(not_after, "the certificate has expired");
+    }
+
     /// Reloads changed files. Returns whether any have changed.
     fn refresh(&self) -> Result<bool, TlsError> {
         let found = Material::read(self.settings())?.fingerprint();
@@ -111,7 +118,7 @@ impl Tls {
     pub(crate) async fn watch(self) -> Infallible {
         let mut has_expired = self.has_expired();
         if has_expired {
-            tracing::warn!("the certificate has expired");
+            self.warn_of_expiry();
         }
         let Some(period) = self.settings().reload_interval.filter(|_| self.settings().has_files())
         else {
@@ -125,7 +132,7 @@ impl Tls {
         loop {
             ticks.tick().await;
             if !std::mem::replace(&mut has_expired, self.has_expired()) && has_expired {
-                tracing::warn!("the certificate has expired");
+                self.warn_of_expiry();
             }
             let tls = self.clone();
             match spawn_blocking(move || tls.refresh()).await {
