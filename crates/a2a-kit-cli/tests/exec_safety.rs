@@ -232,6 +232,13 @@ fn files_of_servers_that_are_gone_are_removed_at_start() {
     drop(running);
 }
 
+/// The text of the first artifact, which may have come in chunks.
+fn output(answer: &Value) -> String {
+    let parts = answer["result"]["task"]["artifacts"][0]["parts"].as_array();
+    let parts = parts.unwrap_or_else(|| panic!("{answer}"));
+    parts.iter().map(|part| part["text"].as_str().unwrap()).collect()
+}
+
 /// Sends a message as it is written, and returns the response.
 async fn send(server: &Server, headers: &[(&str, &str)], params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params});
@@ -256,8 +263,8 @@ async fn hostile_names_of_files_and_ids_fail_no_command() {
     let parts: Vec<_> = names.iter().map(|name| json!({"raw": "eA==", "filename": name})).collect();
     let message = json!({"messageId": "x", "role": "ROLE_USER", "parts": parts});
     let answer = send(&server, &[], json!({ "message": message })).await;
-    let listed = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
-    let listed: Vec<_> = listed.unwrap_or_else(|| panic!("{answer}")).lines().collect();
+    let listed = output(&answer);
+    let listed: Vec<_> = listed.lines().collect();
     let ends = [&*"a".repeat(200), "nul_byte", "passwd", "bashrc", "line_break", "rf", "file"];
     assert_eq!(listed.len(), ends.len(), "{listed:?}");
     for (number, (name, end)) in listed.iter().zip(ends).enumerate() {
@@ -289,8 +296,7 @@ async fn command_learns_its_caller_but_no_credential() {
     });
     let params = json!({"message": message, "metadata": {"of": "the\0request"}, "tenant": "acme"});
     let answer = send(&server, &[("x-api-key", "key-of-ann")], params).await;
-    let text = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
-    let text = text.unwrap_or_else(|| panic!("{answer}"));
+    let text = output(&answer);
     for line in ["A2A_CALLER=ann", "A2A_TENANT=acme", "A2A_SCOPES=read write"] {
         assert!(text.lines().any(|one| one == line), "{line}: {text}");
     }
@@ -303,8 +309,7 @@ async fn command_learns_its_caller_but_no_credential() {
     let message = json!({"messageId": "x", "role": "ROLE_USER", "parts": [{"text": "hi"}]});
     let bearer = ("authorization", "Bearer token-of-nobody");
     let answer = send(&open, &[bearer], json!({ "message": message })).await;
-    let text = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
-    let text = text.unwrap_or_else(|| panic!("{answer}"));
+    let text = output(&answer);
     // Set and empty: a command must not take a variable of the server for that of its caller.
     for line in ["A2A_CALLER=", "A2A_TENANT=", "A2A_SCOPES="] {
         assert!(text.lines().any(|one| one == line), "{line}: {text}");

@@ -18,7 +18,7 @@ use crate::{
 /// Maximum bytes of output that is sent at the end only.
 const MAX_WHOLE: usize = 64 << 20;
 /// How long output waits for more, so that what a command writes at once is one chunk.
-const GATHER: Duration = Duration::from_millis(20);
+const GATHER: Duration = Duration::from_millis(50);
 /// Bytes of output that don't wait.
 const MAX_GATHERED: usize = 64 << 10;
 /// The id of the artifact with the output. It is the same in a rerun, which replaces it.

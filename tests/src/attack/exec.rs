@@ -3,7 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -79,8 +79,7 @@ async fn environment(env: &Environment) -> Verdict {
     ];
     let server = Started::with_settings(env, settings, &secrets).await?;
     let (_, answer) = server.env.call("secret-of-the-server", "SendMessage", waiting("hi")).await?;
-    let output = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
-    let output = output.ok_or_else(|| format!("no environment: {answer}"))?;
+    let output = output(&answer["result"]["task"]);
     if let Some((name, _)) =
         secrets.iter().find(|(name, secret)| output.contains(name) || output.contains(secret))
     {
@@ -90,6 +89,12 @@ async fn environment(env: &Environment) -> Verdict {
         true => Ok(format!("gave {} variables, none of them secret", output.lines().count())),
         false => Err(format!("gave no task to its command: {output}")),
     }
+}
+
+/// The text of the first artifact, which may have come in chunks.
+pub(super) fn output(task: &Value) -> String {
+    let parts = task["artifacts"][0]["parts"].as_array().into_iter().flatten();
+    parts.filter_map(|part| part["text"].as_str()).collect()
 }
 
 /// A command that leaves a process behind that ignores SIGTERM, writes the id of that process to

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{
     Attack, Environment, Process, Started, Verdict, attacks,
     environment::{JSON, at_once, bearer, waiting},
-    exec::{id_of, is_gone, server, stubborn},
+    exec::{id_of, is_gone, output, server, stubborn},
 };
 
 pub(super) fn all() -> Vec<Attack> {
@@ -308,7 +308,7 @@ async fn names(env: &Environment) -> Verdict {
     params["message"]["parts"] =
         names.iter().map(|name| json!({"raw": "eA==", "filename": name})).collect();
     let answer = server.env.works("SendMessage", params).await?;
-    let listed = answer["task"]["artifacts"][0]["parts"][0]["text"].as_str().unwrap_or_default();
+    let listed = output(&answer["task"]);
     if ["0-a", "1-a", "2-escaped", "3-escaped"].iter().any(|name| !listed.contains(name)) {
         return Err(format!("names of files fail a command: {answer}"));
     }
@@ -336,8 +336,7 @@ async fn identity(env: &Environment) -> Verdict {
     params["message"]["metadata"] = claims;
     params["message"]["messageId"] = "m\nA2A_SCOPES=admin".into();
     let (_, answer) = server.env.call("token-of-ann", "SendMessage", params).await?;
-    let text = answer["result"]["task"]["artifacts"][0]["parts"][0]["text"].as_str();
-    let text = text.ok_or_else(|| format!("no output: {answer}"))?;
+    let text = output(&answer["result"]["task"]);
     let lines = |line: &str| text.lines().filter(|one| *one == line).count();
     if text.contains("token-of-ann") {
         return Err("gave a command the credential of its caller".to_owned());
