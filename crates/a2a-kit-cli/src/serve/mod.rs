@@ -204,7 +204,12 @@ impl OpenStore {
         location: Option<&str>,
         query: &DeadLetterQuery,
     ) -> Result<Vec<DeadLetter>, Failure> {
-        store::dead_letters(location, query).await
+        let config = store::existing(location)?;
+        if let Some(letters) = config.dead_letters(query).await {
+            return letters;
+        }
+        let store = Self::of(config).await?;
+        store.run(async |store| store.dead_letters(query).await).await
     }
 
     /// Runs `work` on the store, and closes it.

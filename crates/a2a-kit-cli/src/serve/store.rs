@@ -21,7 +21,6 @@ use a2a_kit_store::sqlite::{SqliteOptions, SqliteStore};
 use a2a_kit_store::{SecretKey, SecretKeys};
 use url::Url;
 
-use super::OpenStore;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use super::chain;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -108,6 +107,28 @@ impl StoreConfig {
         Ok(Some(Self { place, keys }))
     }
 
+    /// Reads the dead letters of a file that a server may have open; `None` for another store.
+    ///
+    /// # Errors
+    ///
+    /// A failure that names the flag.
+    pub(super) async fn dead_letters(
+        &self,
+        query: &DeadLetterQuery,
+    ) -> Option<Result<Vec<DeadLetter>, Failure>> {
+        match &self.place {
+            #[cfg(feature = "sqlite")]
+            Location::File(path) => {
+                let letters = SqliteStore::read_dead_letters(path, query).await;
+                Some(
+                    letters
+                        .map_err(|error| Failure::internal(format!("--store: {}", chain(&error)))),
+                )
+            }
+            _ => None,
+        }
+    }
+
     /// Opens the store.
     ///
     /// # Errors
@@ -125,26 +146,6 @@ impl StoreConfig {
             }
         }
     }
-}
-
-/// Reads the dead letters at a location, also while its server runs.
-///
-/// # Errors
-///
-/// A failure that names the flag.
-pub(super) async fn dead_letters(
-    location: Option<&str>,
-    query: &DeadLetterQuery,
-) -> Result<Vec<DeadLetter>, Failure> {
-    let config = existing(location)?;
-    #[cfg(feature = "sqlite")]
-    if let Location::File(path) = &config.place {
-        let letters = SqliteStore::read_dead_letters(path, query).await;
-        return letters
-            .map_err(|error| Failure::new(Code::Internal, format!("--store: {}", chain(&error))));
-    }
-    let store = OpenStore::of(config).await?;
-    store.run(async |store| store.dead_letters(query).await).await
 }
 
 /// The store at a location, which must exist.
