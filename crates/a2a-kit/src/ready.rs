@@ -1,6 +1,7 @@
 //! Readiness: the checks behind `/readyz`.
 
 use std::{
+    collections::BTreeSet,
     fmt::Write as _,
     future::Future,
     sync::{Arc, Mutex, PoisonError},
@@ -9,6 +10,7 @@ use std::{
 
 use a2a_core::Result;
 use a2a_kit_http::Drain;
+use a2a_kit_operations::metrics;
 use axum::{
     Router,
     extract::Request,
@@ -41,6 +43,8 @@ type Missing = Arc<[&'static str]>;
 pub(crate) struct Readiness {
     checks: Vec<(&'static str, Check)>,
     latest: Arc<Mutex<Option<Latest>>>,
+    /// The checks that failed last, so that each change is logged once.
+    failed: Arc<Mutex<BTreeSet<&'static str>>>,
 }
 
 struct Latest {
@@ -86,7 +90,8 @@ impl Readiness {
             match &*latest {
                 Some(latest) if latest.begun.elapsed() < MAX_AGE => latest.missing.clone(),
                 _ => {
-                    let missing = check(self.checks.clone()).boxed().shared();
+                    let failed = Arc::clone(&self.failed);
+                    let missing = check(self.checks.clone(), failed).boxed().shared();
                     *latest = Some(Latest { begun: Instant::now(), missing: missing.clone() });
                     missing
                 }
@@ -96,20 +101,34 @@ impl Readiness {
     }
 }
 
-async fn check(checks: Vec<(&'static str, Check)>) -> Missing {
-    let checked =
-        checks.into_iter().map(async |(part, check)| match timeout(CHECK_TIMEOUT, check()).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => {
-                tracing::warn!(part, ?error, "not ready");
+async fn check(
+    checks: Vec<(&'static str, Check)>,
+    failed: Arc<Mutex<BTreeSet<&'static str>>>,
+) -> Missing {
+    let checked = checks.into_iter().map(async |(part, check)| {
+        let result = match timeout(CHECK_TIMEOUT, check()).await {
+            Ok(result) => result.map_err(|error| format!("{error:?}")),
+            Err(_elapsed) => Err("no answer in time".to_owned()),
+        };
+        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok(()) => {
+                if failed.remove(part) {
+                    tracing::info!(part, "ready again");
+                }
+                None
+            }
+            Err(error) => {
+                if failed.insert(part) {
+                    tracing::warn!(part, error, "not ready");
+                }
                 Some(part)
             }
-            Err(_elapsed) => {
-                tracing::warn!(part, "not ready: no answer in time");
-                Some(part)
-            }
-        });
-    join_all(checked).await.into_iter().flatten().collect()
+        }
+    });
+    let missing: Missing = join_all(checked).await.into_iter().flatten().collect();
+    metrics::ready(missing.is_empty());
+    missing
 }
 
 fn answer(draining: bool, missing: &[&str], json: bool) -> Response {

@@ -79,6 +79,7 @@ pub(super) fn compose(
     let card_signer = options.card_key.clone().map(|key| {
         a2a_kit_auth::card::JwsCardSigner::new(key).with_url(format!("{issuer}{JWKS_PATH}"))
     });
+    let probed = upstream.as_ref().and_then(|upstream| upstream.probed.clone());
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
         Some(upstream) => {
             let index = serve.has_index().then(|| owner_index(serve, store));
@@ -151,9 +152,12 @@ pub(super) fn compose(
 
     // The card has its interfaces, so each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
-        let ready = |server: Server| match &engine {
-            Some(engine) => server.with_engine(engine.clone()),
-            None => server,
+        let ready = |server: Server| match (&engine, probed.clone()) {
+            (Some(engine), _) => server.with_engine(engine.clone()),
+            (None, Some(agent)) => {
+                server.with_readiness("upstream", move || proxy::probe(Arc::clone(&agent)))
+            }
+            (None, None) => server,
         };
         let has_bearer = options.bearer.is_some();
         let forwards = serve.proxy.forwards_auth();

@@ -54,11 +54,17 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let store_config = StoreConfig::new(&serve)?;
     let guard = log::start(options.log, options.observe.clone())?;
     let output = if options.observe.is_json { output.into_log() } else { output };
-    let upstream = match replay::open(&serve, &options)? {
-        Some(recorded) => Some(recorded),
-        None => Upstream::connect(&serve, &options, settings, output).await?,
+    let recorded = replay::open(&serve, &options)?;
+    let (mut listener, address) = bind(&options.host, options.port).await?;
+    let upstream = match recorded {
+        None if serve.proxy.to.is_some() => {
+            let upstream;
+            (upstream, listener) =
+                Upstream::await_and_connect(&serve, &options, settings, output, listener).await?;
+            upstream
+        }
+        recorded => recorded,
     };
-    let (listener, address) = bind(&options.host, options.port).await?;
     let grpc = match options.grpc_port {
         Some(port) => Some(bind(&options.host, port).await?),
         None => None,

@@ -1,24 +1,35 @@
 //! Serving an upstream agent.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     hash::{BuildHasher as _, RandomState},
+    io,
     sync::{Arc, LazyLock},
+    time::Duration,
 };
 
-use a2a_core::{AgentCard, ProtocolVersion, v1::AgentInterface};
+use a2a_core::{
+    AgentCard, ErrorKind, ProtocolVersion,
+    v1::{AgentInterface, GetTaskRequest, SecurityRequirement, security_scheme::Scheme},
+};
 use a2a_kit_gateway::{Forward, Isolation, OwnerIndex, Recorder, Tenants};
-use a2a_kit_http::{client::ReadBudget, service_parameters};
-use a2a_kit_operations::{Agent, Caller};
-use axum::{extract::Request, middleware::Next, response::Response};
+use a2a_kit_http::{HttpServer, client::ReadBudget, service_parameters};
+use a2a_kit_operations::{Agent, Call, Caller};
+use axum::{Router, extract::Request, middleware::Next, response::Response, routing::get};
+use http::{StatusCode, header::RETRY_AFTER};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, sleep},
+};
 
 use super::{options::Options, record::Lines, store};
 use crate::{
     agent::{RemoteAgent, Retries},
-    failure::Failure,
+    failure::{Code, Failure},
     output::Output,
     settings::{
-        Settings,
+        Settings, Source,
         serve::{Proxy, ProxyIsolation, Serve},
     },
 };
@@ -29,6 +40,8 @@ pub(super) struct Upstream {
     pub(super) agent: Box<dyn FnOnce(Option<OwnerIndex>) -> Arc<dyn Agent> + Send>,
     /// Its card, adapted to this server.
     pub(super) card: AgentCard,
+    /// The upstream agent, if the readiness of this server follows it.
+    pub(super) probed: Option<Arc<dyn Agent>>,
     /// What it is, for messages.
     pub(super) label: &'static str,
     /// Its interface or its file, for messages.
@@ -83,6 +96,7 @@ impl Upstream {
         };
         let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;
         let client = remote.client();
+        warn_of_missing_credential(&client.card(), &serve.proxy, &settings, output);
         if isolation == ProxyIsolation::Tenant && !client.interface().is_some_and(has_tenants) {
             return Err(Failure::usage(
                 "--proxy-isolation tenant requires an upstream interface of version 1.0 without a \
@@ -121,8 +135,115 @@ impl Upstream {
                 None => Arc::new(forward),
             }
         });
-        Ok(Some(Self { agent, card, label: "Upstream", place }))
+        let probed = serve.proxy.readiness.then(|| client.agent());
+        Ok(Some(Self { agent, card, probed, label: "Upstream", place }))
     }
+
+    /// As [`connect`](Self::connect), and as long as `proxy.wait` says, retries while the upstream
+    /// agent can't be reached. Meanwhile `/healthz` is served at the address of the server.
+    ///
+    /// # Errors
+    ///
+    /// As for [`connect`](Self::connect).
+    pub(super) async fn await_and_connect(
+        serve: &Serve,
+        options: &Options,
+        settings: &Settings,
+        output: Output,
+        listener: TcpListener,
+    ) -> Result<(Option<Self>, TcpListener), Failure> {
+        let failure = |error: io::Error| Failure::internal(format!("failed to listen: {error}"));
+        let listener = listener.into_std().map_err(failure)?;
+        let other = listener.try_clone().and_then(TcpListener::from_std).map_err(failure)?;
+        let deadline = Instant::now() + serve.proxy.wait.map_or(Duration::ZERO, |wait| wait.0);
+        let connected = async {
+            let mut is_waiting = false;
+            loop {
+                let failure = match Self::connect(serve, options, settings, output).await {
+                    Err(failure) if failure.code() == Code::Unreachable => failure,
+                    result => return result,
+                };
+                if Instant::now() >= deadline {
+                    return Err(failure);
+                }
+                if !is_waiting {
+                    tracing::warn!(error = failure.message(), "waiting for the upstream agent");
+                }
+                is_waiting = true;
+                sleep(RETRY).await;
+            }
+        };
+        let upstream = tokio::select! {
+            biased;
+            upstream = connected => upstream?,
+            () = starting(options, other) => None,
+        };
+        Ok((upstream, TcpListener::from_std(listener).map_err(failure)?))
+    }
+}
+
+/// Interval of attempts to reach the upstream agent at start.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Serves `/healthz`, and 503 for everything else.
+async fn starting(options: &Options, listener: TcpListener) {
+    let router = Router::new().route("/healthz", get(async || "ok\n")).fallback(async || {
+        let retry_after = [(RETRY_AFTER, "1")];
+        (StatusCode::SERVICE_UNAVAILABLE, retry_after, "waiting for the upstream agent\n")
+    });
+    let server = HttpServer::new(router).with_limits(options.limits.clone());
+    let server = match &options.tls {
+        Some(tls) => server.with_tls(tls.clone()),
+        None => server,
+    };
+    server.serve(listener, std::future::pending()).await;
+}
+
+/// Asks an agent for an unknown task, and returns the error if it can't be reached.
+pub(super) async fn probe(agent: Arc<dyn Agent>) -> a2a_core::Result<()> {
+    let unknown = GetTaskRequest { id: UNKNOWN.to_owned(), ..GetTaskRequest::default() };
+    match agent.get_task(Call::new(unknown)).await {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::DeadlineExceeded) =>
+        {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The id of a task that no agent has.
+const UNKNOWN: &str = "readiness-probe";
+
+/// Warns if the upstream agent requires a credential, and the proxy has none to send.
+fn warn_of_missing_credential(
+    card: &AgentCard,
+    proxy: &Proxy,
+    settings: &Settings,
+    output: Output,
+) {
+    let has_certificate = *settings.effective.source("client-cert") != Source::Default;
+    let is_mtls = |name: &String| {
+        let scheme = card.security_schemes.get(name).and_then(|scheme| scheme.scheme.as_ref());
+        matches!(scheme, Some(Scheme::MtlsSecurityScheme(_)))
+    };
+    let can_satisfy =
+        |one: &SecurityRequirement| one.schemes.keys().all(|name| has_certificate && is_mtls(name));
+    let requirements = &card.security_requirements;
+    if requirements.is_empty()
+        || requirements.iter().any(can_satisfy)
+        || settings.has_credential()
+        || proxy.forwards_auth()
+    {
+        return;
+    }
+    let names: BTreeSet<_> = requirements.iter().flat_map(|one| one.schemes.keys()).collect();
+    let names: Vec<_> = names.into_iter().map(String::as_str).collect();
+    output.warning(&format!(
+        "the upstream agent requires a credential ({}), and the proxy has none: give --bearer, \
+         --api-key, --basic or --client-cert, or use --forward-auth",
+        names.join(", ")
+    ));
 }
 
 /// The settings of upstream calls. `--transport` applies to this server.

@@ -33,7 +33,7 @@ pub(crate) use layers::Layers;
 pub(crate) use permissions::is_readable_by_others;
 use resolver::{Resolver, Shown as _};
 pub(crate) use secret_policy::UserSecret;
-use source::Source;
+pub(crate) use source::Source;
 use value::Format;
 pub(crate) use waiting::Waiting;
 

@@ -124,6 +124,11 @@ section! {
         isolation: ProxyIsolation, "--proxy-isolation";
         /// Forward the Authorization header of callers instead of the proxy's own credentials
         forward_auth: bool = false, "--forward-auth";
+        /// Whether the server is ready only while the upstream agent answers
+        readiness: bool = true, "--no-upstream-readiness";
+        /// Time to wait at start for an upstream agent that can't be reached; /healthz is served
+        /// meanwhile [default: none]
+        wait: Duration, "--upstream-wait";
         /// File to append all traffic to, as JSON lines without secrets
         record_file: PathBuf, "--record";
     }
