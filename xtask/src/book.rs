@@ -1,6 +1,7 @@
 //! The book: `docs/` as HTML, and checks of everything in it.
 
 mod blocks;
+mod deploy;
 mod diagram;
 mod html;
 mod links;
@@ -150,7 +151,14 @@ fn check_running(
     for page in chapters.iter().filter_map(|name| pages.get(name)) {
         let is_chosen =
             args.only.is_empty() || args.only.iter().any(|text| page.name.contains(text.as_str()));
-        if !is_chosen || !blocks::has_commands(page) {
+        if !is_chosen {
+            continue;
+        }
+        if let Err(error) = deploy::check(page) {
+            eprintln!("{}: {error}", page.name);
+            failures += 1;
+        }
+        if !blocks::has_commands(page) {
             continue;
         }
         if let Some(missing) = missing(page, &environment) {
