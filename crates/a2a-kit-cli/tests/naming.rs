@@ -100,6 +100,9 @@ fn catalog_entry_names_an_agent_wherever_a_card_is_named() {
     assert!(missing.stderr.contains("the catalog has: demo"), "{missing:?}");
     let unnamed = Run::of(home.command().args(["send", "x", "-a", "catalog+./agents.json"]));
     assert_eq!(unnamed.code, 2, "{unnamed:?}");
+    assert!(unnamed.stderr.contains("such as #?, lists its entries"), "{unnamed:?}");
+    let listed = Run::of(home.command().args(["card", "get", "-a", "catalog+./agents.json#?"]));
+    assert!(listed.stderr.contains("the catalog has: demo"), "{listed:?}");
 
     let proxy = Server::start(&["--proxy", &reference, "--bearer", "t0ken"]);
     assert_eq!(proxy.run(&["send", "hello"]).field("State"), "COMPLETED");

@@ -14,6 +14,11 @@ use crate::{
 pub(crate) fn discovery_failure(error: &DiscoveryError, settings: &Settings) -> Failure {
     let message = chain(error);
     match error {
+        DiscoveryError::Reference { reference, .. } if reference.starts_with("catalog+") => {
+            Failure::usage(message).with_hint(
+                "name an entry behind #; a name that the catalog lacks, such as #?, lists its entries",
+            )
+        }
         DiscoveryError::Reference { .. } => Failure::usage(message)
             .with_hint("name the agent as host:port, by the URL of its card, or by a file"),
         DiscoveryError::NotInCatalog { names, .. } => Failure::new(Code::CardNotFound, message)
