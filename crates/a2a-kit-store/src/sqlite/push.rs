@@ -126,7 +126,7 @@ pub(super) fn claimed(
         match push(db, claim, keys) {
             Ok(push) => pushes.extend(push),
             Err(error) => {
-                tracing::warn!(error = %a2a_core::error_chain(&error), "failed to decode webhook")
+                tracing::warn!(error = %a2a_core::error_chain(&error), "failed to decode webhook");
             }
         }
     }
