@@ -9,7 +9,7 @@ use a2a_kit_http::client::TransportError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::connection_hint::connection_hint;
+use crate::{connection_hint::connection_hint, redaction::Redaction};
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -201,6 +201,18 @@ impl Failure {
                 if is_command && !names_agent { format!("{part} {flags}") } else { part.to_owned() }
             });
             self.hint = Some(parts.collect::<Vec<_>>().join("`"));
+        }
+        self
+    }
+
+    /// Without the secrets of the run, which a peer may repeat.
+    #[must_use]
+    pub(crate) fn redacted(mut self, redaction: &Redaction) -> Self {
+        let redact = |text: String| redaction.apply(text.into()).into_owned();
+        self.message = redact(self.message);
+        self.hint = self.hint.map(redact);
+        if let Some(details) = &mut self.details {
+            redaction.apply_to(details);
         }
         self
     }

@@ -7,14 +7,74 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::Value;
 use url::form_urlencoded;
+
+use crate::settings::Settings;
 
 /// Replaces a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 /// Tokens are replaced when they are refreshed; the oldest are forgotten.
-const MAX_TOKENS: usize = 8;
+const MAX_TOKENS: usize = 16;
+/// Shorter values of service parameters, and shorter passwords on their own, are not redacted: they
+/// would match unrelated text.
+const SHORTEST_SECRET: usize = 4;
 
-/// The tokens that a run obtained from the token store. Clones share them.
+/// The secrets of a run, which no diagnostic shows.
+#[derive(Clone)]
+pub(crate) struct Redaction {
+    /// The secrets of the settings, in every form.
+    secrets: Vec<String>,
+    tokens: TokenRedaction,
+}
+
+impl Redaction {
+    /// Redacts the secrets of these settings.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let credentials =
+            [&settings.bearer, &settings.api_key, &settings.basic, &settings.client_secret];
+        let credentials = credentials.into_iter().flatten().cloned();
+        let basic = settings.basic.iter().map(|pair| BASE64_STANDARD.encode(pair));
+        let client = settings.client_id.iter().zip(&settings.client_secret);
+        let client = client.flat_map(|(id, secret)| basic_forms(id, secret));
+        let parameters = settings.service_parameters.iter().map(|(_, value)| value.clone());
+        let password =
+            settings.basic.iter().filter_map(|pair| Some(pair.split_once(':')?.1.into()));
+        let short = parameters.chain(password).filter(|value| value.len() >= SHORTEST_SECRET);
+        let all = credentials.chain(basic).chain(client).chain(short);
+        let mut secrets: Vec<_> =
+            all.filter(|one| !one.is_empty()).flat_map(|secret| forms(&secret)).collect();
+        // Longest first, as one may be part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.dedup();
+        Self { secrets, tokens: settings.token_redaction.clone() }
+    }
+
+    /// Redacts the secrets in a text.
+    pub(crate) fn apply<'a>(&self, text: Cow<'a, str>) -> Cow<'a, str> {
+        let text = self.secrets.iter().fold(text, |text, secret| redact(text, secret));
+        self.tokens.apply(text)
+    }
+
+    /// Redacts the secrets in the strings of a JSON value.
+    pub(crate) fn apply_to(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.apply(Cow::Borrowed(text)).into_owned(),
+            Value::Array(all) => all.iter_mut().for_each(|one| self.apply_to(one)),
+            Value::Object(members) => members.values_mut().for_each(|one| self.apply_to(one)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redaction(..)")
+    }
+}
+
+/// The secrets that a run read or obtained after its settings. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct TokenRedaction(Arc<Mutex<VecDeque<String>>>);
 
@@ -29,6 +89,14 @@ impl TokenRedaction {
         if tokens.len() > MAX_TOKENS {
             tokens.pop_front();
         }
+    }
+
+    /// Adds the secrets of a webhook: the user in its URL, its token and its credentials.
+    pub(crate) fn add_webhook(&self, url: Option<&str>, more: [Option<&str>; 2]) {
+        let user = url.and_then(|url| Some(&url[user_of_url(url)?]));
+        let password = user.and_then(|user| Some(user.split_once(':')?.1));
+        let secrets = [user, password].into_iter().chain(more).flatten();
+        secrets.filter(|one| one.len() >= SHORTEST_SECRET).for_each(|one| self.add(one));
     }
 
     /// Redacts the tokens in a text.
@@ -47,18 +115,36 @@ impl fmt::Debug for TokenRedaction {
     }
 }
 
-/// Returns a secret as it appears in JSON, in a query and in a header.
-pub(crate) fn forms(secret: &str) -> [String; 3] {
-    let json = serde_json::Value::from(secret).to_string();
-    [
-        json.trim_matches('"').to_owned(),
-        form_urlencoded::byte_serialize(secret.as_bytes()).collect(),
-        secret.to_owned(),
-    ]
+/// A secret as it appears in JSON, in a form or a query, percent-encoded (RFC 3986 §2.3) and in a
+/// header.
+fn forms(secret: &str) -> [String; 4] {
+    let json = Value::from(secret).to_string();
+    let form = form_encoded(secret);
+    let percent = form.replace('+', "%20").replace('*', "%2A").replace("%7E", "~");
+    [json[1..json.len() - 1].to_owned(), form, percent, secret.to_owned()]
+}
+
+fn form_encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+/// The id and the secret of a client as the credentials of the scheme Basic: as they are, and encoded
+/// before (RFC 6749 §2.3.1).
+pub(crate) fn basic_forms(id: &str, secret: &str) -> [String; 2] {
+    let encoded = format!("{}:{}", form_encoded(id), form_encoded(secret));
+    [format!("{id}:{secret}"), encoded].map(|pair| BASE64_STANDARD.encode(pair))
+}
+
+/// Returns the user and the password of a URL, as a range of its text.
+pub(crate) fn user_of_url(url: &str) -> Option<std::ops::Range<usize>> {
+    let start = url.find("://")? + 3;
+    let authority = url[start..].split(['/', '?', '#']).next()?;
+    let user = authority.rfind('@').filter(|at| *at > 0)?;
+    Some(start..start + user)
 }
 
 /// Replaces a secret in a text.
-pub(crate) fn redact<'a>(text: Cow<'a, str>, secret: &str) -> Cow<'a, str> {
+fn redact<'a>(text: Cow<'a, str>, secret: &str) -> Cow<'a, str> {
     if text.contains(secret) { text.replace(secret, REDACTED).into() } else { text }
 }
 

@@ -8,19 +8,15 @@ use std::{
 };
 
 use a2a_kit_http::client::{WireObserver, WirePart};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue};
 use url::{Url, form_urlencoded};
 
 use crate::{
     output::{Output, escaped},
-    redaction::{self, REDACTED, TokenRedaction},
+    redaction::{REDACTED, Redaction, user_of_url},
     settings::Settings,
 };
 
-/// Shorter values of service parameters are not redacted: they are no secrets, and would match
-/// unrelated text.
-const SHORTEST_SECRET: usize = 4;
 /// Parts of the names of headers, parameters and JSON members whose values are secrets.
 const SECRET_NAMES: &[&str] =
     &["authorization", "cookie", "token", "secret", "password", "credential", "api-key", "apikey"];
@@ -30,8 +26,7 @@ const PUBLIC_NAMES: &[&str] = &["pagetoken", "nextpagetoken", "securityrequireme
 /// Prints the messages of a command.
 pub(crate) struct WireLog {
     output: Output,
-    secrets: Vec<String>,
-    tokens: TokenRedaction,
+    redaction: Redaction,
     /// Incomplete lines, by exchange.
     pending: Mutex<HashMap<u64, Vec<u8>>>,
 }
@@ -39,21 +34,7 @@ pub(crate) struct WireLog {
 impl WireLog {
     /// Creates a log that redacts the secrets of these settings.
     pub(crate) fn new(settings: &Settings, output: Output) -> Self {
-        let credentials =
-            [&settings.bearer, &settings.api_key, &settings.basic, &settings.client_secret];
-        let credentials = credentials.into_iter().flatten().cloned();
-        let basic = settings.basic.iter().map(|pair| STANDARD.encode(pair));
-        let parameters = settings.service_parameters.iter().map(|(_, value)| value.clone());
-        let parameters = parameters.filter(|value| value.len() >= SHORTEST_SECRET);
-        let mut secrets = Vec::new();
-        for secret in credentials.chain(basic).chain(parameters).filter(|one| !one.is_empty()) {
-            secrets.extend(redaction::forms(&secret));
-        }
-        // Longest first, as one may be part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets.dedup();
-        let tokens = settings.token_redaction.clone();
-        Self { output, secrets, tokens, pending: Mutex::default() }
+        Self { output, redaction: Redaction::of(settings), pending: Mutex::default() }
     }
 
     fn line(&self, exchange: u64, mark: char, line: &str) {
@@ -103,9 +84,7 @@ impl WireLog {
 
     /// Redacts the secrets of this run, and those in JSON members.
     fn redacted<'a>(&self, line: &'a str) -> Cow<'a, str> {
-        let line = redact_members(line);
-        let line = self.secrets.iter().fold(line, |line, secret| redaction::redact(line, secret));
-        self.tokens.apply(line)
+        self.redaction.apply(redact_members(line))
     }
 }
 
@@ -165,32 +144,40 @@ fn redact_query(url: &str) -> Cow<'_, str> {
     redacted.into()
 }
 
-/// Redacts the values of JSON members that are secrets, and the queries of URLs, which may contain
-/// secrets of webhooks and files.
+/// Redacts the values of JSON members that are secrets, and the users and queries of URLs, which may
+/// contain secrets of webhooks and files.
 fn redact_members(text: &str) -> Cow<'_, str> {
     let mut redacted = String::new();
     let mut rest = text;
     while let Some((name, value)) = next_member(rest) {
-        let shown = match name {
-            _ if is_secret(&rest[name.clone()]) => "",
-            _ if rest[name.clone()].eq_ignore_ascii_case("url") => {
-                match rest[value.clone()].split_once('?') {
-                    Some((address, _)) => &rest[value.start..=value.start + address.len()],
-                    None => &rest[value.clone()],
-                }
-            }
-            _ => &rest[value.clone()],
-        };
         redacted.push_str(&rest[..value.start]);
-        redacted.push_str(shown);
-        if shown.len() < value.len() {
-            redacted.push_str(REDACTED);
+        let (name, shown) = (&rest[name], &rest[value.clone()]);
+        if is_secret(name) {
+            redacted.push_str(if shown.is_empty() { "" } else { REDACTED });
+        } else if name.eq_ignore_ascii_case("url") {
+            push_url(&mut redacted, shown);
+        } else {
+            redacted.push_str(shown);
         }
         // The closing quote does not begin a name.
         redacted.push('"');
         rest = &rest[value.end + 1..];
     }
     if redacted.is_empty() { text.into() } else { (redacted + rest).into() }
+}
+
+/// Appends a URL without its user and its query.
+fn push_url(to: &mut String, url: &str) {
+    let (address, query) = url.split_at(url.find('?').map_or(url.len(), |mark| mark + 1));
+    match user_of_url(address) {
+        Some(user) => {
+            to.extend([&address[..user.start], REDACTED, &address[user.end..]]);
+        }
+        None => to.push_str(address),
+    }
+    if !query.is_empty() {
+        to.push_str(REDACTED);
+    }
 }
 
 /// The next member with a string value: its name and its value, without quotes.
@@ -246,6 +233,10 @@ mod tests {
             (
                 r#"{"url":"https://a.example/b?token=c","uri":"x?y"}"#,
                 r#"{"url":"https://a.example/b?[redacted]","uri":"x?y"}"#,
+            ),
+            (
+                r#"{"url":"https://ann:pw@a.example/b@c"}"#,
+                r#"{"url":"https://[redacted]@a.example/b@c"}"#,
             ),
             (r#"{"text":"my \"token\":\"x\" is"}"#, r#"{"text":"my \"token\":\"x\" is"}"#),
             ("event: message", "event: message"),

@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
+#[path = "common/foreign.rs"]
+mod foreign_agent;
 
 use common::{Run, Server, command};
+use foreign_agent::{Answer, Foreign};
 
 const SECRETS: [&str; 3] = ["s3cret-bearer", "s3cret-parameter", "czNjcmV0LWJlYXJlcg"];
 
@@ -102,4 +105,49 @@ fn nothing_of_it_is_printed_without_the_flag_and_control_characters_are_escaped(
     assert!(marked(&quiet, "").is_empty(), "{quiet:?}");
     let run = debug(&server, &["send", "html"]);
     assert!(!run.stderr.contains('\u{1b}'), "{run:?}");
+}
+
+#[test]
+fn secrets_of_a_webhook_are_redacted() {
+    let server = Server::start(&[]);
+    let webhook = [
+        "--push-url=https://ann:p4ssword@hooks.example/a",
+        "--push-token=push-t0ken",
+        "--push-auth=Bearer:push-cred3ntials",
+    ];
+    for binding in ["jsonrpc", "rest", "grpc"] {
+        let send = [&["send", "echo hi", "--async", "--transport", binding][..], &webhook].concat();
+        let run = debug(&server, &send);
+        assert!(run.stderr.contains("@hooks.example"), "{run:?}");
+        for secret in ["p4ssword", "push-t0ken", "push-cred3ntials"] {
+            assert!(!run.stderr.contains(secret), "{binding}: {secret}: {run:?}");
+        }
+    }
+}
+
+#[test]
+fn credentials_that_an_agent_repeats_in_an_error_are_redacted() {
+    let text = "no: Bearer s3cret-bearer, x-tag s3cret-parameter, hook https://ann:p4ssword@h.example \
+                push-t0ken, s3cret%2Fkey%3D and s3cret/key=";
+    let script = [("SendMessage", vec![Answer::Error(-32603, text)])];
+    let agent = Foreign::start_with(&script, |card| {
+        card["capabilities"] = serde_json::json!({"pushNotifications": true});
+    });
+    for format in ["text", "json"] {
+        for more in [&[][..], &["--debug"]] {
+            let mut command = command();
+            command.args(["send", "hi", "-a", &agent.address, "-o", format, "--svc-param"]);
+            command.args(["x-tag:s3cret-parameter", "--bearer", SECRETS[0]]).args(more);
+            command.args(["--push-url", "https://ann:p4ssword@h.example"]);
+            command.args(["--push-token", "push-t0ken"]).env("A2ACLI_API_KEY", "s3cret/key=");
+            let run = Run::of(&mut command);
+            assert_eq!(run.code, 1, "{run:?}");
+            assert!(run.stderr.contains("no: Bearer [redacted], x-tag [redacted]"), "{run:?}");
+            assert_masked(&run);
+            for secret in ["p4ssword", "push-t0ken", "s3cret%2Fkey", "s3cret/key"] {
+                assert!(!run.stderr.contains(secret), "{secret}: {run:?}");
+                assert!(!run.stdout.contains(secret), "{secret}: {run:?}");
+            }
+        }
+    }
 }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     failure::{Code, Failure},
     output::{Output, quoted},
+    redaction::Redaction,
     settings::{Settings, UserSecret, value},
     token::{self, StoredCredentials, StoredToken},
 };
@@ -29,6 +30,7 @@ pub(crate) struct RemoteAgent {
     flags: String,
     credential: Credential,
     has_client_id: bool,
+    redaction: Redaction,
     /// Where the card says the agent is, if that is elsewhere than the card.
     elsewhere: Option<String>,
     /// Whether the server may ask for a certificate that the client lacks.
@@ -94,6 +96,7 @@ impl RemoteAgent {
             credential,
             client,
             has_client_id: settings.client_id.is_some(),
+            redaction: Redaction::of(settings),
         })
     }
 
@@ -133,7 +136,7 @@ impl RemoteAgent {
             Some(hint) => failure.with_hint(hint),
             None => failure,
         };
-        failure.with_agent(&self.flags)
+        failure.redacted(&self.redaction).with_agent(&self.flags)
     }
 
     /// The command that follows a task.

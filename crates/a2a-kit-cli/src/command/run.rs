@@ -12,6 +12,7 @@ use crate::{
     agent,
     failure::{Code, Failure},
     output::Output,
+    redaction::Redaction,
     runtime,
     settings::{Directories, Environment, Flags, Layers, Settings, serve::with_flags},
     wire_log::WireLog,
@@ -84,7 +85,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     agent::warn_if_insecure(&settings, output);
     match dispatch(command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(&failure, output),
+        Err(failure) => report(&failure.redacted(&Redaction::of(&settings)), output),
     }
 }
 

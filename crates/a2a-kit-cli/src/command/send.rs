@@ -81,6 +81,9 @@ impl Send {
         settings: &Settings,
         output: Output,
     ) -> Result<(), Failure> {
+        let credentials = self.push_auth.as_deref().and_then(|auth| Some(auth.split_once(':')?.1));
+        let secrets = [self.push_token.as_deref(), credentials];
+        settings.token_redaction.add_webhook(self.push_url.as_deref(), secrets);
         if self.push_token.is_some() || self.push_auth.is_some() {
             settings.check_secret(UserSecret::Flag("push-auth"))?;
         }

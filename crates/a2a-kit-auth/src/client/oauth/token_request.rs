@@ -157,8 +157,14 @@ impl OAuthClient {
             return CredentialError::InvalidResponse(format!("status {status}"));
         };
         let secrets = form.iter().filter(|(name, _)| !NOT_SECRET.contains(name));
-        let secrets = secrets.map(|(_, value)| *value);
-        let secrets: Vec<_> = secrets.chain(self.secret.as_deref()).collect();
+        let secrets = secrets.map(|(_, value)| *value).chain(self.secret.as_deref());
+        let mut secrets: Vec<_> = secrets.flat_map(forms).collect();
+        if let Some(secret) = &self.secret {
+            secrets.extend([
+                pair(&self.id, secret),
+                BASE64_STANDARD.encode(format!("{}:{secret}", self.id)),
+            ]);
+        }
         let is_known = ERROR_CODES.contains(&response.error.as_str());
         let error = if is_known { response.error } else { redact(&response.error, &secrets) };
         CredentialError::Denied {
@@ -169,7 +175,7 @@ impl OAuthClient {
 }
 
 /// Redacts secrets, which servers may repeat in error descriptions, and truncates the text.
-fn redact(text: &str, secrets: &[&str]) -> String {
+fn redact(text: &str, secrets: &[String]) -> String {
     let mut text = text.to_owned();
     for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
         text = text.replace(secret, "…");
@@ -177,11 +183,24 @@ fn redact(text: &str, secrets: &[&str]) -> String {
     text.chars().filter(|char| !char.is_control()).take(MAX_DESCRIPTION).collect()
 }
 
+/// A secret as it is, as in a form, and percent-encoded as in a path (RFC 3986 §2.3).
+fn forms(secret: &str) -> [String; 3] {
+    let form = form_encoded(secret);
+    let percent = form.replace('+', "%20").replace('*', "%2A").replace("%7E", "~");
+    [form, percent, secret.to_owned()]
+}
+
+fn form_encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
 /// Both are form-encoded before they are base64-encoded (RFC 6749 §2.3.1).
+fn pair(id: &str, secret: &str) -> String {
+    BASE64_STANDARD.encode(format!("{}:{}", form_encoded(id), form_encoded(secret)))
+}
+
 fn basic(id: &str, secret: &str) -> Result<HeaderValue, CredentialError> {
-    let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    let pair = BASE64_STANDARD.encode(format!("{}:{}", encode(id), encode(secret)));
-    let mut value = HeaderValue::try_from(format!("Basic {pair}"))
+    let mut value = HeaderValue::try_from(format!("Basic {}", pair(id, secret)))
         .ok()
         .ok_or(CredentialError::InvalidCharacters("client secret"))?;
     value.set_sensitive(true);
@@ -205,6 +224,23 @@ mod tests {
         let long = format!(r#"{{"error": "e", "error_description": "{}"}}"#, "x".repeat(1000));
         let error = client.error(StatusCode::BAD_REQUEST, &Bytes::from(long), &form);
         assert!(error.to_string().len() < 300, "{error}");
+    }
+
+    #[test]
+    fn encoded_secrets_in_error_descriptions_are_redacted() {
+        let client = OAuthClient::confidential("app", "a secret/~*").unwrap();
+        for shown in [
+            "a secret/~*",
+            "a+secret%2F%7E*",
+            "a%20secret%2F~%2A",
+            "YXBwOmErc2VjcmV0JTJGJTdFKg==",
+            "YXBwOmEgc2VjcmV0L34q",
+        ] {
+            let body = format!(r#"{{"error": "e", "error_description": "got {shown}."}}"#);
+            let error = client.error(StatusCode::BAD_REQUEST, &Bytes::from(body), &[]);
+            let CredentialError::Denied { description, .. } = error else { panic!("{error}") };
+            assert_eq!(description.as_deref(), Some("got …."), "{shown}");
+        }
     }
 
     #[test]

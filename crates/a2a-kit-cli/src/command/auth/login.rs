@@ -22,6 +22,7 @@ use crate::{
     agent,
     failure::{Code, Failure},
     output::{Output, Text},
+    redaction::basic_forms,
     settings::{Settings, UserSecret, value},
     token::{self, ClientSecret, Flow, StoredOrigin, StoredToken, TokenStore},
 };
@@ -73,6 +74,7 @@ impl Login {
         let value = secret.as_ref().map(|secret| secret.read(settings)).transpose()?;
         if let Some(value) = &value {
             settings.token_redaction.add(value);
+            basic_forms(id, value).iter().for_each(|pair| settings.token_redaction.add(pair));
         }
         // A store that can't be read must not be found out after the user has logged in.
         let store = TokenStore::of_user()?;

@@ -82,8 +82,12 @@ impl PushConfigCommand {
             Self::List(list) => list.task.as_ref(),
         };
         let task = task_id(task, settings)?;
-        if matches!(self, Self::Create(create) if create.has_secret()) {
-            settings.check_secret(UserSecret::Flag("auth-credentials"))?;
+        if let Self::Create(create) = self {
+            let secrets = [create.token.as_deref(), create.auth_credentials.as_deref()];
+            settings.token_redaction.add_webhook(Some(&create.url), secrets);
+            if create.has_secret() {
+                settings.check_secret(UserSecret::Flag("auth-credentials"))?;
+            }
         }
         let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
         match self {
