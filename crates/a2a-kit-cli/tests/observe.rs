@@ -13,7 +13,7 @@ use std::{
 
 use a2a_tests::collector::{Collector, tree};
 use common::{Run, Server, command};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Asks with a header, and returns status and body.
 async fn get(url: &str, name: &'static str, value: &'static str) -> (u16, String) {
@@ -114,6 +114,41 @@ async fn the_audit_log_has_each_state_of_a_task_however_quiet_the_server_is() {
         .map(|line| line["state"].as_str().unwrap())
         .collect();
     assert_eq!(states.last(), Some(&"TASK_STATE_COMPLETED"), "{lines:?} {task}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_of_callers_forges_no_line_and_controls_no_terminal_in_any_form_of_the_log() {
+    let controls = "\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{2028}\r\n2026-01-01T00:00:00Z  INFO FORGED";
+    for arguments in
+        [&["--debug"][..], &["--log-json"], &["--audit-log", "-"], &["--audit-log", "-", "--debug"]]
+    {
+        let start = [&["--echo", "--store", "memory"], arguments].concat();
+        // What is logged at level debug is text with --debug, and JSON with the filter.
+        let (server, log) = Server::start_and_read_with(&start, &[("RUST_LOG", "debug")]);
+        for (method, params) in [
+            (
+                "SendMessage",
+                json!({"tenant": controls, "message": {
+                "messageId": controls, "contextId": controls, "role": "ROLE_USER",
+                "parts": [{"text": controls}]}}),
+            ),
+            ("GetTask", json!({"id": controls, "tenant": controls})),
+            (controls, json!({})),
+        ] {
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+            let headers = [("content-type", "application/json"), ("a2a-version", "1.0")];
+            common::http("POST", &server.url(), &headers, &body.to_string()).await;
+        }
+        server.terminate();
+        server.ended();
+        let log = log.join().unwrap();
+        assert!(log.contains("FORGED"), "{arguments:?}: nothing was tried: {log}");
+        for line in log.lines() {
+            let is_control = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{2028}');
+            assert!(!line.contains(is_control), "{arguments:?}: {line:?}");
+            assert!(!line.starts_with("2026-01-01"), "{arguments:?}: {line:?}");
+        }
+    }
 }
 
 /// A server whose log goes to a file.

@@ -15,7 +15,7 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, registry::LookupSpan};
 
-use crate::{json, line_writer::LineWriter};
+use crate::{escape::escape, json, line_writer::LineWriter};
 
 /// The target of security events. Their field `event` has the type of the event.
 pub const AUDIT: &str = "a2a::audit";
@@ -147,7 +147,7 @@ fn line(fields: Map<String, Value>) -> String {
     let mut all = Map::new();
     all.insert("time".to_owned(), json::now().into());
     all.extend(fields);
-    format!("{}\n", Value::Object(all))
+    format!("{}\n", escape(&Value::Object(all).to_string()))
 }
 
 /// The fields of an event, with bounded strings.

@@ -7,13 +7,13 @@ use tracing::dispatcher::{self, Dispatch, SetGlobalDefaultError};
 use tracing_subscriber::{
     Layer, Registry,
     filter::{FilterExt as _, filter_fn},
-    fmt::{self, writer::BoxMakeWriter},
+    fmt::{self, format, writer::BoxMakeWriter},
     layer::SubscriberExt as _,
 };
 
 use crate::{
     AUDIT, Audit, AuditLog, Config, FilterError, Format, OtlpError, Prometheus, PrometheusError,
-    Traces, json::TracedJson, line_writer::LineWriter, propagation, quiet,
+    Traces, escape::OneLine, json::TracedJson, line_writer::LineWriter, propagation, quiet,
 };
 
 /// Timeout of exporting pending spans at shutdown.
@@ -79,9 +79,10 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
         config.is_buffered.then(|| LineWriter::start("a2a-log", io::stderr(), report_dropped));
     let lines = lines.transpose().map_err(InitError::Log)?;
     let log = fmt::layer().with_writer(log_writer(lines.clone())).with_ansi(false);
+    let text = OneLine(format().with_ansi(false));
     let log: Box<dyn Layer<Registry> + Send + Sync> = match config.format {
-        Format::Text => log.with_filter(filter).boxed(),
-        Format::Json => log.json().event_format(json.clone()).with_filter(filter).boxed(),
+        Format::Text => log.event_format(text).with_filter(filter).boxed(),
+        Format::Json => log.json().event_format(OneLine(json.clone())).with_filter(filter).boxed(),
     };
     let mut layers = vec![log];
     layers.extend(traces.as_ref().map(|traces| traces.layer().boxed()));

@@ -27,6 +27,7 @@
 
 mod audit;
 mod config;
+mod escape;
 mod filter;
 mod init;
 mod json;

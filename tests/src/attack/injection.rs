@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Attack, Environment, Verdict, attacks,
+    Attack, Environment, Process, Started, Verdict, attacks,
     environment::{JSON, bearer, waiting},
     pipe::Reply,
 };
@@ -11,6 +11,7 @@ use super::{
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
         "log lines", "line breaks and escapes in methods, ids, paths, headers and tokens" => log;
+        "audit events", "line breaks and controls in tenants and contexts, in every form of the log" => audit;
         "secrets in the log", "tokens and messages are not logged" => secrets;
         "header lines", "line breaks in ids, extensions, origins and versions" => headers;
         "event lines", "line breaks in streamed texts" => events;
@@ -60,6 +61,33 @@ async fn log(env: &Environment) -> Verdict {
         true => Err("forged log line".to_owned()),
         false => Ok(format!("wrote {} lines, none forged", logged.lines().count())),
     }
+}
+
+async fn audit(env: &Environment) -> Verdict {
+    let text = format!("x\r\n{MARK}\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{2028}{MARK}");
+    let mut lines = 0;
+    for form in [&["--debug"][..], &["--log-json"], &["--audit-log", "-"]] {
+        let arguments = [&["--echo", "--store", "memory"], form].concat();
+        let mut server = Started::with_variables(env, &arguments, &[("RUST_LOG", "debug")]).await?;
+        let mut params = waiting(&text);
+        params["tenant"] = json!(text);
+        params["message"]["contextId"] = json!(text);
+        server.env.call("", "SendMessage", params).await?;
+        server.env.call("", "GetTask", json!({"id": text, "tenant": text})).await?;
+        server.stop().await?;
+        let logged = server.env.process.as_ref().map(Process::logged).unwrap_or_default();
+        if !logged.contains(MARK) {
+            return Err(format!("{form:?}: the log has no event of the task: {logged}"));
+        }
+        let is_control = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{2028}');
+        if let Some(line) =
+            logged.lines().find(|line| line.starts_with(MARK) || line.contains(is_control))
+        {
+            return Err(format!("{form:?}: wrote {line:?}"));
+        }
+        lines += logged.lines().count();
+    }
+    Ok(format!("wrote {lines} lines in 3 forms, none forged"))
 }
 
 async fn secrets(env: &Environment) -> Verdict {

@@ -141,8 +141,17 @@ impl Started {
         attacked: &Environment,
         arguments: &[&str],
     ) -> Result<Self, String> {
+        Self::with_variables(attacked, arguments, &[]).await
+    }
+
+    /// The same, with variables.
+    pub(super) async fn with_variables(
+        attacked: &Environment,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Result<Self, String> {
         let folder = TempDir::new().map_err(|error| error.to_string())?;
-        Self::again(attacked, folder, arguments, &[]).await
+        Self::again(attacked, folder, arguments, environment).await
     }
 
     async fn again(
