@@ -229,3 +229,23 @@ fn serve_ignores_the_settings_files_of_clients() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("--settings"), "{run:?}");
 }
+
+#[test]
+fn help_escapes_what_a_settings_file_contains() {
+    let home = Home::new();
+    let controls = "\u{9b}2Jx\u{202e}y\rz\u{1b}]0;t\u{7}";
+    let mut lines = String::new();
+    for name in ["AGENT_CARD", "CONTEXT_ID", "TASK_ID", "EXTENSION"] {
+        lines.push_str(&format!("A2ACLI_{name}={controls}\n"));
+    }
+    let folder = home.working().join("a\u{9b}2J\u{202e}");
+    std::fs::create_dir(&folder).unwrap();
+    home.write(folder.join(".env"), &lines);
+    std::fs::create_dir(folder.join(".git")).unwrap();
+    for help in [&["send", "--help"][..], &["--help"], &["task", "get", "-h"]] {
+        let run = Run::of(home.command().current_dir(&folder).args(help));
+        assert!(run.stdout.contains("\\x9b2Jx\\u202ey\\x0dz\\x1b]0;t\\x07"), "{run:?}");
+        let is_control = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!run.stdout.contains(is_control), "{run:?}");
+    }
+}

@@ -4,6 +4,7 @@
 use std::{
     fs,
     io::{ErrorKind, Read as _},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -22,6 +23,7 @@ pub(super) fn all() -> Vec<Attack> {
     attacks! {
         "terminal sequences", "a card, messages, artifacts and errors with controls" => sequences;
         "terminal sequences through a gateway", "the same agent behind a gateway" => sequences_behind;
+        "settings of a directory", "help beside a .env with controls in its values and its path" => help;
         "file names", "files of an agent are named to leave their folder" => names;
         "file names through a gateway", "the same agent behind a gateway" => names_behind;
     }
@@ -202,6 +204,29 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     paths.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
+}
+
+async fn help(env: &Environment) -> Verdict {
+    let agent = Hostile::start(env, false)?;
+    let controls: String =
+        CONTROLS.concat().chars().filter(|c| !matches!(c, '\n' | '\u{2028}')).collect();
+    let names = ["AGENT_CARD", "CONTEXT_ID", "TASK_ID", "EXTENSION"];
+    let lines = names.map(|name| format!("A2ACLI_{name}=x{controls}\n")).concat();
+    let file = agent.home.path().join(".env");
+    fs::write(&file, lines).map_err(|error| error.to_string())?;
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).map_err(|e| e.to_string())?;
+    let mut bytes = 0;
+    for arguments in [&["send", "--help"][..], &["task", "get", "--help"], &["config", "show"]] {
+        let written = agent.on_terminal(arguments).await?;
+        if let Some(raw) = CONTROLS.iter().find(|control| written.contains(**control)) {
+            return Err(format!("{raw:?} reaches the terminal by {arguments:?}"));
+        }
+        if !written.contains("]52;c;eA==") {
+            return Err(format!("the file was not read by {arguments:?}: {written:?}"));
+        }
+        bytes += written.len();
+    }
+    Ok(format!("escaped in {bytes} bytes of 3 commands"))
 }
 
 async fn sequences(env: &Environment) -> Verdict {

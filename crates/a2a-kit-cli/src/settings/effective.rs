@@ -1,6 +1,7 @@
 //! The effective settings of a run, as `config show` and `--help` print them.
 
 use super::source::Source;
+use crate::output::escaped;
 
 /// The effective settings of a run.
 #[derive(Clone, Debug, Default)]
@@ -42,9 +43,9 @@ impl EffectiveSettings {
         });
         let mut text = "Effective defaults:".to_owned();
         for setting in shown {
-            text.push_str(&format!("\n  {:<19}{}", setting.name, setting.text()));
+            text.push_str(&format!("\n  {:<19}{}", setting.name, escaped(setting.text())));
             if setting.source != Source::Default {
-                text.push_str(&format!(" ({})", setting.source));
+                text.push_str(&format!(" ({})", escaped(&setting.source.to_string())));
             }
         }
         text
