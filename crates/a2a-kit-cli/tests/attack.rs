@@ -6,7 +6,7 @@ use std::path::Path;
 use a2a_tests::attack::{Group, Started, run};
 
 /// One of each group, each of them quick.
-const QUICK: [&str; 24] = [
+const QUICK: [&str; 27] = [
     "no credentials",
     "unknown token",
     "algorithm none",
@@ -29,6 +29,9 @@ const QUICK: [&str; 24] = [
     "IPv6 with IPv4 in it",
     "log lines",
     "event lines",
+    "audit events",
+    "settings of a directory",
+    "file named like the agent",
     "hostile catalog",
     "shared directory",
 ];

@@ -382,3 +382,80 @@ fn search_ends_at_the_repository_or_the_home_directory() {
         fs::remove_file(inner).unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn file_of_the_working_directory_that_is_named_as_the_agent_is_not_read() {
+    use Source::{Agent, Flag, Global, Variable};
+    let (agent, attacker) = (Recorder::start().await, Recorder::start().await);
+    let address = agent.address();
+    let entry = json!([{"name": "w", "url": agent.url}]).to_string();
+    agent.answer("/agents.json", 200, &[], &entry);
+    for (name, reference, content) in [
+        (address.to_owned(), address.to_owned(), attacker.card(&attacker.url)),
+        (
+            format!("{address}/agents.json"),
+            format!("catalog+{address}/agents.json#w"),
+            json!([{"name": "w", "card": attacker.card(&attacker.url)}]),
+        ),
+    ] {
+        for (from, credential) in
+            [(Flag, Global), (Variable, Variable), (Global, Global), (Flag, Agent)]
+        {
+            let mut scene = Scene::new(&agent);
+            let file = scene.home.working().join(&name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            scene.home.write(&file, &content.to_string());
+            scene.set(from, "agent-card", &reference);
+            scene.set(credential, "bearer", SECRET);
+            assert_eq!(scene.send(), Ok(()), "{name} of {from:?}");
+            assert_eq!(attacker.take(), [""; 0], "{name} of {from:?}");
+            let run = scene.run(&["send", "hi"]);
+            let note = format!("note: {name} is read as an address; to read the file of that name");
+            assert!(run.stderr.contains(&note), "{run:?}");
+            assert!(run.stderr.contains(&format!("write ./{name}")), "{run:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn file_of_any_working_directory_gets_a_secret_only_if_a_flag_or_its_path_names_it() {
+    use Source::{Flag, Found, Global, Variable};
+    let agent = Recorder::start().await;
+    for (file, reference) in [("card.json", "card.json"), ("agents.json", "catalog+agents.json#w")]
+    {
+        for (from, start, credential, is_sent) in [
+            (Flag, "", Variable, true),
+            (Variable, "", Variable, false),
+            (Global, "", Global, false),
+            (Global, "./", Global, true),
+            (Variable, "", Found, true),
+        ] {
+            let mut scene = Scene::new(&agent);
+            let card = agent.card(&agent.url);
+            let content = match file {
+                "card.json" => card,
+                _ => json!([{"name": "w", "card": card}]),
+            };
+            scene.home.write(scene.home.working().join(file), &content.to_string());
+            scene.set(from, "agent-card", &reference.replace(file, &format!("{start}{file}")));
+            scene.set(credential, "bearer", SECRET);
+            match scene.send() {
+                Ok(()) => assert!(is_sent, "{reference} of {from:?}"),
+                Err(text) => {
+                    assert!(!is_sent, "{reference} of {from:?}: {text}");
+                    assert!(text.contains(&format!("name it ./{file}")), "{text}");
+                }
+            }
+        }
+    }
+    // A catalog of the directory does not lead a login elsewhere either.
+    let mut scene = Scene::new(&agent);
+    let entry = json!([{"name": "w", "url": agent.url}]).to_string();
+    scene.home.write(scene.home.working().join("agents.json"), &entry);
+    scene.set(Variable, "agent-card", "catalog+agents.json#w");
+    scene.set(Variable, "client-secret", SECRET);
+    agent.take();
+    let login = scene.run(&["auth", "login", "--client-id", "c", "--flow", "client-credentials"]);
+    assert_eq!(login.code, 2, "{login:?}");
+    assert_eq!(agent.take(), [""; 0]);
+}

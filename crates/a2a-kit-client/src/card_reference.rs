@@ -25,7 +25,8 @@ pub(crate) const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 /// | the same with a dot in its last segment | that URL; without a card there, `/.well-known/agent-card.json` below it |
 /// | the same with a query, or that ends in `.json` | that URL |
 /// | `catalog+<URL or file>#<name>` | the entry of that name in a [catalog](CatalogLocation) |
-/// | `file://…`, a path that starts with `/`, `./` or `../`, or the name of an existing file | that file |
+/// | `file://…`, a path that starts with `/`, `./` or `../` | that file |
+/// | the name of an existing file that no host can have, or without `/` and with the ending `.json` | that file |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CardReference {
@@ -159,7 +160,14 @@ fn is_path(text: &str) -> bool {
     };
     has_drive
         || ["/", "./", "../"].iter().any(|start| text.starts_with(start))
-        || (!text.contains("://") && Path::new(text).is_file())
+        || (!text.contains("://") && !could_be_address(text) && Path::new(text).is_file())
+}
+
+/// Returns whether a host could have this name, which then is no file: whoever wrote the working
+/// directory would decide where secrets go. No host is called `name.json`.
+fn could_be_address(text: &str) -> bool {
+    let is_json_file = text.ends_with(".json") && !text.contains(['/', '?', '#']);
+    !is_json_file && uri::parse(&format!("https://{text}")).is_ok()
 }
 
 #[cfg(test)]
@@ -182,6 +190,9 @@ mod tests {
             ("localhost:8080/cards/a", "http://localhost:8080/cards/a"),
             ("localhost:443", "http://localhost:443/.well-known/agent-card.json"),
             ("HTTPS://Agent.example:443/a#b", "https://agent.example/a"),
+            // Files have these names.
+            ("Cargo.toml", "https://cargo.toml/.well-known/agent-card.json"),
+            ("src/lib.rs", "https://src/lib.rs"),
         ] {
             let reference: CardReference = text.parse().unwrap();
             assert_eq!(reference, CardReference::Url(expected.parse().unwrap()), "{text}");
@@ -196,10 +207,27 @@ mod tests {
             ("/tmp/card.json", "/tmp/card.json"),
             ("./card.json", "./card.json"),
             ("../card.json", "../card.json"),
-            ("Cargo.toml", "Cargo.toml"),
+            ("./Cargo.toml", "./Cargo.toml"),
         ] {
             let reference: CardReference = text.parse().unwrap();
             assert_eq!(reference, CardReference::File(path.into()), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_name_that_no_host_has_can_be_that_of_a_file() {
+        for (text, expected) in [
+            ("agents.example", true),
+            ("localhost:8080", true),
+            ("[::1]:8080", true),
+            ("registry/agents.json", true),
+            ("agents.example?x.json", true),
+            ("ann@agents.example", true),
+            ("card.json", false),
+            ("my card", false),
+            ("card.v1:json", false),
+        ] {
+            assert_eq!(could_be_address(text), expected, "{text}");
         }
     }
 

@@ -24,6 +24,7 @@ pub(super) fn all() -> Vec<Attack> {
     attacks! {
         "hostile directory", "a .env above the working directory names an agent or weakens TLS" => directory;
         "shared directory", "a .env that others can write, or outside of a project" => shared;
+        "file named like the agent", "a file or a catalog in the directory has the name of the user's agent" => namesake;
         "hostile catalog", "a catalog names an agent of another server, or contains its card" => catalog;
         "hostile card", "a card names interfaces elsewhere, on each binding" => card;
         "card for a year", "a card over plaintext with a lifetime of a year" => year;
@@ -177,6 +178,51 @@ async fn shared(env: &Environment) -> Verdict {
     match attacker.take().len() {
         0 => Ok("4 files passed over".to_owned()),
         calls => Err(format!("follows a file above the working directory: {calls} calls")),
+    }
+}
+
+async fn namesake(env: &Environment) -> Verdict {
+    let (attacker, agent) = (Recorder::start().await, Recorder::start().await);
+    let user = User::new(env)?;
+    let address = agent.address();
+    agent.catalog(&json!({"url": agent.url}));
+    let (card, catalog) = (attacker.card(&attacker.url), format!("{address}/agents.json"));
+    let named = format!("catalog+{catalog}#w");
+    let files = user.home.path().join("project");
+    fs::write(files.join("card.json"), card.to_string()).map_err(|error| error.to_string())?;
+    let mut served = 0;
+    for (file, content) in
+        [(address, card.clone()), (&catalog, json!([{"name": "w", "card": card}]))]
+    {
+        // The catalog is in a folder that has the name of the first file.
+        let _absent = fs::remove_file(files.join(address));
+        let path = files.join(file);
+        fs::create_dir_all(path.parent().unwrap_or(&files)).map_err(|error| error.to_string())?;
+        fs::write(path, content.to_string()).map_err(|error| error.to_string())?;
+        let reference = if file == address { address } else { &named };
+        for command in [
+            &["send", "hi"][..],
+            &["task", "list"],
+            &["card", "get"],
+            &["conformance"],
+            &["auth", "login", "--client-id", "c", "--flow", "client-credentials"],
+        ] {
+            let variables = [TOKEN, ("A2ACLI_CLIENT_SECRET", SECRET)];
+            user.run("project", &[command, &["-a", reference]].concat(), &variables).await?;
+            nothing_stolen(&attacker, &format!("{command:?} -a {reference}"))?;
+            let by_variable = [TOKEN, variables[1], ("A2ACLI_AGENT_CARD", reference)];
+            user.run("project", command, &by_variable).await?;
+            nothing_stolen(&attacker, &format!("{command:?} with the variable {reference}"))?;
+            served += agent.take().len();
+        }
+    }
+    // A name that no host has is that of a file, but a variable means another one everywhere.
+    let variables = [TOKEN, ("A2ACLI_AGENT_CARD", "card.json")];
+    let (code, text) = user.run("project", &["send", "hi"], &variables).await?;
+    nothing_stolen(&attacker, "card.json")?;
+    match code == Some(2) && served > 0 {
+        true => Ok(format!("the user's own agent got {served} requests")),
+        false => Err(format!("{served} requests of the user's own agent, then {text}")),
     }
 }
 

@@ -1,4 +1,6 @@
-//! References to entries of catalogs.
+//! References to entries of catalogs, and to files that are none.
+
+use std::path::Path;
 
 use a2a_kit_client::{CardReference, CatalogLocation, Discovery, credentials::Origin};
 
@@ -8,6 +10,16 @@ use crate::{failure::Failure, output::Output, settings::Settings};
 /// Returns whether a reference names an entry of a catalog.
 pub(crate) fn is_catalog_entry(reference: &str) -> bool {
     matches!(reference.parse(), Ok(CardReference::Catalog { .. }))
+}
+
+/// The name of an existing file in a reference that is read as an address.
+pub(crate) fn file_of_that_name(reference: &str) -> Option<&str> {
+    let place = match reference.strip_prefix("catalog+") {
+        Some(rest) => rest.rsplit_once('#')?.0,
+        None => reference,
+    };
+    let is_address = !place.contains("://") && matches!(place.parse(), Ok(CardReference::Url(_)));
+    (is_address && Path::new(place).is_file()).then_some(place)
 }
 
 /// The reference in the entry of a catalog, and the origin of the catalog unless it is a file;

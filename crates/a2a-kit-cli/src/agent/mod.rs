@@ -11,7 +11,7 @@ mod remote_agent;
 
 pub(crate) use builder::{Retries, preference};
 pub(crate) use card::{document, origin, origin_of_reference};
-pub(crate) use catalog::{is_catalog_entry, resolve_catalog_entry};
+pub(crate) use catalog::{file_of_that_name, is_catalog_entry, resolve_catalog_entry};
 pub(crate) use connector::Connector;
 pub(crate) use discovery_failure::{discovery_failure, invalid_card};
 pub(crate) use remote_agent::{RemoteAgent, warn_if_insecure, warn_of_interception};

@@ -52,6 +52,12 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     let layers = layers(environment, &directories, flags.config.as_deref(), agent);
     let resolved = layers.and_then(|layers| {
         let settings = Settings::resolve(&flags, &layers)?;
+        let reference = settings.agent_card.as_deref();
+        if let Some(name) = reference.and_then(agent::file_of_that_name) {
+            Output::new(&settings).note(&format!(
+                "{name} is read as an address; to read the file of that name, write ./{name}"
+            ));
+        }
         let check = |settings: &Settings| match command.sends_secrets() {
             true => settings.check_secrets(),
             false => Ok(()),
@@ -137,6 +143,7 @@ fn with_catalog_entry(
     let mut resolved = Settings::resolve(&flags, &layers)?;
     resolved.effective.set_source("agent-card", settings.effective.source("agent-card").clone());
     resolved.catalog = catalog;
+    resolved.bare_file = settings.bare_file;
     Ok((resolved, layers))
 }
 

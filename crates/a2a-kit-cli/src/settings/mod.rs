@@ -33,6 +33,7 @@ pub(crate) use layers::Layers;
 pub(crate) use permissions::is_readable_by_others;
 use resolver::{Resolver, Shown as _};
 pub(crate) use secret_policy::UserSecret;
+use secret_policy::bare_file;
 pub(crate) use source::Source;
 use value::Format;
 pub(crate) use waiting::Waiting;
@@ -45,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) agent_card: Option<String>,
     /// The origin of the catalog that names the agent.
     pub(crate) catalog: Option<Origin>,
+    /// The file that a setting names without `./`, which is another one in each working directory.
+    pub(crate) bare_file: Option<PathBuf>,
     pub(crate) endpoint: Option<String>,
     pub(crate) transport: Vec<Transport>,
     pub(crate) tenant: Option<String>,
@@ -193,8 +196,16 @@ impl Settings {
         let card_auth = read.switch("card-auth", flags.card_auth)?;
         let grpc_plaintext = read.switch("grpc-plaintext", flags.grpc_plaintext)?;
         let no_cache = read.switch("no-cache", flags.no_cache)?;
+        let format = flags.output.as_ref();
+        let format = read.with_default("output", format, value::format, Format::default())?;
+        let compact = read.switch("compact", flags.compact)?;
+        let verbose = read.switch("verbose", flags.verbose)?;
+        let render = read.switch("render", flags.render)?;
+        let debug = read.switch("debug", flags.debug)?;
 
+        let effective = read.finish();
         Ok(Self {
+            bare_file: bare_file(agent_card.as_deref(), effective.source("agent-card")),
             agent_card,
             catalog: None,
             endpoint,
@@ -229,18 +240,13 @@ impl Settings {
             grpc_plaintext,
             no_cache,
             cache_directory: None,
-            format: read.with_default(
-                "output",
-                flags.output.as_ref(),
-                value::format,
-                Format::default(),
-            )?,
-            compact: read.switch("compact", flags.compact)?,
-            verbose: read.switch("verbose", flags.verbose)?,
-            render: read.switch("render", flags.render)?,
-            debug: read.switch("debug", flags.debug)?,
+            format,
+            compact,
+            verbose,
+            render,
+            debug,
             observer: None,
-            effective: read.finish(),
+            effective,
         })
     }
 

@@ -1,6 +1,8 @@
 //! Which secrets of the user are used for the agent that the settings name.
 
-use a2a_kit_client::{CardReference, credentials::Origin};
+use std::path::{Component, PathBuf};
+
+use a2a_kit_client::{CardReference, CatalogLocation, credentials::Origin};
 
 use super::{Settings, environment::variable, layers::agent_file_name, source::Source};
 use crate::{failure::Failure, output::quoted};
@@ -51,7 +53,9 @@ impl Settings {
     ///    another author. If it names the agent or weakens the protection of secrets, only its own
     ///    secrets are used, unless the user names the file with `--config`, or overrides the setting
     ///    with a flag or a variable.
-    /// 2. A catalog on a server names agents of its own origin. For an agent elsewhere, secrets are
+    /// 2. A variable or a settings file that names `card.json` means another file in each working
+    ///    directory. The secrets of the user are used only if it names `./card.json`, or a flag does.
+    /// 3. A catalog on a server names agents of its own origin. For an agent elsewhere, secrets are
     ///    used only if the user names its origin with `--credential-origin`.
     ///
     /// Stored tokens, and the secrets in the file of the agent (`agents/<host>.env`), are bound to
@@ -91,6 +95,14 @@ impl Settings {
                 "if the file is yours, name it with --config {}; otherwise override it with --{name}",
                 quoted(&path)
             )));
+        }
+        if let Some(path) = self.bare_file.as_ref().filter(|_| !is_bound && !is_of_found_file) {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{} is not used with {path}, which A2ACLI_AGENT_CARD names in any working directory",
+                secret.describe(source)
+            ))
+            .with_hint(format!("if the file is yours, name it ./{path}, or use --agent-card")));
         }
         let elsewhere = self.catalog.as_ref().zip(self.origin()).filter(|(catalog, origin)| {
             let allowed = &self.credential_origins;
@@ -137,6 +149,17 @@ impl Settings {
             Err(_) => reference.parse().ok(),
         }
     }
+}
+
+/// The file of the working directory that a reference names without `./`, unless it is from a flag.
+pub(super) fn bare_file(reference: Option<&str>, source: &Source) -> Option<PathBuf> {
+    let path = match reference?.parse().ok()? {
+        CardReference::File(path) => path,
+        CardReference::Catalog { catalog: CatalogLocation::File(path), .. } => path,
+        _ => return None,
+    };
+    let is_bare = matches!(path.components().next(), Some(Component::Normal(_)));
+    (*source != Source::Flag && is_bare).then_some(path)
 }
 
 impl UserSecret {
