@@ -7,11 +7,13 @@ mod common;
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
-use common::Server;
+use common::{Run, Server, command};
 use serde_json::{Value, json};
 
 /// Asks for a name and an age, and leaves the id of each of its processes in a file.
@@ -316,4 +318,30 @@ async fn command_learns_its_caller_but_no_credential() {
     }
     assert!(text.ends_with("{\"message\":{},\"request\":{}}"), "{text}");
     assert!(!text.contains("token-of-nobody"), "{text}");
+}
+
+#[test]
+fn a_command_of_the_same_user_does_not_read_the_environment_of_the_server() {
+    let binary = env!("CARGO_BIN_EXE_a2a");
+    let mut server = match rustix::process::geteuid().is_root() {
+        false => Command::new(binary),
+        // A privileged user may read everything.
+        true => {
+            let mut server = Command::new("setpriv");
+            server.args(["--bounding-set=-all", "--inh-caps=-all", binary]);
+            server
+        }
+    };
+    let script = "cat /proc/$PPID/cmdline /proc/$PPID/environ 2>&1 | tr '\\0' '\\n'";
+    server.args(["serve", "--port", "0", "--store", "memory", "--exec", script]);
+    server.env("OPERATOR_SECRET", "hunter2").stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut server = server.spawn().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let address = lines.find_map(|line| line.strip_prefix("Listening: http://").map(str::to_owned));
+    let run = Run::of(command().args(["send", "hi", "-a", &address.unwrap()]));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    // The command has found the server.
+    assert!(run.stdout.contains("--exec"), "{run:?}");
+    assert!(!run.stdout.contains("hunter2"), "{run:?}");
 }

@@ -15,6 +15,8 @@ use a2a_kit_operations::{
     store::{Measured, TaskStore},
 };
 use axum::{Router, http::Uri, middleware};
+#[cfg(target_os = "linux")]
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{
     access,
@@ -71,6 +73,11 @@ pub(super) fn compose(
 ) -> Result<Composed, Failure> {
     let authorizations = Authorizations::default();
     let exec = exec_agent(serve, options)?;
+    #[cfg(target_os = "linux")]
+    if exec.is_some() {
+        // Commands of the same user could read the environment and the memory of the server.
+        let _infallible = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
     let issuer = issuer(serve, options, address);
     let card_keys = options.card_key.iter().map(|key| key.public().clone());
     let signer = options.webhook_key.clone().map(|key| {
