@@ -16,7 +16,8 @@ use crate::{
     Isolation, OwnerIndex,
     card::front_card,
     detached, loop_detection,
-    passage::{Deliver, Named, Owned, Passage},
+    owned::Owned,
+    passage::{Deliver, Named, Passage},
     upstream_error::translate_error,
 };
 

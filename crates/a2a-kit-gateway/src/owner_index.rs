@@ -15,7 +15,7 @@ use a2a_core::{
     well_known::{Struct, Timestamp},
 };
 use a2a_kit_operations::{
-    Call, CallContext, EngineConfig, MemoryStore, Scope, list_stored,
+    Call, CallContext, Caller, EngineConfig, MemoryStore, Scope, list_stored,
     store::{
         LeaseUpdate, MAX_ID_BYTES, MAX_TENANT_BYTES, NewTask, StoreError, StoredTask, Sweep,
         TaskQuery, TaskStore, TaskView, Transition,
@@ -23,17 +23,22 @@ use a2a_kit_operations::{
 };
 use ring::digest::{Context, SHA256};
 
-/// The tenants of contexts begin with it, and those of callers must not contain it.
+use crate::owned::foreign;
+
+/// The tenants of contexts begin with it, and tenants and subjects of callers must not contain it.
 const CONTEXTS: char = '\u{1}';
 
 /// Interval of the retention sweep, and the delay between two of its batches.
-const SWEEP: Duration = Duration::from_secs(60);
+pub(crate) const SWEEP: Duration = Duration::from_secs(60);
 const BATCH_PAUSE: Duration = Duration::from_millis(50);
 
 /// How often a new task is recorded before its call fails.
 const ATTEMPTS: u32 = 3;
 /// The delay after the first attempt; it doubles.
 const RETRY: Duration = Duration::from_millis(100);
+
+/// The message id of the status of a task that the upstream agent has lost.
+const LOST: &str = "lost";
 
 /// The states of a task that can change without its caller.
 const OPEN: [TaskState; 4] =
@@ -70,6 +75,13 @@ impl Recorded {
     /// The context as the upstream agent knows it, if that is another one than the caller's.
     pub(crate) fn upstream_context(&self) -> Option<&str> {
         std::str::from_utf8(&self.0.journal).ok().filter(|context| !context.is_empty())
+    }
+
+    /// Whether the task has ended because the upstream agent did not find it. If it finds it again,
+    /// the task is as it says.
+    pub(crate) fn is_lost(&self) -> bool {
+        let message = self.task().status.as_ref().and_then(|status| status.message.as_ref());
+        message.is_some_and(|message| message.message_id == LOST)
     }
 }
 
@@ -165,15 +177,19 @@ impl OwnerIndex {
         self.get(scope, &task.id).await
     }
 
-    /// Updates what is recorded of a task. A failure only means that lists show an older state,
-    /// until the task is read again.
+    /// Updates what is recorded of a task. If the store fails, lists show an older state until the
+    /// task is read again.
+    ///
+    /// # Errors
+    ///
+    /// `TaskNotFound` if the task was removed.
     pub(crate) async fn update(
         &self,
         scope: &Scope,
         recorded: &mut Recorded,
         status: Option<&TaskStatus>,
         metadata: Option<&Struct>,
-    ) {
+    ) -> Result<()> {
         let mut task = Task::clone(&recorded.0.task);
         if status.is_some() {
             task.status = timed(status);
@@ -196,9 +212,10 @@ impl OwnerIndex {
         if self.0.store.commit(scope, transition).await.is_ok() {
             recorded.0.version += 1;
             recorded.0.task = task;
-        } else if let Ok(Some(newer)) = self.get(scope, &recorded.0.task.id).await {
-            *recorded = newer;
+        } else if let Ok(newer) = self.get(scope, &recorded.0.task.id).await {
+            *recorded = newer.ok_or_else(|| Error::task_not_found(&recorded.0.task.id))?;
         }
+        Ok(())
     }
 
     /// The context of the upstream agent for one that a caller names: that of the owner's tasks and
@@ -215,7 +232,7 @@ impl OwnerIndex {
         let found = self.0.store.list(scope, &query).await.map_err(Error::from)?;
         let recorded = match found.tasks.first() {
             Some(task) => self.get(scope, &task.id).await?,
-            None => self.get(&contexts(scope), &digest(scope, "context", own)).await?,
+            None => self.get(&contexts(scope), &context_id(own)).await?,
         };
         Ok(match recorded {
             Some(recorded) => recorded.upstream_context().unwrap_or(own).to_owned(),
@@ -223,11 +240,11 @@ impl OwnerIndex {
         })
     }
 
-    /// Records the context of a message without a task as the owner's, or that it is still used.
+    /// Records a context of the upstream agent as the owner's, or that it is still used.
     ///
     /// # Errors
     ///
-    /// Errors of the store.
+    /// `InvalidAgentResponse` for a context of another owner; errors of the store.
     pub(crate) async fn keep_context(&self, scope: &Scope, context: &str) -> Result<()> {
         if !is_possible(context, MAX_ID_BYTES) {
             return Err(Error::new(
@@ -236,7 +253,7 @@ impl OwnerIndex {
             ));
         }
         let status = TaskStatus::now(TaskState::Completed, None);
-        let id = digest(scope, "context", context);
+        let id = context_id(context);
         let entry = Task {
             id: id.clone(),
             context_id: context.to_owned(),
@@ -244,11 +261,25 @@ impl OwnerIndex {
             ..Task::default()
         };
         let scope = contexts(scope);
-        match self.get(&scope, &id).await? {
-            Some(mut known) => self.update(&scope, &mut known, Some(&status), None).await,
-            None => drop(self.insert(&scope, entry, "").await?),
+        let is_kept = match self.get(&scope, &id).await? {
+            Some(mut known) => self.update(&scope, &mut known, Some(&status), None).await.is_ok(),
+            None => false,
+        };
+        if is_kept || self.insert(&scope, entry, "").await?.is_some() {
+            Ok(())
+        } else {
+            Err(foreign("context"))
         }
-        Ok(())
+    }
+
+    /// Checks that the store responds and accepts writes: while it does not, no messages are
+    /// forwarded.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` after a failed write, until another one of that size succeeds.
+    pub async fn probe(&self) -> Result<()> {
+        Ok(self.0.store.probe().await?)
     }
 
     /// Checks the limits of an owner that begins a task.
@@ -296,9 +327,11 @@ impl OwnerIndex {
     /// Ends a task that the upstream agent no longer has: nothing else would.
     pub(crate) async fn end_lost(&self, scope: &Scope, id: &str) {
         if let Ok(Some(mut lost)) = self.get(scope, id).await {
-            let message = Message::agent("the agent no longer has this task");
+            let text = Message::agent("the agent no longer has this task");
+            let message = Message { message_id: LOST.to_owned(), ..text };
             let status = TaskStatus::now(TaskState::Failed, Some(message));
-            self.update(scope, &mut lost, Some(&status), None).await;
+            // It fails if the index no longer has it either.
+            let _ = self.update(scope, &mut lost, Some(&status), None).await;
         }
     }
 
@@ -347,6 +380,11 @@ pub(crate) fn digest(scope: &Scope, purpose: &str, text: &str) -> String {
         let _ = write!(digest, "{byte:02x}");
     }
     digest
+}
+
+/// The id of the entry of a context: one for all owners, so that it belongs to one.
+fn context_id(context: &str) -> String {
+    digest(&Scope::new("", &Caller::ANONYMOUS), "context", context)
 }
 
 /// The scope of the contexts of an owner.
