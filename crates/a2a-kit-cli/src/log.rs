@@ -31,6 +31,9 @@ pub(crate) enum Detail {
 pub(crate) struct Observe {
     /// The OTLP collector; default: the standard variables.
     pub(crate) otlp_endpoint: Option<String>,
+    /// Whether metrics and the log are exported to the collector as well.
+    pub(crate) otlp_metrics: bool,
+    pub(crate) otlp_logs: bool,
     /// Whether lines of the log are JSON objects.
     pub(crate) is_json: bool,
     /// Whether the log is buffered. Commands don't, to keep the order of their output.
@@ -78,7 +81,11 @@ pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, 
         .with_filter(asked.unwrap_or_else(|| fallback.to_owned()))
         .with_format(format)
         .with_buffered(observe.is_buffered)
-        .with_otlp(otlp.map(|otlp| otlp.with_tls(observe.trust)))
+        .with_otlp(otlp.map(|mut otlp| {
+            otlp.metrics |= observe.otlp_metrics;
+            otlp.logs |= observe.otlp_logs;
+            otlp.with_tls(observe.trust)
+        }))
         .with_metrics(observe.metrics)
         .with_audit(audit);
     let guard = a2a_kit_telemetry::init(config)

@@ -18,7 +18,7 @@ use metrics::{
 use crate::AgentLabel;
 #[cfg(feature = "engine")]
 use crate::store::Backlog;
-pub(crate) use crate::trace::OK;
+pub(crate) use crate::trace::{DROPPED, OK};
 
 static METADATA: Metadata<'static> =
     Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
@@ -138,6 +138,21 @@ pub(crate) fn called(
     )
     .record(time);
 }
+
+/// The reasons of [`refused`].
+const REFUSALS: [&str; 11] = [
+    "unauthenticated",
+    "forbidden",
+    "throttled",
+    "rate",
+    "quota",
+    "flood",
+    "bodies",
+    "responses",
+    "connections",
+    "handshake",
+    "site",
+];
 
 /// Counts a request or a connection that was rejected before it reached an operation. `reason` is
 /// one of a few fixed words, such as `unauthenticated` or `rate`.
@@ -362,6 +377,27 @@ pub fn describe() {
     for (name, text) in counters {
         describe_counter!(name, text);
     }
+    // From the start, so that the rate of a counter has its first event.
+    counter!("a2a_connections_total").increment(0);
+    counter!("a2a_leases_lost_total").increment(0);
+    let series: [(&'static str, &'static str, &[&'static str]); 5] = [
+        ("a2a_refused_total", "reason", &REFUSALS),
+        (
+            "a2a_executions_total",
+            "outcome",
+            &["returned", "failed", "panicked", "expired", DROPPED],
+        ),
+        ("a2a_lease_takeovers_total", "next", &["rerun", "failed", "left"]),
+        ("a2a_webhook_deliveries_total", "outcome", &["delivered", "retried", "dead", "postponed"]),
+        ("a2a_task_transitions_total", "state", &STATES.map(|(_, state)| state)),
+    ];
+    for (name, label, values) in series {
+        for value in values {
+            counter!(name, label => *value).increment(0);
+        }
+    }
+    gauge!("a2a_connections").increment(0);
+    gauge!("a2a_stream_readers").increment(0);
     let histograms = [
         ("a2a_operation_duration_seconds", "Duration of served operations"),
         ("a2a_client_call_duration_seconds", "Duration of client calls"),

@@ -13,7 +13,8 @@ use tracing_subscriber::{
 
 use crate::{
     AUDIT, Audit, AuditLog, Config, FilterError, Format, OtlpError, Prometheus, PrometheusError,
-    Traces, escape::OneLine, json::TracedJson, line_writer::LineWriter, propagation, quiet,
+    Traces, escape::OneLine, json::TracedJson, line_writer::LineWriter, otlp_logs::OtlpLogs,
+    otlp_metrics::OtlpMetrics, propagation, quiet,
 };
 
 /// Timeout of exporting pending spans at shutdown.
@@ -51,6 +52,8 @@ a2a_core::debug_as_chain!(InitError);
 #[must_use = "dropping it stops the export of spans"]
 pub struct TelemetryGuard {
     traces: Option<Traces>,
+    metrics: Option<OtlpMetrics>,
+    logs: Option<OtlpLogs>,
     prometheus: Option<Prometheus>,
     audit: Option<AuditLog>,
     log: Option<LineWriter>,
@@ -71,8 +74,16 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     let audit = audit.transpose().map_err(InitError::Audit)?;
     let shows_spans = config.shows_spans;
     let filter = quiet(&filter)?.and(filter_fn(move |of| shows_spans || of.is_event()));
-    let traces = config.otlp.map(Traces::new).transpose()?;
     let prometheus = config.metrics.then(Prometheus::install).transpose()?;
+    let logs = config.otlp.as_ref().filter(|otlp| otlp.logs).map(OtlpLogs::new).transpose()?;
+    let logs_filter = logs.is_some().then(|| quiet(&config.filter)).transpose()?;
+    let metrics = match (&config.otlp, &prometheus) {
+        (Some(otlp), Some(prometheus)) if otlp.metrics => {
+            Some(OtlpMetrics::start(otlp, prometheus.clone())?)
+        }
+        _ => None,
+    };
+    let traces = config.otlp.map(Traces::new).transpose()?;
 
     let json = TracedJson::default();
     let lines =
@@ -86,6 +97,11 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     };
     let mut layers = vec![log];
     layers.extend(traces.as_ref().map(|traces| traces.layer().boxed()));
+    layers.extend(
+        logs.as_ref()
+            .zip(logs_filter)
+            .map(|(logs, filter)| logs.layer().with_filter(filter).boxed()),
+    );
     layers.extend(audit.as_ref().map(|audit| audit.layer().boxed()));
     let dispatch = Dispatch::new(tracing_subscriber::registry().with(layers));
     json.introduce(&dispatch);
@@ -93,7 +109,7 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     if traces.is_some() {
         propagation::install();
     }
-    Ok(TelemetryGuard { traces, prometheus, audit, log: lines })
+    Ok(TelemetryGuard { traces, metrics, logs, prometheus, audit, log: lines })
 }
 
 fn log_writer(lines: Option<LineWriter>) -> BoxMakeWriter {
@@ -130,6 +146,12 @@ impl Drop for TelemetryGuard {
     fn drop(&mut self) {
         if let Some(traces) = self.traces.take() {
             traces.shut_down(SPAN_FLUSH_TIMEOUT);
+        }
+        if let Some(metrics) = self.metrics.take() {
+            metrics.shut_down();
+        }
+        if let Some(logs) = self.logs.take() {
+            logs.shut_down(SPAN_FLUSH_TIMEOUT);
         }
         if let Some(audit) = self.audit.take() {
             audit.shut_down();

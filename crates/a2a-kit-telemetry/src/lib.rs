@@ -34,7 +34,11 @@ mod json;
 mod line_writer;
 mod otlp;
 mod otlp_client;
+mod otlp_logs;
+mod otlp_metrics;
+mod process;
 mod prometheus;
+mod prometheus_text;
 pub mod propagation;
 
 pub use a2a_kit_tls as tls;

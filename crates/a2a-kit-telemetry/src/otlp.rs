@@ -21,7 +21,7 @@ const MAX_QUEUED: usize = 4_096;
 const MAX_BATCH: usize = 512;
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// Timeout of exporting a batch.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of attributes, and of events, of a span.
 const MAX_ATTRIBUTES: u32 = 64;
 
@@ -44,6 +44,11 @@ pub struct Otlp {
     /// The ratio of sampled traces, from 0 to 1, for traces that start here. Others follow the
     /// decision of their parent.
     pub sample_ratio: Option<f64>,
+    /// Whether metrics are exported too, every 60 s or `OTEL_METRIC_EXPORT_INTERVAL`, if they are
+    /// [recorded](crate::Config::metrics).
+    pub metrics: bool,
+    /// Whether the lines of the log are exported too.
+    pub logs: bool,
     /// The TLS configuration: trust anchors and client certificate.
     pub tls: ClientTls,
 }
@@ -56,7 +61,8 @@ impl Otlp {
 
     /// Returns a configuration if `OTEL_EXPORTER_OTLP_ENDPOINT` or
     /// `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set, unless `OTEL_SDK_DISABLED` or
-    /// `OTEL_TRACES_EXPORTER` disable the export.
+    /// `OTEL_TRACES_EXPORTER` disable the export. Metrics and logs are exported too with
+    /// `OTEL_METRICS_EXPORTER=otlp` and `OTEL_LOGS_EXPORTER=otlp`.
     pub fn from_environment() -> Option<Self> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_off = variable("OTEL_SDK_DISABLED")
@@ -65,7 +71,33 @@ impl Otlp {
         let endpoint = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
             .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
         // The exporter reads the endpoint itself, by different rules for each variable.
-        endpoint.filter(|_| !is_off).map(|_| Self::default())
+        let exports = |name| variable(name).is_some_and(|value| value == "otlp");
+        endpoint.filter(|_| !is_off).map(|_| Self {
+            metrics: exports("OTEL_METRICS_EXPORTER"),
+            logs: exports("OTEL_LOGS_EXPORTER"),
+            ..Self::default()
+        })
+    }
+
+    /// Sets whether metrics are exported too.
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: bool) -> Self {
+        self.metrics = metrics;
+        self
+    }
+
+    /// Sets whether the lines of the log are exported too.
+    #[must_use]
+    pub fn with_logs(mut self, logs: bool) -> Self {
+        self.logs = logs;
+        self
+    }
+
+    /// The URL of a signal; `None` if only the standard variables have one.
+    pub(crate) fn url(&self, signal: &str) -> Option<String> {
+        let endpoint = self.endpoint.as_ref()?.trim_end_matches('/');
+        let base = endpoint.strip_suffix("/v1/traces").unwrap_or(endpoint);
+        Some(format!("{base}/v1/{signal}"))
     }
 
     /// Sets the service name.
@@ -138,13 +170,14 @@ impl Traces {
     ///
     /// [`OtlpError`] for an invalid configuration. An unreachable collector is only logged.
     pub fn new(otlp: Otlp) -> Result<Self, OtlpError> {
-        let otlp_client = OtlpClient::new(TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
+        let otlp_client =
+            OtlpClient::new("traces", TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
         let mut exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(otlp_client)
             .with_protocol(Protocol::HttpBinary);
-        if let Some(endpoint) = &otlp.endpoint {
-            exporter = exporter.with_endpoint(traces_url(endpoint));
+        if let Some(url) = otlp.url("traces") {
+            exporter = exporter.with_endpoint(url);
         }
         if !otlp.headers.is_empty() {
             exporter = exporter.with_headers(otlp.headers);
@@ -212,7 +245,7 @@ impl Traces {
     }
 }
 
-fn resource(service_name: Option<String>) -> Resource {
+pub(crate) fn resource(service_name: Option<String>) -> Resource {
     // The builder reads the name from the environment if it is set there.
     let named = std::env::var_os("OTEL_SERVICE_NAME").is_some()
         || std::env::var("OTEL_RESOURCE_ATTRIBUTES")
@@ -222,14 +255,5 @@ fn resource(service_name: Option<String>) -> Resource {
         Some(name) => builder.with_service_name(name).build(),
         None if named => builder.build(),
         None => builder.with_service_name(SERVICE).build(),
-    }
-}
-
-fn traces_url(endpoint: &str) -> String {
-    let endpoint = endpoint.trim_end_matches('/');
-    if endpoint.ends_with("/v1/traces") {
-        endpoint.to_owned()
-    } else {
-        format!("{endpoint}/v1/traces")
     }
 }

@@ -1,6 +1,11 @@
 //! The HTTP client of the OTLP exporter.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use a2a_kit_tls::ClientTls;
 use async_trait::async_trait;
@@ -17,10 +22,15 @@ const MAX_RESPONSE: usize = 64 << 10;
 pub(crate) struct OtlpClient {
     runtime: Option<Runtime>,
     client: reqwest::Client,
+    /// What is exported: `traces`, `metrics` or `logs`.
+    signal: &'static str,
+    /// Whether the last export failed.
+    is_failing: AtomicBool,
 }
 
 impl OtlpClient {
     pub(crate) fn new(
+        signal: &'static str,
         timeout: Duration,
         tls: &ClientTls,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
@@ -30,7 +40,7 @@ impl OtlpClient {
             .redirect(reqwest::redirect::Policy::none())
             .timeout(timeout)
             .build()?;
-        Ok(Self { runtime: Some(runtime), client })
+        Ok(Self { runtime: Some(runtime), client, signal, is_failing: AtomicBool::new(false) })
     }
 
     async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
@@ -53,14 +63,51 @@ impl OtlpClient {
     }
 }
 
+impl OtlpClient {
+    /// Sends a request, blocking the thread of the exporter.
+    pub(crate) fn export(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let Some(runtime) = &self.runtime else { return Err("exporter is shut down".into()) };
+        let result = runtime.block_on(self.send(request));
+        let problem = match &result {
+            Err(error) => Some(chain(&**error)),
+            Ok(response) if response.status().is_success() => None,
+            Ok(response) => Some(format!("HTTP status {}", response.status().as_u16())),
+        };
+        let signal = self.signal;
+        if problem.is_some() {
+            metrics::counter!("a2a_otlp_failures_total", "signal" => signal).increment(1);
+        }
+        // Once per change: an exporter repeats this every second.
+        match (problem, self.is_failing.load(Ordering::Relaxed)) {
+            (Some(error), false) => {
+                self.is_failing.store(true, Ordering::Relaxed);
+                tracing::warn!(signal, error, "collector can't be reached, telemetry is lost");
+            }
+            (None, true) => {
+                self.is_failing.store(false, Ordering::Relaxed);
+                tracing::info!(signal, "collector can be reached again");
+            }
+            _ => {}
+        }
+        result
+    }
+}
+
+/// An error with its sources.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
 #[async_trait]
 impl HttpClient for OtlpClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        match &self.runtime {
-            // On the exporter's thread, blocking is fine.
-            Some(runtime) => runtime.block_on(self.send(request)),
-            None => Err("exporter is shut down".into()),
-        }
+        self.export(request)
     }
 }
 

@@ -10,9 +10,14 @@ use axum::{Router, routing::get};
 use http::header::CONTENT_TYPE;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
+use crate::process;
+
 /// Buckets of duration histograms, in seconds.
 const SECONDS: [f64; 14] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+/// Further buckets of executions, as models work for minutes: 5, 15 and 60 min.
+const MINUTES: [f64; 3] = [300.0, 900.0, 3_600.0];
 
 /// Interval of recorder upkeep, which bounds memory when nothing scrapes.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -48,9 +53,17 @@ impl Prometheus {
     pub fn install() -> Result<Self, PrometheusError> {
         let handle = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+            .and_then(|builder| {
+                let execution = Matcher::Full("a2a_execution_duration_seconds".to_owned());
+                builder.set_buckets_for_metric(execution, &[&SECONDS[..], &MINUTES[..]].concat())
+            })
             .and_then(PrometheusBuilder::install_recorder)
             .map_err(PrometheusError::Recorder)?;
         a2a_kit_operations::metrics::describe();
+        process::describe();
+        for name in ["a2a_audit_dropped_total", "a2a_log_dropped_total"] {
+            metrics::counter!(name).increment(0);
+        }
         let (sender, receiver) = mpsc::sync_channel(0);
         let kept = handle.clone();
         thread::Builder::new()
@@ -66,6 +79,7 @@ impl Prometheus {
 
     /// Renders the metrics in the Prometheus text format.
     pub fn render(&self) -> String {
+        process::sample();
         self.handle.render()
     }
 

@@ -142,6 +142,8 @@ impl Options {
             },
             observe: Observe {
                 is_json: serve.telemetry.log_json,
+                otlp_metrics: serve.telemetry.otlp_metrics,
+                otlp_logs: serve.telemetry.otlp_logs,
                 is_buffered: true,
                 otlp_endpoint: serve.telemetry.otlp_endpoint.as_ref().map(|url| url.0.clone()),
                 // The bench profile measures the library, which records no metrics by default.

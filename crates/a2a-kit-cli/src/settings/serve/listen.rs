@@ -114,6 +114,10 @@ section! {
         log_json: bool = false, "--log-json";
         /// OTLP/HTTP endpoint for traces; OTEL_* variables are read too
         otlp_endpoint: Address, "--otlp-endpoint";
+        /// Export metrics to the OTLP endpoint as well
+        otlp_metrics: bool = false, "--otlp-metrics";
+        /// Export the log to the OTLP endpoint as well
+        otlp_logs: bool = false, "--otlp-logs";
         /// Metrics, served at /metrics to this machine. With profile bench, only if metrics_listen
         /// is set
         metrics: bool = true, "--no-metrics";
