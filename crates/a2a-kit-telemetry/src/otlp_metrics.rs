@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, header::CONTENT_TYPE};
 use opentelemetry_proto::tonic::{
     collector::metrics::v1::ExportMetricsServiceRequest,
-    common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value::Value},
+    common::v1::{InstrumentationScope, KeyValue},
     metrics::v1::{ResourceMetrics, ScopeMetrics},
     resource::v1::Resource,
 };
@@ -20,7 +20,7 @@ use crate::{
     Otlp, OtlpError, Prometheus,
     otlp::{TIMEOUT, resource},
     otlp_client::OtlpClient,
-    prometheus_text,
+    prometheus_text::{self, attribute},
 };
 
 /// Interval of exports, unless `OTEL_METRIC_EXPORT_INTERVAL` is set.
@@ -118,12 +118,4 @@ fn encode(
         ..ResourceMetrics::default()
     };
     ExportMetricsServiceRequest { resource_metrics: vec![all] }.encode_to_vec().into()
-}
-
-pub(crate) fn attribute(key: &str, value: &str) -> KeyValue {
-    KeyValue {
-        key: key.to_owned(),
-        value: Some(AnyValue { value: Some(Value::StringValue(value.to_owned())) }),
-        ..KeyValue::default()
-    }
 }

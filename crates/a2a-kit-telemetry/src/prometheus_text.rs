@@ -3,14 +3,12 @@
 use std::{collections::BTreeMap, time::SystemTime};
 
 use opentelemetry_proto::tonic::{
-    common::v1::KeyValue,
+    common::v1::{AnyValue, KeyValue, any_value},
     metrics::v1::{
         AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint, Sum,
         metric::Data, number_data_point::Value,
     },
 };
-
-use crate::otlp_metrics::attribute;
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
@@ -148,6 +146,15 @@ fn histograms(
 
 fn attributes(labels: &[(&str, String)]) -> Vec<KeyValue> {
     labels.iter().map(|(name, value)| attribute(name, value)).collect()
+}
+
+/// An attribute of a point or of the resource.
+pub(crate) fn attribute(key: &str, value: &str) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(any_value::Value::StringValue(value.to_owned())) }),
+        ..KeyValue::default()
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts are whole")]
