@@ -302,7 +302,7 @@ impl Discovery {
             _ => Err(DiscoveryError::Status {
                 url: url.clone(),
                 status: status.as_u16(),
-                location: header(LOCATION).filter(|_| status.is_redirection()),
+                location: header(LOCATION).filter(|_| status.is_redirection()).map(Into::into),
                 reason: error_body::said(status, response.headers(), response.body()),
             }),
         }

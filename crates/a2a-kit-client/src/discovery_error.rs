@@ -76,7 +76,7 @@ pub enum DiscoveryError {
         /// The HTTP status.
         status: u16,
         /// The target of a redirect that is not followed, because it has another origin.
-        location: Option<String>,
+        location: Option<Box<str>>,
         /// What the server said.
         reason: Option<Error>,
     },
