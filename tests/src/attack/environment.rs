@@ -209,11 +209,11 @@ impl Environment {
     }
 
     /// The log of everything before this call. The server writes its log asynchronously but in
-    /// order, so this waits for the line of one more request.
+    /// order, so this waits for the line of one more operation.
     pub(super) async fn logged(&self) -> Result<String, String> {
         let Some(process) = &self.process else { return Ok(String::new()) };
-        let mark = format!("/logged/{}", a2a_core::fresh_id());
-        self.request(&format!("GET {mark}"), "", b"").await?;
+        let mark = format!("logged-{}", a2a_core::fresh_id());
+        self.call(&self.ann, "GetTask", json!({"id": mark})).await?;
         let deadline = Instant::now() + WRITTEN;
         loop {
             let log = process.logged();

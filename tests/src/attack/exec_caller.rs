@@ -59,7 +59,9 @@ async fn gateway_before(
         "[proxy]\nto = \"http://{}/\"\n[[auth.bearer]]\ncaller = \"ann\"\ntoken = \"token-of-ann\"\n",
         upstream.env.address
     );
-    Started::with_settings(env, &settings, &[("A2ACLI_BEARER", token)]).await
+    let mut gateway = Started::with_settings(env, &settings, &[("A2ACLI_BEARER", token)]).await?;
+    gateway.env.ann = "token-of-ann".to_owned();
+    Ok(gateway)
 }
 
 /// Starts a server with a command that a caller with a token may use.

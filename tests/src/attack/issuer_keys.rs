@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    Attack, Environment, Issuer, Started, Verdict, attacks,
+    Attack, Environment, Issuer, Process, Started, Verdict, attacks,
     environment::{JSON, at_once, bearer, waiting},
     issuer::now,
 };
@@ -327,7 +327,7 @@ async fn forwarded_key(env: &Environment) -> Verdict {
     .await?;
     let to = format!("http://{}/", upstream.address);
     let arguments = ["--proxy", &to, "--api-key-name", "A2A-Key", "--require-api-key", KEY];
-    let server = Started::with_arguments(env, &arguments).await?;
+    let mut server = Started::with_arguments(env, &arguments).await?;
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": waiting("hello"),
     });
@@ -338,7 +338,9 @@ async fn forwarded_key(env: &Environment) -> Verdict {
     if !heard.contains("seven") {
         return Err(format!("forwarded nothing: {}; upstream got {heard}", reply.summary()));
     }
-    match heard.contains(KEY) || server.env.logged().await?.contains(KEY) {
+    server.stop().await?;
+    let logged = server.env.process.as_ref().map(Process::logged).unwrap_or_default();
+    match heard.contains(KEY) || logged.contains(KEY) {
         true => Err("forwarded the key".to_owned()),
         false => Ok("the upstream gets the other parameter, but not the key".to_owned()),
     }
