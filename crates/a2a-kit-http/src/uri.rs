@@ -63,6 +63,15 @@ pub fn has_credentials(url: &Uri) -> bool {
     url.authority().is_some_and(|authority| authority.as_str().contains('@'))
 }
 
+/// Returns whether a value, percent-encoded, is one segment of a path to whoever reads it.
+///
+/// Clients and proxies resolve `.` and `..` in a decoded path, as nginx does before a `proxy_pass` with
+/// a path. Some take `\\` for `/`, and leave out what follows a `;`.
+pub fn is_segment(value: &str) -> bool {
+    let is_dots = |part: &str| matches!(part.split(';').next(), Some("." | ".."));
+    !value.is_empty() && !value.split(['/', '\\']).any(is_dots)
+}
+
 /// Returns a URL with another path and the same query.
 ///
 /// # Errors
@@ -225,6 +234,29 @@ mod tests {
             let url = parse(text).unwrap();
             assert_eq!(url.to_string(), expected);
             assert_eq!(parse(expected), Ok(url), "{text}");
+        }
+    }
+
+    #[test]
+    fn value_that_leaves_its_segment_is_none() {
+        for (value, expected) in [
+            ("t", true),
+            ("a/b:cancel é", true),
+            ("...", true),
+            ("a..b/.c", true),
+            (".;a", false),
+            ("", false),
+            (".", false),
+            ("..", false),
+            ("../t", false),
+            ("a/./b", false),
+            ("a/../../t", false),
+            (r"a\..\t", false),
+            (r"a\../t", false),
+            ("a/..;b/t", false),
+            ("t/..", false),
+        ] {
+            assert_eq!(is_segment(value), expected, "{value}");
         }
     }
 

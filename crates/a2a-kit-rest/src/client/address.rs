@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use a2a_core::{Error, Operation, ROUTES, Request, Result};
+use a2a_kit_http::uri;
 use bytes::Bytes;
 use http::{Method, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -107,8 +108,7 @@ fn fill<'a>(template: &'a str, request: &mut impl Request) -> Result<(String, Ve
             continue;
         }
         let value = request.variable(piece).map(|value| value.clone()).unwrap_or_default();
-        // URL parsers resolve dot segments, percent-encoded or not.
-        if matches!(&*value, "" | "." | "..") {
+        if !uri::is_segment(&value) {
             return Err(Error::invalid_params(
                 camel_case(piece.into()),
                 format!("must not be {value:?} in a URL path"),
@@ -242,10 +242,23 @@ mod tests {
 
     #[test]
     fn invalid_path_segments_are_rejected() {
-        for id in ["", ".", ".."] {
-            let request = v1::GetTaskRequest { id: id.into(), ..Default::default() };
-            let error = Address::of(Operation::GetTask, request).unwrap_err();
-            assert_eq!(error.violations()[0].field, "id", "{id:?}");
+        for id in ["", ".", "..", "../t", "t/../../x", r"t\..", "x/."] {
+            let task = v1::GetTaskRequest { id: id.into(), ..Default::default() };
+            let webhook = v1::DeleteTaskPushNotificationConfigRequest {
+                task_id: "t".into(),
+                id: id.into(),
+                ..Default::default()
+            };
+            let tenant = v1::GetExtendedAgentCardRequest { tenant: id.into() };
+            let errors = [
+                ("id", Address::of(Operation::GetTask, task)),
+                ("id", Address::of(Operation::DeleteTaskPushNotificationConfig, webhook)),
+                ("tenant", Address::of(Operation::GetExtendedAgentCard, tenant)),
+            ];
+            // Without a tenant, another route has none.
+            for (field, address) in errors.into_iter().take(if id.is_empty() { 2 } else { 3 }) {
+                assert_eq!(address.unwrap_err().violations()[0].field, field, "{id:?}");
+            }
         }
     }
 }

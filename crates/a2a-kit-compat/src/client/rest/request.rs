@@ -1,6 +1,7 @@
 //! Encodes requests as method, path, query and body.
 
 use a2a_core::{Error, Result};
+use a2a_kit_http::uri;
 use bytes::Bytes;
 use http::Method;
 
@@ -120,8 +121,7 @@ fn check_ids(request: &AnyRequest) -> Result<()> {
         | AnyRequest::ListTasks(_)
         | AnyRequest::GetExtendedAgentCard(_) => Vec::new(),
     };
-    // URL parsers resolve dot segments, percent-encoded or not.
-    match ids.into_iter().find(|(_, id)| matches!(id.as_str(), "" | "." | "..")) {
+    match ids.into_iter().find(|(_, id)| !uri::is_segment(id)) {
         Some((name, id)) => {
             let why = format!("can't be {id:?} in the path of a URL");
             Err(Error::invalid_params(name, why))
@@ -150,7 +150,7 @@ mod tests {
         let expected = "/v1/tasks/a%2Fb%3Acancel%20%C3%A9?historyLength=2";
         assert_eq!(of_v0_3(get("a/b:cancel é")).unwrap().target, expected);
         assert_eq!(of_draft(&get("a/b:cancel é")).unwrap().target, expected);
-        for id in ["", ".", ".."] {
+        for id in ["", ".", "..", "../t", r"x\..\t", "t/../../x"] {
             for encoded in [of_v0_3(get(id)), of_draft(&get(id))] {
                 assert_eq!(encoded.unwrap_err().kind(), ErrorKind::InvalidParams, "{id:?}");
             }
