@@ -10,7 +10,7 @@ use a2a_tests::{
     backend::Backend,
     isolation::{self, Callers, Cluster, gateway_key, gateway_settings},
 };
-use common::Server;
+use common::{Server, http};
 use tempfile::TempDir;
 
 /// A gateway in front of an agent, with keys for the callers of the suite.
@@ -128,4 +128,62 @@ fn tasks_of_a_caller_outlive_the_gateway_in_a_file() {
     let gateway = Server::start(&arguments);
     assert_eq!(gateway.run(&["task", "get", &id]).field("State"), "COMPLETED");
     assert_eq!(gateway.run(&["task", "list"]).field("Total"), "1");
+}
+
+/// Waits until `/readyz` has a status, which is probed once a second.
+async fn readiness(gateway: &Server, expected: u16) {
+    let url = format!("{}/readyz", gateway.url());
+    let reached = async {
+        while http("GET", &url, &[], "").await.status() != expected {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    let reached = tokio::time::timeout(std::time::Duration::from_secs(20), reached).await;
+    reached.unwrap_or_else(|_late| panic!("/readyz is not {expected}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_without_its_store_is_not_ready_and_forwards_no_message() {
+    let agent = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let (file, aside) = (folder.path().join("gateway.db"), folder.path().join("aside.db"));
+    let arguments = ["--proxy", &agent.address, "--store", file.to_str().unwrap()];
+    let gateway = Server::start(&arguments);
+    gateway.run(&["send", "hello"]);
+    readiness(&gateway, 200).await;
+    std::fs::rename(&file, &aside).unwrap();
+    readiness(&gateway, 503).await;
+    for arguments in [&["send", "hello"][..], &["send", "stream 1", "--stream"]] {
+        let run = gateway.run(&[arguments, &["--timeout", "2s"]].concat());
+        assert!(run.stderr.contains("cannot write to its store"), "{run:?}");
+    }
+    assert_eq!(agent.run(&["task", "list"]).field("Total"), "1");
+    std::fs::rename(&aside, &file).unwrap();
+    readiness(&gateway, 200).await;
+    assert_eq!(gateway.run(&["send", "hello"]).field("State"), "COMPLETED");
+}
+
+#[test]
+fn the_default_store_of_another_agent_is_refused_and_a_named_one_is_warned_of() {
+    let (one, other) = (Server::start(&[]), Server::start(&[]));
+    let folder = tempfile::tempdir().unwrap();
+    let warnings = |agent: &Server, store: &[&str]| {
+        let arguments = ["--proxy", &agent.address, "--proxy-isolation", "store"];
+        let arguments = [&arguments[..], store].concat();
+        let (gateway, stderr) = Server::start_and_read_in(folder.path(), &arguments, &[]);
+        drop(gateway);
+        stderr.join().unwrap()
+    };
+    for _ in 0..2 {
+        assert_eq!(warnings(&one, &[]), "");
+    }
+    let mut refused = common::command();
+    refused.current_dir(folder.path()).args(["serve", "--port", "0", "--proxy", &other.address]);
+    let run = common::Run::of(&mut refused);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains(&one.address), "{run:?}");
+    assert!(run.stderr.contains("--store a2a-gateway.db"), "{run:?}");
+    let warned = warnings(&other, &["--store", "a2a-gateway.db"]);
+    assert!(warned.contains(&one.address), "{warned}");
+    assert_eq!(warnings(&other, &[]), "");
 }

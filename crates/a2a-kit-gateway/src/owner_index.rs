@@ -282,6 +282,37 @@ impl OwnerIndex {
         Ok(self.0.store.probe().await?)
     }
 
+    /// Returns the address of the upstream agent whose tasks these are, as
+    /// [set](Self::set_upstream) last; `None` for a new index.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the store.
+    pub async fn upstream(&self) -> Result<Option<String>> {
+        let (scope, id) = upstream_entry();
+        let entry = self.get(&scope, &id).await?;
+        Ok(entry
+            .and_then(|entry| entry.task().status.as_ref()?.message.as_ref().map(Message::text)))
+    }
+
+    /// Remembers the address of the upstream agent: ids of another agent may be the same ones.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the store.
+    pub async fn set_upstream(&self, address: &str) -> Result<()> {
+        let (scope, id) = upstream_entry();
+        // Never removed: it does not end.
+        let status = TaskStatus::now(TaskState::Working, Some(Message::agent(address)));
+        match self.get(&scope, &id).await? {
+            Some(mut known) => self.update(&scope, &mut known, Some(&status), None).await,
+            None => {
+                let entry = Task { id, status: Some(status), ..Task::default() };
+                self.insert(&scope, entry, "").await.map(drop)
+            }
+        }
+    }
+
     /// Checks the limits of an owner that begins a task.
     ///
     /// # Errors
@@ -380,6 +411,13 @@ pub(crate) fn digest(scope: &Scope, purpose: &str, text: &str) -> String {
         let _ = write!(digest, "{byte:02x}");
     }
     digest
+}
+
+/// The scope and the id of the entry of the upstream agent, which no caller has.
+fn upstream_entry() -> (Scope, String) {
+    let scope = Scope::new(&CONTEXTS.to_string(), &Caller::authenticated(CONTEXTS.to_string()));
+    let id = digest(&scope, "upstream", "");
+    (scope, id)
 }
 
 /// The id of the entry of a context: one for all owners, so that it belongs to one.

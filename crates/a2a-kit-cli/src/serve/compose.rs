@@ -87,10 +87,11 @@ pub(super) fn compose(
         a2a_kit_auth::card::JwsCardSigner::new(key).with_url(format!("{issuer}{JWKS_PATH}"))
     });
     let probed = upstream.as_ref().and_then(|upstream| upstream.probed.clone());
+    let mut index = None;
     let (agent, mut card, engine): (Arc<dyn Agent>, _, _) = match upstream {
         Some(upstream) => {
-            let index = serve.has_index().then(|| owner_index(serve, store));
-            ((upstream.agent)(index), with_words(serve, options, upstream.card)?, None)
+            index = serve.has_index().then(|| owner_index(serve, store));
+            ((upstream.agent)(index.clone()), with_words(serve, options, upstream.card)?, None)
         }
         None => {
             let engine = engine(
@@ -159,12 +160,23 @@ pub(super) fn compose(
 
     // The card has its interfaces, so each server below may serve some of the bindings only.
     let server = |bindings: &[Transport]| {
-        let ready = |server: Server| match (&engine, probed.clone()) {
-            (Some(engine), _) => server.with_engine(engine.clone()),
-            (None, Some(agent)) => {
-                server.with_readiness("upstream", move || proxy::probe(Arc::clone(&agent)))
+        let ready = |server: Server| {
+            if let Some(engine) = &engine {
+                return server.with_engine(engine.clone());
             }
-            (None, None) => server,
+            let server = match index.clone() {
+                Some(index) => server.with_readiness("store", move || {
+                    let index = index.clone();
+                    async move { index.probe().await }
+                }),
+                None => server,
+            };
+            match probed.clone() {
+                Some(agent) => {
+                    server.with_readiness("upstream", move || proxy::probe(Arc::clone(&agent)))
+                }
+                None => server,
+            }
         };
         let has_bearer = options.bearer.is_some();
         let forwards = serve.proxy.forwards_auth();

@@ -91,6 +91,9 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     }
     // An engine closes its store itself.
     let index_store = store.store.clone().filter(|_| serve.has_index());
+    if let (Some(upstream), Some(store)) = (&upstream, &index_store) {
+        upstream.remember(Arc::clone(store), &serve, output).await?;
+    }
     if options.webhook_key.is_some() || options.card_key.is_some() {
         store.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }

@@ -11,11 +11,15 @@ use std::{
 
 use a2a_core::{
     AgentCard, ErrorKind, ProtocolVersion,
-    v1::{AgentInterface, GetTaskRequest, SecurityRequirement, security_scheme::Scheme},
+    v1::{
+        AgentInterface, GetTaskRequest, SecurityRequirement, SecurityScheme,
+        security_scheme::Scheme,
+    },
 };
+use a2a_kit_client::CardReference;
 use a2a_kit_gateway::{Forward, Isolation, OwnerIndex, Recorder, Tenants};
 use a2a_kit_http::{HttpServer, client::ReadBudget, service_parameters};
-use a2a_kit_operations::{Agent, Call, Caller};
+use a2a_kit_operations::{Agent, Call, Caller, EngineConfig, Store};
 use axum::{Router, extract::Request, middleware::Next, response::Response, routing::get};
 use http::{StatusCode, header::RETRY_AFTER};
 use tokio::{
@@ -23,7 +27,12 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{options::Options, record::Lines, store};
+use super::{
+    chain,
+    options::Options,
+    record::Lines,
+    store::{self, GATEWAY_FILE},
+};
 use crate::{
     agent::{RemoteAgent, Retries},
     failure::{Code, Failure},
@@ -33,6 +42,8 @@ use crate::{
         serve::{Proxy, ProxyIsolation, Serve},
     },
 };
+
+const ONE_CREDENTIAL: &str = "a call has one credential: that of the caller, or that of the proxy";
 
 /// An agent that runs without the task engine: a connected upstream agent, or a recording.
 pub(super) struct Upstream {
@@ -46,6 +57,8 @@ pub(super) struct Upstream {
     pub(super) label: &'static str,
     /// Its interface or its file, for messages.
     pub(super) place: String,
+    /// What an index of its tasks remembers of it: the URL of its card, or else of its interface.
+    pub(super) address: String,
 }
 
 impl Upstream {
@@ -73,10 +86,10 @@ impl Upstream {
                 "--forward-auth can't be used with another --proxy-isolation than forward-auth",
             ));
         }
-        if serve.proxy.forwards_auth() && (settings.bearer.is_some() || settings.basic.is_some()) {
-            return Err(Failure::usage("--forward-auth excludes --bearer and --basic").with_hint(
-                "a call has one Authorization header: that of the caller, or that of the proxy",
-            ));
+        let own = [&settings.bearer, &settings.basic, &settings.api_key];
+        if serve.proxy.forwards_auth() && own.into_iter().any(Option::is_some) {
+            return Err(Failure::usage("--forward-auth excludes --bearer, --basic and --api-key")
+                .with_hint(ONE_CREDENTIAL));
         }
         if serve.proxy.forwards_auth() && options.bearer.is_some() {
             return Err(Failure::usage("--forward-auth can't be used with tokens of this server"));
@@ -104,17 +117,31 @@ impl Upstream {
             )
             .with_hint("--proxy-isolation store needs nothing of the upstream agent"));
         }
+        let card = client.card();
+        let names = settings.service_parameters.iter().map(|(name, _)| name);
+        if serve.proxy.forwards_auth()
+            && let Some(name) = names.into_iter().find(|name| is_credential(name, &card))
+        {
+            let problem = format!("--forward-auth excludes the header {name} of --svc-param");
+            return Err(Failure::usage(problem).with_hint(ONE_CREDENTIAL));
+        }
         let forward = Forward::new(client.agent()).with_isolation(match isolation {
             ProxyIsolation::Store => Isolation::default(),
             ProxyIsolation::Tenant => Isolation::Tenant(Tenants::default()),
             ProxyIsolation::ForwardAuth => Isolation::ForwardAuth,
             ProxyIsolation::Shared => Isolation::Shared,
         });
+        let reference = settings.agent_card.as_deref().map(str::parse);
+        let url = match reference {
+            Some(Ok(CardReference::Url(url))) => url.to_string(),
+            _ => client.interface().map(|interface| interface.url.clone()).unwrap_or_default(),
+        };
+        let address = store::without_secrets(&url);
         let place = client.interface().map_or_else(String::new, |interface| {
             let url = store::without_secrets(&interface.url);
             format!("{} {url}", interface.protocol_binding)
         });
-        let mut card = forward.front_card(&client.card());
+        let mut card = forward.front_card(&card);
         if card.name.is_empty() {
             // There is no card for a bare endpoint.
             "Proxy".clone_into(&mut card.name);
@@ -136,7 +163,34 @@ impl Upstream {
             }
         });
         let probed = serve.proxy.readiness.then(|| client.agent());
-        Ok(Some(Self { agent, card, probed, label: "Upstream", place }))
+        Ok(Some(Self { agent, card, probed, label: "Upstream", place, address }))
+    }
+
+    /// Remembers the agent in the index of its tasks: ids of another one may be the same.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure for the default store of another agent.
+    pub(super) async fn remember(
+        &self,
+        store: Arc<dyn Store>,
+        serve: &Serve,
+        output: Output,
+    ) -> Result<(), Failure> {
+        let index = OwnerIndex::new(Arc::new(store), EngineConfig::default());
+        let failed = |error| Failure::new(Code::Unreachable, format!("--store: {}", chain(&error)));
+        let known = index.upstream().await.map_err(failed)?;
+        if let Some(other) = known.filter(|known| *known != self.address) {
+            let problem = format!("the store has tasks of the agent at {other}");
+            if serve.store.location.is_none() {
+                return Err(Failure::usage(problem).with_hint(format!(
+                    "choose another one with --store <path>, or --store {GATEWAY_FILE} if it is the \
+                     same agent at another address"
+                )));
+            }
+            output.warning(&format!("{problem}: use another one unless it is the same agent"));
+        }
+        index.set_upstream(&self.address).await.map_err(failed)
     }
 
     /// As [`connect`](Self::connect), and as long as `proxy.wait` says, retries while the upstream
@@ -265,6 +319,17 @@ fn upstream_settings(reference: &str, proxy: &Proxy, settings: &Settings) -> Set
     upstream
 }
 
+/// Whether an agent with this card may take a header for a credential.
+fn is_credential(header: &str, card: &AgentCard) -> bool {
+    let is_key = |scheme: &SecurityScheme| match &scheme.scheme {
+        Some(Scheme::ApiKeySecurityScheme(key)) => key.name.eq_ignore_ascii_case(header),
+        _ => false,
+    };
+    let usual = ["authorization", "cookie", "proxy-authorization", "x-api-key"];
+    usual.iter().any(|name| name.eq_ignore_ascii_case(header))
+        || card.security_schemes.values().any(is_key)
+}
+
 /// Whether the tenants of requests reach the upstream agent: older versions have none, and an
 /// interface may set its own.
 fn has_tenants(interface: &AgentInterface) -> bool {
@@ -288,5 +353,26 @@ pub(super) async fn keep_credential(mut request: Request, next: Next) -> Respons
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Upstream").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_that_the_agent_takes_for_a_credential_is_one() {
+        let key = SecurityScheme::api_key_header("X-Agent-Key");
+        let card = AgentCard::new("Keyed", "Has keys").with_security_scheme("key", key);
+        for (name, expected) in [
+            ("Authorization", true),
+            ("x-api-key", true),
+            ("Cookie", true),
+            ("x-agent-key", true),
+            ("x-team", false),
+            ("x-other-key", false),
+        ] {
+            assert_eq!(is_credential(name, &card), expected, "{name}");
+        }
     }
 }

@@ -40,7 +40,8 @@ pub(super) fn open(serve: &Serve, options: &Options) -> Result<Option<Upstream>,
     let replay = if serve.agent.replay_immediately { replay.immediately() } else { replay };
     let agent: Arc<dyn Agent> = Arc::new(replay);
     let agent = Box::new(move |_| agent);
-    Ok(Some(Upstream { agent, card, probed: None, label: "Recording", place }))
+    let address = String::new();
+    Ok(Some(Upstream { agent, card, probed: None, label: "Recording", place, address }))
 }
 
 fn recorded_card(recording: &Recording) -> AgentCard {

@@ -29,7 +29,7 @@ use crate::{failure::Failure, script::Profile, settings::serve::Serve};
 
 /// The default file of an agent, and of a proxy.
 const FILE: &str = "a2a.db";
-const GATEWAY_FILE: &str = "a2a-gateway.db";
+pub(super) const GATEWAY_FILE: &str = "a2a-gateway.db";
 /// The variable with the secret keys, in place of a file.
 const KEYS: &str = "A2ACLI_SECRET_KEY";
 const KEY_HINT: &str = "create a key with: openssl rand -base64 32; the newest key comes first";
