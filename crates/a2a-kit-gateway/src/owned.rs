@@ -144,8 +144,8 @@ impl Owned {
     ///
     /// # Errors
     ///
-    /// `InvalidAgentResponse` for another task, or a context of another owner; `TaskNotFound` if the
-    /// task was removed; errors of the store if a new task or context can't be recorded.
+    /// `InvalidAgentResponse` for another task, or a context of another task or owner; `TaskNotFound`
+    /// if the task was removed; errors of the store if a new task or context can't be recorded.
     async fn see(
         &mut self,
         id: &str,
@@ -157,6 +157,10 @@ impl Owned {
             return Err(foreign("task"));
         }
         if !context_id.is_empty() && !self.is_context(context_id) {
+            // A task stays in its context.
+            if self.task.is_some() && self.context.is_some() {
+                return Err(foreign("context"));
+            }
             self.index.keep_context(&self.scope, context_id).await?;
         }
         if let Some(task) = &mut self.task {

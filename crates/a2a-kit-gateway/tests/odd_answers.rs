@@ -216,6 +216,8 @@ async fn an_answer_in_a_context_of_another_caller_is_refused() {
         is_invalid(events(&gateway, "bob").await.next().await.unwrap(), context);
         odd.answers([Payload::Task(task("b", context))]);
         is_invalid(get(&gateway, "bob", "b").await, context);
+        odd.answers([Payload::Task(task("b", "of nobody"))]);
+        is_invalid(get(&gateway, "bob", "b").await, "a task changes its context");
         // A caller's own id of a context is not that of the upstream agent.
         let mut named = send();
         named.message.as_mut().unwrap().context_id = context.into();
