@@ -6,7 +6,7 @@ use std::path::Path;
 use a2a_tests::attack::{Group, Started, run};
 
 /// One of each group, each of them quick.
-const QUICK: [&str; 27] = [
+const QUICK: [&str; 29] = [
     "no credentials",
     "unknown token",
     "algorithm none",
@@ -34,6 +34,8 @@ const QUICK: [&str; 27] = [
     "file named like the agent",
     "hostile catalog",
     "shared directory",
+    "ids that leave their place in a URL",
+    "upstream agent that mixes up callers",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
