@@ -208,9 +208,8 @@ impl Failure {
     /// Without the secrets of the run, which a peer may repeat.
     #[must_use]
     pub(crate) fn redacted(mut self, redaction: &Redaction) -> Self {
-        let redact = |text: String| redaction.apply(text.into()).into_owned();
-        self.message = redact(self.message);
-        self.hint = self.hint.map(redact);
+        self.message = redaction.apply(self.message.into()).into_owned();
+        self.hint = self.hint.map(|text| redaction.apply(text.into()).into_owned());
         if let Some(details) = &mut self.details {
             redaction.apply_to(details);
         }
