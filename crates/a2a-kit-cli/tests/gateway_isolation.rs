@@ -139,7 +139,7 @@ async fn readiness(gateway: &Server, expected: u16) {
         }
     };
     let reached = tokio::time::timeout(std::time::Duration::from_secs(20), reached).await;
-    reached.unwrap_or_else(|_late| panic!("/readyz is not {expected}"));
+    assert!(reached.is_ok(), "/readyz is not {expected}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
