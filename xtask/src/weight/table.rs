@@ -10,10 +10,23 @@ pub(super) const TABLE: &str = "xtask/weight.toml";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Table {
+    /// Lines of Rust that each crate may have.
+    pub(super) lines: Vec<Lines>,
     #[serde(rename = "tree")]
     pub(super) trees: Vec<Tree>,
     #[serde(rename = "profile")]
     pub(super) profiles: Vec<Profile>,
+}
+
+/// The lines of Rust of a crate.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Lines {
+    pub(super) name: String,
+    pub(super) production: usize,
+    pub(super) tests: usize,
+    /// Files of production of 50 lines or fewer.
+    pub(super) small_files: usize,
 }
 
 /// The normal dependencies of a package with some features, itself included.
@@ -48,8 +61,14 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "# Written by `cargo xtask weight --bless`; CI compares the counts of crates."
+            "# Written by `cargo xtask weight --bless`; CI compares the counts of lines and crates."
         )?;
+        writeln!(f, "\nlines = [")?;
+        for Lines { name, production, tests, small_files } in &self.lines {
+            write!(f, "    {{ name = {name:?}, production = {production}, tests = {tests}, ")?;
+            writeln!(f, "small_files = {small_files} }},")?;
+        }
+        writeln!(f, "]")?;
         for Tree { name, package, features, crates, below } in &self.trees {
             writeln!(f, "\n[[tree]]\nname = {name:?}\npackage = {package:?}")?;
             if let Some(features) = features {
