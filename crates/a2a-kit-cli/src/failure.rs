@@ -9,7 +9,7 @@ use a2a_kit_http::client::TransportError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{connection_hint::connection_hint, redaction::Redaction};
+use crate::connection_hint::connection_hint;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -205,13 +205,18 @@ impl Failure {
         self
     }
 
-    /// Without the secrets of the run, which a peer may repeat.
+    /// Without the secrets of the run, which a peer may repeat and `redact` replaces in a JSON value.
     #[must_use]
-    pub(crate) fn redacted(mut self, redaction: &Redaction) -> Self {
-        self.message = redaction.apply(self.message.into()).into_owned();
-        self.hint = self.hint.map(|text| redaction.apply(text.into()).into_owned());
+    pub(crate) fn redacted(mut self, redact: impl Fn(&mut Value)) -> Self {
+        for text in [Some(&mut self.message), self.hint.as_mut()].into_iter().flatten() {
+            let mut value = Value::String(std::mem::take(text));
+            redact(&mut value);
+            if let Value::String(redacted) = value {
+                *text = redacted;
+            }
+        }
         if let Some(details) = &mut self.details {
-            redaction.apply_to(details);
+            redact(details);
         }
         self
     }

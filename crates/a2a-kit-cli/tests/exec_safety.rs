@@ -105,6 +105,25 @@ fn answer_after_the_command_has_ended_continues_the_dialogue() {
 }
 
 #[test]
+fn command_without_an_answer_is_told_to_end_and_reads_no_end_of_its_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let (begun, read) = (folder.path().join("begun"), folder.path().join("read"));
+    let script = format!(
+        "read -r message; echo $$ >> {}; echo '{{\"state\": \"input-required\", \"text\": \"Well?\"}}'; \
+         read -r reply; echo \"<$reply>\" >> {}",
+        begun.display(),
+        read.display()
+    );
+    let arguments = ["--exec", &script, "--io", "jsonl", "--exec-ask-timeout", "100ms"];
+    let server = Server::start(&arguments);
+    for _ in 0..8 {
+        assert_eq!(server.run(&["send", "hi"]).field("State"), "INPUT_REQUIRED");
+    }
+    wait_until("a command runs on", || !fs::read_to_string(&begun).unwrap().lines().any(runs));
+    assert!(!read.exists(), "{:?}", fs::read_to_string(&read));
+}
+
+#[test]
 fn timeout_of_a_command_does_not_count_the_wait_for_an_answer() {
     let script = "read -r message; echo '{\"state\": \"input-required\", \"text\": \"Well?\"}'; \
          read -r reply; case \"$reply\" in *slow*) exec sleep 60;; esac; echo '{\"text\": \"ok\"}'";
@@ -237,8 +256,8 @@ fn files_of_servers_that_are_gone_are_removed_at_start() {
 /// The text of the first artifact, which may have come in chunks.
 fn output(answer: &Value) -> String {
     let parts = answer["result"]["task"]["artifacts"][0]["parts"].as_array();
-    let parts = parts.unwrap_or_else(|| panic!("{answer}"));
-    parts.iter().map(|part| part["text"].as_str().unwrap()).collect()
+    assert!(parts.is_some(), "{answer}");
+    parts.into_iter().flatten().map(|part| part["text"].as_str().unwrap()).collect()
 }
 
 /// Sends a message as it is written, and returns the response.

@@ -6,7 +6,7 @@ use a2a_core::{Artifact, Message, Role, TaskState};
 use a2a_kit_operations::{
     AgentError, BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError,
 };
-use tokio::{io::AsyncWriteExt as _, sync::mpsc, time::timeout};
+use tokio::{sync::mpsc, time::timeout};
 
 use crate::{
     exec::{Exec, Shared},
@@ -42,9 +42,9 @@ pub(crate) async fn run(
         while let Some(message) = input.recv().await {
             let mut line = serde_json::to_vec::<Message>(&message)?;
             line.push(b'\n');
-            // A command may close its stdin without reading it.
-            let _closed = stdin.write_all(&line).await;
+            stdin.write(&line).await;
         }
+        stdin.close();
         Ok::<_, BoxError>(())
     };
     let mut dialogue = Dialogue {

@@ -4,10 +4,7 @@ use std::time::Duration;
 
 use a2a_core::{Artifact, Part};
 use a2a_kit_operations::{AgentError, BoxError, RequestContext, TaskUpdater, UpdateError};
-use tokio::{
-    io::AsyncWriteExt as _,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     exec::{Exec, Io, Shared},
@@ -36,9 +33,8 @@ pub(crate) async fn run(
     let (mut process, mut stdin) = Process::start(agent, shared, context)?;
     let input = input(context);
     let feed = async {
-        // A command may close its stdin without reading it.
-        let _closed = stdin.write_all(input.as_bytes()).await;
-        drop(stdin);
+        stdin.write(input.as_bytes()).await;
+        stdin.close();
         Ok::<_, BoxError>(())
     };
     let mut output = Output::new(&agent.io, updates);

@@ -15,9 +15,9 @@ use process_wrap::tokio::JobObject;
 use process_wrap::tokio::ProcessGroup;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::{
-    io::AsyncReadExt as _,
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     process::{ChildStdin, ChildStdout},
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     task::JoinHandle,
     time::{Instant, timeout},
 };
@@ -57,6 +57,38 @@ pub(crate) struct Process {
     terminate: DropGuard,
 }
 
+/// The stdin of a command. Unless it is closed, it stays open until the command has ended: one that
+/// is terminated gets SIGTERM, and does not take an end of its input for an answer.
+#[derive(Debug)]
+pub(crate) struct Stdin {
+    pipe: Option<ChildStdin>,
+    kept: Option<oneshot::Sender<ChildStdin>>,
+}
+
+impl Stdin {
+    /// Writes all, as far as the command reads it.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) {
+        if let Some(pipe) = &mut self.pipe {
+            // A command may close its stdin without reading it.
+            let _closed = pipe.write_all(bytes).await;
+        }
+    }
+
+    /// Tells the command that nothing more comes.
+    pub(crate) fn close(mut self) {
+        self.pipe = None;
+    }
+}
+
+impl Drop for Stdin {
+    fn drop(&mut self) {
+        if let Some((pipe, kept)) = self.pipe.take().zip(self.kept.take()) {
+            // The command has ended if nobody keeps it.
+            let _closed = kept.send(pipe);
+        }
+    }
+}
+
 /// How a command has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
@@ -77,16 +109,12 @@ impl Process {
         agent: &Exec,
         shared: &Shared,
         context: &RequestContext,
-    ) -> Result<(Self, ChildStdin), AgentError> {
+    ) -> Result<(Self, Stdin), AgentError> {
         Self::spawn(agent, shared, context)
             .map_err(|error| AgentError::new("The command can't be started").with_source(error))
     }
 
-    fn spawn(
-        agent: &Exec,
-        shared: &Shared,
-        context: &RequestContext,
-    ) -> io::Result<(Self, ChildStdin)> {
+    fn spawn(agent: &Exec, shared: &Shared, context: &RequestContext) -> io::Result<(Self, Stdin)> {
         let directory = shared.directory.command()?;
         write_inputs(&directory.input(), &context.message().parts)?;
         let variables = caller::describe(context, &directory)?;
@@ -112,12 +140,14 @@ impl Process {
         let pipes = child.stdin().take().zip(child.stdout().take()).zip(child.stderr().take());
         let id = child.id();
         let registered = id.map(|id| directory.register(id));
+        let (kept, stdin_after) = oneshot::channel();
         let group = Group {
             child,
             #[cfg(unix)]
             id,
             is_killed: false,
             directory: Some(directory),
+            _stdin: stdin_after,
         };
         registered.transpose()?;
         let Some(((stdin, stdout), stderr)) = pipes else {
@@ -132,6 +162,7 @@ impl Process {
         tokio::spawn(pump(stdout, sender, is_over.clone()));
         let ended = group.end(task, begun, stderr, terminate.clone(), is_over.drop_guard());
         let ended = shared.running.spawn(ended.in_current_span());
+        let stdin = Stdin { pipe: Some(stdin), kept: Some(kept) };
         Ok((Self { stdout: receiver, ended, terminate: terminate.drop_guard() }, stdin))
     }
 
@@ -231,6 +262,8 @@ struct Group {
     is_killed: bool,
     /// Kept until the group has ended.
     directory: Option<CommandDirectory>,
+    /// The stdin of a command that was not closed.
+    _stdin: oneshot::Receiver<ChildStdin>,
 }
 
 impl Group {

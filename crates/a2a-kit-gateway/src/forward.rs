@@ -16,8 +16,9 @@ use crate::{
     Isolation, OwnerIndex,
     card::front_card,
     detached, loop_detection,
+    named::Named,
     owned::Owned,
-    passage::{Deliver, Named, Passage},
+    passage::{Deliver, Passage},
     upstream_error::translate_error,
 };
 

@@ -42,6 +42,7 @@ mod detached;
 mod forward;
 mod isolation;
 mod loop_detection;
+mod named;
 mod owned;
 mod owner_index;
 mod passage;

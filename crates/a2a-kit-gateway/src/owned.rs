@@ -14,8 +14,8 @@ use a2a_kit_operations::{Call, Event, Scope, store::MAX_ID_BYTES};
 
 use crate::{
     OwnerIndex,
-    owner_index::{Recorded, digest, timed},
-    passage::Named,
+    named::Named,
+    owner_index::{Recorded, digest, foreign, timed},
 };
 
 /// Maximum number of tasks that a message may refer to, and of those that are looked up because the
@@ -216,7 +216,9 @@ impl Owned {
     /// agent's contexts becomes the caller's; a task that is not the caller's is not named.
     pub(crate) async fn message(&mut self, message: &mut Message) -> Result<()> {
         let is_known = self.task.is_some() || self.renames();
-        if !message.context_id.is_empty() && !(is_known && self.is_context(&message.context_id)) {
+        let context = &message.context_id;
+        let is_own = context.is_empty() || is_known && self.is_context(context);
+        if !is_own {
             self.index.keep_context(&self.scope, &message.context_id).await?;
         }
         let context_id = message.context_id.clone();
@@ -333,10 +335,4 @@ impl Owned {
         self.mentioned.insert(id.to_owned(), is_own);
         Ok(is_own)
     }
-}
-
-/// The error for an answer about a task or context that is not that of the call.
-pub(crate) fn foreign(what: &str) -> Error {
-    let message = format!("the upstream agent answered with another {what}");
-    Error::new(ErrorKind::InvalidAgentResponse, message)
 }

@@ -23,8 +23,6 @@ use a2a_kit_operations::{
 };
 use ring::digest::{Context, SHA256};
 
-use crate::owned::foreign;
-
 /// The tenants of contexts begin with it, and tenants and subjects of callers must not contain it.
 const CONTEXTS: char = '\u{1}';
 
@@ -434,4 +432,10 @@ fn contexts(scope: &Scope) -> Scope {
 
 fn is_possible(text: &str, max: usize) -> bool {
     text.len() <= max && !text.contains(['\0', CONTEXTS])
+}
+
+/// The error for an answer about a task or context that is not that of the call.
+pub(crate) fn foreign(what: &str) -> Error {
+    let message = format!("the upstream agent answered with another {what}");
+    Error::new(ErrorKind::InvalidAgentResponse, message)
 }

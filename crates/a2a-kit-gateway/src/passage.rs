@@ -3,13 +3,10 @@
 use std::{future::Future, sync::Arc};
 
 use a2a_core::{
-    Request, Result, Task, Validate,
+    Result, Task,
     v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, TaskPushNotificationConfig, send_message_response::Payload,
+        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
+        TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
 use a2a_kit_operations::{Event, EventStream};
@@ -19,45 +16,10 @@ use tokio::time::timeout;
 use crate::{
     card::front_card,
     detached,
-    owned::{Owned, foreign},
-    owner_index::SWEEP,
+    owned::Owned,
+    owner_index::{SWEEP, foreign},
     upstream_error::translate_error,
 };
-
-/// A request, and whether it names a task.
-pub(crate) trait Named: Request + Validate {
-    /// Whether the operation is on a task.
-    const IS_OF_TASK: bool = true;
-
-    /// The message to send, if it is one.
-    fn send(&mut self) -> Option<&mut SendMessageRequest> {
-        None
-    }
-}
-
-impl Named for GetTaskRequest {}
-impl Named for CancelTaskRequest {}
-impl Named for SubscribeToTaskRequest {}
-impl Named for TaskPushNotificationConfig {}
-impl Named for GetTaskPushNotificationConfigRequest {}
-impl Named for ListTaskPushNotificationConfigsRequest {}
-impl Named for DeleteTaskPushNotificationConfigRequest {}
-
-impl Named for GetExtendedAgentCardRequest {
-    const IS_OF_TASK: bool = false;
-}
-
-impl Named for ListTasksRequest {
-    const IS_OF_TASK: bool = false;
-}
-
-impl Named for SendMessageRequest {
-    const IS_OF_TASK: bool = false;
-
-    fn send(&mut self) -> Option<&mut SendMessageRequest> {
-        Some(self)
-    }
-}
 
 /// How the answer to one call is translated for its caller.
 #[derive(Default)]

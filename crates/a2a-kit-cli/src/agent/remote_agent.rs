@@ -136,7 +136,7 @@ impl RemoteAgent {
             Some(hint) => failure.with_hint(hint),
             None => failure,
         };
-        failure.redacted(&self.redaction).with_agent(&self.flags)
+        failure.redacted(|value| self.redaction.apply_to(value)).with_agent(&self.flags)
     }
 
     /// The command that follows a task.

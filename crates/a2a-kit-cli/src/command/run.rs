@@ -91,7 +91,10 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     agent::warn_if_insecure(&settings, output);
     match dispatch(command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(&failure.redacted(&Redaction::of(&settings)), output),
+        Err(failure) => {
+            let redaction = Redaction::of(&settings);
+            report(&failure.redacted(|value| redaction.apply_to(value)), output)
+        }
     }
 }
 
