@@ -11,15 +11,13 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
 use url::form_urlencoded;
 
-use crate::settings::Settings;
-
 /// Replaces a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 /// Tokens are replaced when they are refreshed; the oldest are forgotten.
 const MAX_TOKENS: usize = 16;
 /// Shorter values of service parameters, and shorter passwords on their own, are not redacted: they
 /// would match unrelated text.
-const SHORTEST_SECRET: usize = 4;
+pub(crate) const SHORTEST_SECRET: usize = 4;
 
 /// The secrets of a run, which no diagnostic shows.
 #[derive(Clone)]
@@ -30,25 +28,14 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// Redacts the secrets of these settings.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        let credentials =
-            [&settings.bearer, &settings.api_key, &settings.basic, &settings.client_secret];
-        let credentials = credentials.into_iter().flatten().cloned();
-        let basic = settings.basic.iter().map(|pair| BASE64_STANDARD.encode(pair));
-        let client = settings.client_id.iter().zip(&settings.client_secret);
-        let client = client.flat_map(|(id, secret)| basic_forms(id, secret));
-        let parameters = settings.service_parameters.iter().map(|(_, value)| value.clone());
-        let password =
-            settings.basic.iter().filter_map(|pair| Some(pair.split_once(':')?.1.into()));
-        let short = parameters.chain(password).filter(|value| value.len() >= SHORTEST_SECRET);
-        let all = credentials.chain(basic).chain(client).chain(short);
-        let mut secrets: Vec<_> =
-            all.filter(|one| !one.is_empty()).flat_map(|secret| forms(&secret)).collect();
+    /// Redacts these secrets in every form, and the tokens of the run.
+    pub(crate) fn new(secrets: impl Iterator<Item = String>, tokens: TokenRedaction) -> Self {
+        let secrets = secrets.filter(|one| !one.is_empty());
+        let mut secrets: Vec<_> = secrets.flat_map(|secret| forms(&secret)).collect();
         // Longest first, as one may be part of another.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.dedup();
-        Self { secrets, tokens: settings.token_redaction.clone() }
+        Self { secrets, tokens }
     }
 
     /// Redacts the secrets in a text.

@@ -34,7 +34,7 @@ pub(crate) struct WireLog {
 impl WireLog {
     /// Creates a log that redacts the secrets of these settings.
     pub(crate) fn new(settings: &Settings, output: Output) -> Self {
-        Self { output, redaction: Redaction::of(settings), pending: Mutex::default() }
+        Self { output, redaction: settings.redaction(), pending: Mutex::default() }
     }
 
     fn line(&self, exchange: u64, mark: char, line: &str) {

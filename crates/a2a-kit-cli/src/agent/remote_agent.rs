@@ -96,7 +96,7 @@ impl RemoteAgent {
             credential,
             client,
             has_client_id: settings.client_id.is_some(),
-            redaction: Redaction::of(settings),
+            redaction: settings.redaction(),
         })
     }
 

@@ -12,7 +12,6 @@ use crate::{
     agent,
     failure::{Code, Failure},
     output::Output,
-    redaction::Redaction,
     runtime,
     settings::{Directories, Environment, Flags, Layers, Settings, serve::with_flags},
     wire_log::WireLog,
@@ -92,7 +91,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     match dispatch(command, &matches, &settings, environment, output) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let redaction = Redaction::of(&settings);
+            let redaction = settings.redaction();
             report(&failure.redacted(|value| redaction.apply_to(value)), output)
         }
     }

@@ -24,6 +24,7 @@ use a2a_kit_http::{
     client::{ReadBudget, WireObserver},
     tls::ClientTls,
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 
 pub(crate) use directories::Directories;
 pub(crate) use effective::{Effective, EffectiveSettings};
@@ -33,12 +34,14 @@ pub(crate) use layers::Layers;
 pub(crate) use permissions::is_readable_by_others;
 use resolver::{Resolver, Shown as _};
 pub(crate) use secret_policy::UserSecret;
-use secret_policy::bare_file;
 pub(crate) use source::Source;
 use value::Format;
 pub(crate) use waiting::Waiting;
 
-use crate::{failure::Failure, redaction::TokenRedaction};
+use crate::{
+    failure::Failure,
+    redaction::{Redaction, SHORTEST_SECRET, TokenRedaction, basic_forms},
+};
 
 /// The effective settings of one run.
 #[derive(Clone, Debug)]
@@ -114,6 +117,20 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Settings {
+    /// Redacts the secrets of these settings.
+    pub(crate) fn redaction(&self) -> Redaction {
+        let credentials = [&self.bearer, &self.api_key, &self.basic, &self.client_secret];
+        let credentials = credentials.into_iter().flatten().cloned();
+        let basic = self.basic.iter().map(|pair| BASE64_STANDARD.encode(pair));
+        let client = self.client_id.iter().zip(&self.client_secret);
+        let client = client.flat_map(|(id, secret)| basic_forms(id, secret));
+        let parameters = self.service_parameters.iter().map(|(_, value)| value.clone());
+        let password = self.basic.iter().filter_map(|pair| Some(pair.split_once(':')?.1.into()));
+        let short = parameters.chain(password).filter(|value| value.len() >= SHORTEST_SECRET);
+        let all = credentials.chain(basic).chain(client).chain(short);
+        Redaction::new(all, self.token_redaction.clone())
+    }
+
     /// Combines flags, variables, settings files and defaults. Each setting is declared here: its
     /// name, how it is read, and its default.
     ///
@@ -205,7 +222,7 @@ impl Settings {
 
         let effective = read.finish();
         Ok(Self {
-            bare_file: bare_file(agent_card.as_deref(), effective.source("agent-card")),
+            bare_file: effective.source("agent-card").bare_file(agent_card.as_deref()),
             agent_card,
             catalog: None,
             endpoint,

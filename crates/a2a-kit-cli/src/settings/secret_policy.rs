@@ -1,8 +1,6 @@
 //! Which secrets of the user are used for the agent that the settings name.
 
-use std::path::{Component, PathBuf};
-
-use a2a_kit_client::{CardReference, CatalogLocation, credentials::Origin};
+use a2a_kit_client::{CardReference, credentials::Origin};
 
 use super::{Settings, environment::variable, layers::agent_file_name, source::Source};
 use crate::{failure::Failure, output::quoted};
@@ -149,17 +147,6 @@ impl Settings {
             Err(_) => reference.parse().ok(),
         }
     }
-}
-
-/// The file of the working directory that a reference names without `./`, unless it is from a flag.
-pub(super) fn bare_file(reference: Option<&str>, source: &Source) -> Option<PathBuf> {
-    let path = match reference?.parse().ok()? {
-        CardReference::File(path) => path,
-        CardReference::Catalog { catalog: CatalogLocation::File(path), .. } => path,
-        _ => return None,
-    };
-    let is_bare = matches!(path.components().next(), Some(Component::Normal(_)));
-    (*source != Source::Flag && is_bare).then_some(path)
 }
 
 impl UserSecret {

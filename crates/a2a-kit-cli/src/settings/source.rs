@@ -2,8 +2,10 @@
 
 use std::{
     fmt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
+
+use a2a_kit_client::{CardReference, CatalogLocation};
 
 /// Where the value of a setting comes from, the strongest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,18 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// The file of the working directory that a reference from here names without `./`. A flag is the
+    /// word of the user.
+    pub(super) fn bare_file(&self, reference: Option<&str>) -> Option<PathBuf> {
+        let path = match reference?.parse().ok()? {
+            CardReference::File(path) => path,
+            CardReference::Catalog { catalog: CatalogLocation::File(path), .. } => path,
+            _ => return None,
+        };
+        let is_bare = matches!(path.components().next(), Some(Component::Normal(_)));
+        (*self != Self::Flag && is_bare).then_some(path)
+    }
+
     /// The name in the output of `config show`.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
