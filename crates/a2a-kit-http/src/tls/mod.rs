@@ -15,6 +15,7 @@
 
 #[cfg(feature = "server")]
 mod expiry;
+#[cfg(feature = "server")]
 mod reload;
 #[cfg(feature = "server")]
 mod settings;
