@@ -134,7 +134,7 @@ fn card_without_a_common_binding() {
 fn refused_token() {
     let server = Server::start(&["--require-bearer", "t0ken"]);
     assert_error(
-        &send(&server.address, &["--bearer", "expired"]),
+        &send(&server.address, &["--bearer", "0ld-t0ken"]),
         4,
         &[
             "Error: A2ACLI_ERR_AUTH_FAILED",
