@@ -17,7 +17,7 @@ fn omissions(package: &Package, text: &str) -> Vec<String> {
     let mut version = package.version.split('.');
     let version = format!("{}.{}", version.next().unwrap_or("0"), version.next().unwrap_or("0"));
     for line in text.lines().filter(|line| line.starts_with("a2a-")) {
-        let is_current = line.split(" = ").nth(1).is_some_and(|right| {
+        let is_current = line.split_once(" = ").is_some_and(|(_, right)| {
             right == format!("\"{version}\"") || right.contains(&format!("version = \"{version}\""))
         });
         if !is_current {

@@ -61,12 +61,21 @@ fn time(tag: u8, text: &[u8]) -> Option<SystemTime> {
 #[cfg(test)]
 mod tests {
     use a2a_kit_tls::pem;
-    use a2a_test_certificates::{
-        Authority,
-        rcgen::{CertificateParams, date_time_ymd},
-    };
 
     use super::*;
+
+    /// Until 9 July 2031, 13:12:26.
+    const CERTIFICATE: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBPDCB76ADAgECAhQThbkneBVVtaMV7hc3gPhoXRdhoTAFBgMrZXAwFDESMBAG
+A1UEAwwJbG9jYWxob3N0MB4XDTI2MTEyNjEzMTIyNloXDTMxMDcwOTEzMTIyNlow
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCowBQYDK2VwAyEAfRArOTruYpSjz8UDyLwX
+M2/Kejhex0cAR5AvOZANwcijUzBRMB0GA1UdDgQWBBSgUtGnKYPnQIR2eCb0FarN
+NpUpxjAfBgNVHSMEGDAWgBSgUtGnKYPnQIR2eCb0FarNNpUpxjAPBgNVHRMBAf8E
+BTADAQH/MAUGAytlcANBAJQz+nbXJu6/a+YpftuxN7pFshRpEfMug5cywTyH3JOS
+Tsr2gpCSoQ5O/VVwDDOS0U7YHnc7E27uoAcoeXNPJAg=
+-----END CERTIFICATE-----
+";
 
     fn seconds(tag: u8, text: &str) -> Option<u64> {
         let time = time(tag, text.as_bytes())?;
@@ -86,11 +95,8 @@ mod tests {
 
     #[test]
     fn expiry_is_that_of_the_certificate() {
-        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-        params.not_after = date_time_ymd(2031, 7, 9);
-        let identity = Authority::new("expiry").issue(params);
-        let chain = pem::certificates(identity.certificate.as_bytes(), "certificate").unwrap();
-        let expected = SystemTime::UNIX_EPOCH + Duration::from_secs(1_941_321_600);
+        let chain = pem::certificates(CERTIFICATE.as_bytes(), "certificate").unwrap();
+        let expected = SystemTime::UNIX_EPOCH + Duration::from_secs(1_941_369_146);
         assert_eq!(not_after(&chain[0]), Some(expected));
     }
 
