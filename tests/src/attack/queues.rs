@@ -24,7 +24,7 @@ use tokio::{
 use super::{Attack, Environment, Started, Verdict, attacks, environment::JSON, pipe};
 
 const STRANGERS: u32 = 300;
-/// Strangers that are turned away before others are measured: the queues are full then.
+/// Requests that are turned away before others are measured: the queues are full then.
 const TURNED_AWAY: usize = 400;
 const SOON: Duration = Duration::from_secs(15);
 const WAIT: Duration = Duration::from_secs(20);
@@ -85,13 +85,19 @@ async fn storm(
         }
     };
     is_served(u32::MAX, known, "a caller without strangers").await?;
-    let turned_away = Arc::<AtomicUsize>::default();
+    let (turned_away, known_strangers) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
     let mut strangers = JoinSet::new();
     for number in 0..STRANGERS {
         let (counted, authorization) = (Arc::clone(&turned_away), stranger(number));
+        let has_tried = Arc::clone(&known_strangers);
         strangers.spawn(async move {
+            let mut is_first = true;
             loop {
-                if send(server, number, &authorization).await == Ok(429) {
+                let answer = send(server, number, &authorization).await;
+                if std::mem::take(&mut is_first) {
+                    has_tried.fetch_add(1, Ordering::SeqCst);
+                }
+                if answer == Ok(429) {
                     counted.fetch_add(1, Ordering::SeqCst);
                     // The attack is on the queues, not on the processors that both ends share.
                     sleep(Duration::from_millis(100)).await;
@@ -100,7 +106,12 @@ async fn storm(
         });
     }
     let started = Instant::now();
-    while turned_away.load(Ordering::SeqCst) < TURNED_AWAY && started.elapsed() < WAIT {
+    // The first attempt of a stranger comes before a login that has waited longer.
+    let is_full = || {
+        turned_away.load(Ordering::SeqCst) >= TURNED_AWAY
+            && known_strangers.load(Ordering::SeqCst) == STRANGERS as usize
+    };
+    while !is_full() && started.elapsed() < WAIT {
         sleep(Duration::from_millis(10)).await;
     }
     let (mut longest, mut login) = (Duration::ZERO, Duration::ZERO);
