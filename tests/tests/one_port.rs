@@ -1,5 +1,5 @@
 //! Every revision on one port: raw requests against a complete server.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
+    reason = "a test that can't be set up fails"
 )]
 #![allow(clippy::print_stdout, reason = "a failed test prints the path on which it failed")]
 

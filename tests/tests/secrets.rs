@@ -4,7 +4,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
+    reason = "a test that can't be set up fails"
 )]
 
 use std::{

@@ -1,6 +1,6 @@
 //! The build script, with fields that the released proto does not have.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "../build/descriptor.rs"]
 #[allow(dead_code, reason = "used by other generators")]

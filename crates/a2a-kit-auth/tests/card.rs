@@ -1,11 +1,7 @@
 //! Signing and verification of cards: RFC test keys, key rotation, expired, revoked and published
 //! keys, and modified cards.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::time::{Duration, SystemTime};
 

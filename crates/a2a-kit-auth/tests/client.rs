@@ -1,6 +1,6 @@
 //! Token sources against an authorization server, over real sockets.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod support;
 

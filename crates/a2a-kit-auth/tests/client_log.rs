@@ -1,6 +1,6 @@
 //! Client secrets in the log. Needs a separate process, as the log is global.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod support;
 

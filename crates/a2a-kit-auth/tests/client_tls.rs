@@ -11,7 +11,10 @@ mod support;
 #[path = "support/tls.rs"]
 mod tls;
 
-use a2a_core::v1::{HttpAuthSecurityScheme, security_scheme::Scheme};
+use a2a_core::{
+    error_chain,
+    v1::{HttpAuthSecurityScheme, security_scheme::Scheme},
+};
 use a2a_kit_auth::client::{
     ClientCredentials, CredentialError, CredentialRequest, CredentialSource as _, Endpoints,
     OAuthClient, Secret,
@@ -38,17 +41,6 @@ fn clients(server: &AuthorizationServer) -> [OAuthClient; 2] {
     ]
 }
 
-/// The message of an error with its sources.
-fn chain(error: &CredentialError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
-}
-
 //
 #[tokio::test]
 async fn private_root_of_an_authorization_server_has_to_be_trusted() {
@@ -61,7 +53,7 @@ async fn private_root_of_an_authorization_server_has_to_be_trusted() {
         {
             let error = token(client.clone().with_tls(tls).unwrap()).await.unwrap_err();
             assert!(matches!(error, CredentialError::Unavailable(_)), "{who}: {error:?}");
-            let text = chain(&error);
+            let text = error_chain(&error);
             assert!(text.contains("invalid peer certificate"), "{who}: {text}");
             assert!(!text.contains("its secret"), "{who}: {text}");
         }

@@ -1,6 +1,6 @@
 //! Credentials that a user provides for one agent.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use a2a_core::{
     AgentCard, card,

@@ -1,7 +1,7 @@
 //! Authorization servers that a card mixes (RFC 9700 §4.4), over real sockets: the user signs in at
 //! an honest server, and a malicious one waits for the result.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Tokens created by other libraries, with the programs in `tests/tokens/`.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use a2a_kit_auth::{
     jose::JwkSet,

@@ -1,6 +1,6 @@
 //! An agent's webhook sender, its keys, and a receiver, over real sockets.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::sync::Arc;
 

@@ -1,10 +1,6 @@
 //! Who may call `a2a serve`, as its settings say.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

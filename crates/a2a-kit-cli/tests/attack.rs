@@ -1,5 +1,5 @@
 //! A few attacks on a real server; `cargo xtask attack` has all of them.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::path::Path;
 

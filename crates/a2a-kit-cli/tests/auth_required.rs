@@ -1,6 +1,6 @@
 //! `--auth-wait`: a task that waits for an authorization shows what it asks for.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 #[path = "common/login.rs"]

@@ -1,10 +1,6 @@
 //! `a2a bench`: counts, latencies, limits, and what it refuses.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 #[path = "common/foreign.rs"]

@@ -1,6 +1,6 @@
 //! `a2a card sign` and `a2a card verify`: the whole way, with files and with what is served.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

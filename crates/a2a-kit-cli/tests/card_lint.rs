@@ -1,10 +1,6 @@
 //! `a2a card lint`: reports, fixes, and what only a running agent shows.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! The tables of `docs/credentials.md`: which secret is sent for which agent, by where both come from.
 //! Real commands call servers that record what arrives.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

@@ -191,7 +191,7 @@ fn missing_program_is_an_error_at_start() {
     }
 }
 
-/// A program that says what it does when it is told to end.
+/// A program that handles SIGTERM: it writes to stderr, and leaves a file.
 fn polite(folder: &Path) -> String {
     let (begun, ended) = (folder.join("begun"), folder.join("ended"));
     format!(

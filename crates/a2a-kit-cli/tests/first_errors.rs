@@ -1,6 +1,6 @@
 //! The errors that newcomers see first: each names the cause and the next step.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! Responses that are not of the protocol: the error says what came from where, and what to do.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 
@@ -230,7 +230,7 @@ async fn self_signed_certificate_is_pinned_by_its_fingerprint() {
     }
     let both = send(&url, &["--pin-sha256", fingerprint, "--insecure"]);
     assert_eq!(both.code, 2, "{both:?}");
-    // A plaintext client is told so.
+    // A client that calls a TLS port in plaintext gets the text of the server.
     let plaintext = send(&format!("http://{}", server.address), &[]);
     assert!(plaintext.stderr.contains("TLS"), "{plaintext:?}");
 }

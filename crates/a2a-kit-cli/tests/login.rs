@@ -1,6 +1,6 @@
 //! `a2a auth login`: each flow, at agents that verify the tokens.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "common/authorization_server.rs"]
 mod authorization_server;

@@ -1,6 +1,6 @@
 //! Naming an agent: catalogs, old paths of cards, and credentials for the card itself.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

@@ -1,6 +1,6 @@
 //! What `a2a serve` and its clients tell operators: metrics, traces, the audit log, and no secrets.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

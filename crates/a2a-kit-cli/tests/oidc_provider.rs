@@ -1,7 +1,7 @@
 //! `a2a auth login` at a real OpenID Connect provider, and agents that verify its tokens. Skipped
 //! without Node.js.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 #[path = "common/login.rs"]

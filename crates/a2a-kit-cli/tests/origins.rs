@@ -1,7 +1,7 @@
 //! Credentials of the command line keep to the origin of the card: an agent, and a card that
 //! somebody else serves for it.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

@@ -1,7 +1,7 @@
 //! How long the client waits for agents that are not ours, how often it calls them, and what it says
 //! about that.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 #[path = "common/foreign.rs"]

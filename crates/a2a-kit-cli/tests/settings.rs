@@ -1,6 +1,6 @@
 //! The settings of `a2a serve`: a file, variables and flags, and what is printed of them.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

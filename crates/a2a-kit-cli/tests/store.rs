@@ -1,6 +1,6 @@
 //! `a2a store`: what operators see of a store.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

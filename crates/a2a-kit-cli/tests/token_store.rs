@@ -1,6 +1,6 @@
 //! The token store: which agents get a token, refreshing, and concurrent use.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "common/authorization_server.rs"]
 mod authorization_server;

@@ -1,6 +1,6 @@
 //! Whose certificates `a2a serve` believes where it calls somebody.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

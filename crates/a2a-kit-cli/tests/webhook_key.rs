@@ -1,6 +1,6 @@
 //! `a2a serve --webhook-key`: webhooks whose receivers can tell who calls.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 mod common;
 

@@ -163,8 +163,8 @@ fn is_path(text: &str) -> bool {
         || (!text.contains("://") && !could_be_address(text) && Path::new(text).is_file())
 }
 
-/// Returns whether a host could have this name, which then is no file: whoever wrote the working
-/// directory would decide where secrets go. No host is called `name.json`.
+/// Returns whether a text can be the address of a host. Such a text never names a file: otherwise the author
+/// of the working directory could redirect secrets. No host is called `name.json`.
 fn could_be_address(text: &str) -> bool {
     let is_json_file = text.ends_with(".json") && !text.contains(['/', '?', '#']);
     !is_json_file && uri::parse(&format!("https://{text}")).is_ok()

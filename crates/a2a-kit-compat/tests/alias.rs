@@ -1,6 +1,6 @@
 //! Task ids that clients of 0.1 choose.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
     sync::{

@@ -8,7 +8,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "scenery that can't be set up fails the test"
+    reason = "a test that can't be set up fails"
 )]
 
 use std::{fs, path::PathBuf};

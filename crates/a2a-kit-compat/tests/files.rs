@@ -1,10 +1,6 @@
 //! File bytes, which the SDKs of 0.3 encode in two ways.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;

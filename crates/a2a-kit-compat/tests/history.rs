@@ -1,10 +1,6 @@
 //! History is truncated to the requested length: agents of 0.2 and 0.3 treat the length 0 as unset.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;

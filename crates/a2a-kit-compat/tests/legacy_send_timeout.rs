@@ -1,6 +1,6 @@
 //! The timeout of `tasks/send` of 0.1.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,6 +1,6 @@
 //! Input requests, as seen by clients of 0.1.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use a2a_core::AgentCard;
 use a2a_kit_compat::{ServerOptions, server};

@@ -1,6 +1,6 @@
 //! HTTP+JSON of 0.3 and the draft of 1.0 below `/v1`, byte by byte.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;

@@ -1,10 +1,6 @@
 //! The HTTP+JSON client for older revisions, against this server and recorded responses of others.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;

@@ -1,6 +1,6 @@
 //! Agents that try to hang or exhaust the checks.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The ids of checks are those of the requirements of this project.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use a2a_kit_conformance::{Conformance, Level};
 

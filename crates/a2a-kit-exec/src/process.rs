@@ -187,7 +187,8 @@ impl Process {
     }
 }
 
-/// Passes stdout on. Once nobody wants it, it is still read.
+/// Passes stdout on. Once the receiver is gone, it is still read, so that the command does not block on
+/// a full pipe.
 async fn pump(mut stdout: ChildStdout, sender: mpsc::Sender<Vec<u8>>, is_over: CancellationToken) {
     let mut rest = std::pin::pin!(async {
         is_over.cancelled().await;
@@ -267,8 +268,7 @@ struct Group {
 }
 
 impl Group {
-    /// Waits until the command has exited, by itself or as it is told, and kills its remaining
-    /// processes.
+    /// Waits until the command has exited, or terminates it, and then kills its remaining processes.
     async fn end(
         mut self,
         task: String,

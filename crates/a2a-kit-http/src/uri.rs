@@ -63,7 +63,7 @@ pub fn has_credentials(url: &Uri) -> bool {
     url.authority().is_some_and(|authority| authority.as_str().contains('@'))
 }
 
-/// Returns whether a value, percent-encoded, is one segment of a path to whoever reads it.
+/// Returns whether a value, percent-encoded, stays in its segment of a URL path.
 ///
 /// Clients and proxies resolve `.` and `..` in a decoded path, as nginx does before a `proxy_pass` with
 /// a path. Some take `\\` for `/`, and leave out what follows a `;`.

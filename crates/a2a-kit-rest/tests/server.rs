@@ -1,6 +1,6 @@
 //! Responses of the server, byte by byte.
 
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;

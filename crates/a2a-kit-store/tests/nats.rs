@@ -6,8 +6,6 @@
     reason = "a test panics where it does not get what it expects"
 )]
 
-#[path = "support/chain.rs"]
-mod chain;
 #[path = "nats/engine.rs"]
 mod engine;
 #[path = "nats/tls.rs"]

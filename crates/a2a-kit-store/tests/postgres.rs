@@ -8,8 +8,6 @@
     reason = "tests fail by panicking"
 )]
 
-#[path = "support/chain.rs"]
-mod chain;
 #[path = "postgres/failover.rs"]
 mod failover;
 #[path = "postgres/fixtures.rs"]

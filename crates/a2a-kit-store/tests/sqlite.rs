@@ -2,9 +2,6 @@
 #![cfg(feature = "sqlite")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
-#[path = "support/chain.rs"]
-mod chain;
-
 mod sqlite {
     mod crash;
     mod disk;

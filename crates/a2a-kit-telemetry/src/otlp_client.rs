@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use a2a_core::error_chain;
 use a2a_kit_tls::ClientTls;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -69,7 +70,7 @@ impl OtlpClient {
         let Some(runtime) = &self.runtime else { return Err("exporter is shut down".into()) };
         let result = runtime.block_on(self.send(request));
         let problem = match &result {
-            Err(error) => Some(chain(&**error)),
+            Err(error) => Some(error_chain(&**error)),
             Ok(response) if response.status().is_success() => None,
             Ok(response) => Some(format!("HTTP status {}", response.status().as_u16())),
         };
@@ -91,17 +92,6 @@ impl OtlpClient {
         }
         result
     }
-}
-
-/// An error with its sources.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 #[async_trait]

@@ -1,5 +1,5 @@
 //! Collectors that are unreachable or hang.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{net::TcpListener, thread, time::Duration};
 

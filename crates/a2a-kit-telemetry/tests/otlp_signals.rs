@@ -1,5 +1,5 @@
 //! Traces, metrics and logs reach one collector.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

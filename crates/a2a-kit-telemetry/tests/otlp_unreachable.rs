@@ -1,5 +1,5 @@
 //! A collector that can't be reached is named in the log.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::{
     io,

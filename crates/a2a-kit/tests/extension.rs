@@ -1,10 +1,6 @@
 //! Extensions of an engine, over every binding.
 
-#![allow(
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
-)]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::sync::{
     Arc,

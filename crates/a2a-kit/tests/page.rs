@@ -1,5 +1,5 @@
 //! The page that browsers get at the root of an agent.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
 //! Which sites' pages may call, and under which hosts, with authentication and without.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::net::SocketAddr;
 

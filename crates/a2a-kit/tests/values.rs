@@ -1,5 +1,5 @@
 //! How many JSON values a request may have, on every binding and in every revision.
-#![allow(clippy::unwrap_used, reason = "scenery that can't be set up fails the test")]
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
 use std::net::SocketAddr;
 

@@ -85,17 +85,17 @@ async fn storm(
         }
     };
     is_served(u32::MAX, known, "a caller without strangers").await?;
-    let (turned_away, known_strangers) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+    let (turned_away, arrived) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
     let mut strangers = JoinSet::new();
     for number in 0..STRANGERS {
         let (counted, authorization) = (Arc::clone(&turned_away), stranger(number));
-        let has_tried = Arc::clone(&known_strangers);
+        let has_arrived = Arc::clone(&arrived);
         strangers.spawn(async move {
             let mut is_first = true;
             loop {
                 let answer = send(server, number, &authorization).await;
                 if std::mem::take(&mut is_first) {
-                    has_tried.fetch_add(1, Ordering::SeqCst);
+                    has_arrived.fetch_add(1, Ordering::SeqCst);
                 }
                 if answer == Ok(429) {
                     counted.fetch_add(1, Ordering::SeqCst);
@@ -109,7 +109,7 @@ async fn storm(
     // The first attempt of a stranger comes before a login that has waited longer.
     let is_full = || {
         turned_away.load(Ordering::SeqCst) >= TURNED_AWAY
-            && known_strangers.load(Ordering::SeqCst) == STRANGERS as usize
+            && arrived.load(Ordering::SeqCst) == STRANGERS as usize
     };
     while !is_full() && started.elapsed() < WAIT {
         sleep(Duration::from_millis(10)).await;

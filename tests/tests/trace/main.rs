@@ -4,7 +4,7 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "scenery that can't be set up fails the test"
+    reason = "a test that can't be set up fails"
 )]
 
 mod node;

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use a2a_core::error_chain;
 use a2a_kit_operations::{MemoryStore, store::LeaseStore as _};
 use a2a_kit_store::nats::{Clustered, NatsConfig, NatsError};
 use a2a_test_certificates::{Authority, Folder, Identity};
 use a2a_test_servers::{Private, Skipped};
-
-use crate::chain::chain;
 
 /// A TLS server with a certificate for 127.0.0.1.
 async fn server(authority: &Authority, more: &[&str]) -> Result<Private, Skipped> {
@@ -29,7 +28,7 @@ async fn connect(config: NatsConfig) -> Result<(), NatsError> {
 
 fn refused(error: NatsError, expected: &str) {
     assert!(matches!(error, NatsError::Connect { .. }), "{error:?}");
-    let said = chain(&error);
+    let said = error_chain(&error);
     assert!(said.contains(expected), "{said}");
 }
 
@@ -67,5 +66,5 @@ async fn client_certificate_is_presented() {
         assert!(matches!(error, NatsError::Credentials(_)), "{error:?}");
     }
     let error = connect(config.with_roots(&key)).await.unwrap_err();
-    assert!(chain(&error).contains("no root certificate found"), "{}", chain(&error));
+    assert!(error_chain(&error).contains("no root certificate found"), "{}", error_chain(&error));
 }

@@ -1,11 +1,10 @@
 //! TLS to the database.
 
+use a2a_core::error_chain;
 use a2a_kit_store::postgres::{PostgresConfig, PostgresError, PostgresStore};
 use a2a_test_certificates::{Authority, Folder, Identity};
 use a2a_test_servers::{Private, Skipped};
 use tokio_postgres::NoTls;
-
-use crate::chain::chain;
 
 /// A server with a certificate for 127.0.0.1, which also accepts plaintext connections.
 async fn server(authority: &Authority) -> Result<Private, Skipped> {
@@ -59,7 +58,7 @@ async fn server_certificate_is_verified_as_sslmode_requires() {
             (Ok(is_encrypted), Ok(expected)) => assert_eq!(is_encrypted, expected, "{query}"),
             (Err(error), Err(expected)) => {
                 assert!(matches!(error, PostgresError::Connect { .. }), "{query}: {error:?}");
-                let said = chain(&error);
+                let said = error_chain(&error);
                 assert!(said.contains(expected), "{query}: {said}");
                 assert!(said.contains(":") && said.contains("postgres"), "{query}: {said}");
             }
@@ -73,7 +72,7 @@ async fn server_without_tls_is_rejected_if_required() {
     let Ok(server) = Private::postgres(&[]).await else { return };
     assert!(!open(server.url(), "sslmode=prefer").await.unwrap());
     let error = open(server.url(), "sslmode=require").await.unwrap_err();
-    assert!(chain(&error).contains("server does not support TLS"), "{}", chain(&error));
+    assert!(error_chain(&error).contains("server does not support TLS"), "{}", error_chain(&error));
 }
 
 #[tokio::test]
@@ -86,7 +85,7 @@ async fn unreadable_ca_file_is_named() {
         let url = format!("postgres://ann:hunter2@127.0.0.1:1/tasks?sslrootcert={path}");
         let error = PostgresStore::connect(&url).await.unwrap_err();
         assert!(matches!(error, PostgresError::Roots { .. }), "{path}: {error:?}");
-        let said = chain(&error);
+        let said = error_chain(&error);
         assert!(said.contains(&path), "{path}: {said}");
         assert!(!said.contains("hunter2"), "{said}");
     }

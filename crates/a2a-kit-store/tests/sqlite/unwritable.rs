@@ -2,15 +2,13 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use a2a_core::TaskState;
+use a2a_core::{TaskState, error_chain};
 use a2a_kit_operations::store::{StoreError, TaskStore as _};
 use a2a_kit_store::sqlite::SqliteStore;
 use a2a_kit_store_testing::store::fixtures::{get, insert, new_task, scope, task};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
-
-use crate::chain::chain;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -31,7 +29,7 @@ async fn refusal(store: &SqliteStore, id: &str) -> String {
     assert!(matches!(error, StoreError::Unwritable(_)), "{error:?}");
     let probed = store.probe().await;
     assert!(matches!(probed, Err(StoreError::Unwritable(_))), "{probed:?}");
-    chain(&error)
+    error_chain(&error)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -48,7 +46,11 @@ async fn locked_database_is_unwritable_after_five_seconds_until_it_is_unlocked()
     let waited = begun.elapsed();
     assert!((Duration::from_secs(5)..Duration::from_secs(9)).contains(&waited), "{waited:?}");
     assert!(matches!(refused, StoreError::Unwritable(_)), "{refused:?}");
-    assert!(chain(&refused).contains("locked by another process"), "{}", chain(&refused));
+    assert!(
+        error_chain(&refused).contains("locked by another process"),
+        "{}",
+        error_chain(&refused)
+    );
     // The test write waits for the lock, too.
     for _ in 0..3 {
         let probed = timeout(Duration::from_millis(100), store.probe()).await;
