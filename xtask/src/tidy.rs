@@ -5,6 +5,7 @@ mod code_map;
 mod cycles;
 mod engine;
 mod public_errors;
+mod sleeps;
 mod text;
 mod user_docs;
 
@@ -17,6 +18,7 @@ pub(crate) fn run() -> Result {
     faults.extend(code_map::faults()?);
     faults.extend(cycles::faults()?);
     faults.extend(public_errors::faults()?);
+    faults.extend(sleeps::faults()?);
     faults.extend(user_docs::faults()?);
     for fault in &faults {
         eprintln!("{fault}");

@@ -57,6 +57,7 @@ async fn victim(env: &Environment) -> Verdict {
     let registered = urls.iter().map(|url| register(env, &env.ann, &id, url));
     let registered = join_all(registered).await.into_iter().collect::<Result<Vec<_>, _>>()?;
     let taken = registered.iter().filter(|taken| **taken).count();
+    // That a call is not made takes time to see.
     sleep(Duration::from_secs(3)).await;
     let calls = victim.calls();
     // At most two more events of the task are delivered.

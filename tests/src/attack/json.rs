@@ -322,6 +322,7 @@ async fn slow_reader(env: &Environment) -> Verdict {
     for _ in 0..10 {
         pipes.push(stream(env, "stream 10000 0ms").await?);
     }
+    // The buffers of ten sockets fill, which nothing reports.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let time = env.is_served().await.map_err(|why| format!("meanwhile: {why}"))?;
     Ok(format!("held {} streams, and served other callers in {time:.0?}", pipes.len()))

@@ -7,7 +7,12 @@
     reason = "only tests call this, and clippy looks for the attribute on their own functions"
 )]
 
+pub mod authorization_server;
+pub mod foreign;
 pub mod home;
+pub mod login;
+pub mod oidc_provider;
+pub mod summary;
 #[cfg(unix)]
 pub mod terminal;
 

@@ -4,7 +4,7 @@ use a2a_test_certificates::Folder;
 use serde_json::{Value, json};
 
 use crate::{
-    foreign_agent::{Answer, Foreign, Received},
+    common::foreign::{Answer, Foreign, Received},
     support::{Agent, Sandbox, assert_failure, failure, over_each_binding},
 };
 

@@ -4,7 +4,7 @@ use a2a_test_certificates::Folder;
 use serde_json::json;
 
 use crate::{
-    foreign_agent::{Answer, Foreign},
+    common::foreign::{Answer, Foreign},
     support::{Agent, BINDINGS, Default, overridden, shipped},
 };
 

@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use serde_json::json;
 
 use crate::{
-    foreign_agent::{Answer, Foreign},
+    common::foreign::{Answer, Foreign},
     support::{Agent, Sandbox, assert_failure, over_each_binding},
 };
 

@@ -3,9 +3,9 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, process::Stdio};
 
 use crate::{
-    authorization_server::{AuthorizationServer, CONFIDENTIAL, SECRET},
     common::Run,
-    login_agent::Agent as Guarded,
+    common::authorization_server::{AuthorizationServer, CONFIDENTIAL, SECRET},
+    common::login::Agent as Guarded,
     support::{Agent, Sandbox, assert_failure, over_each_binding},
 };
 
@@ -134,8 +134,8 @@ fn auth_010_open_id_connect_login_finds_the_endpoints_of_the_provider() {
     let scene = Scene::new("open-id");
     let mut command = scene.agent.command(&["auth", "login", "--no-browser", "--client-id", "cli"]);
     command.args(["--flow", "auth-code"]).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut login = crate::login_agent::Login::start(&mut command);
-    assert_eq!(crate::login_agent::browse(&login.label("Open")), 200);
+    let mut login = crate::common::login::Login::start(&mut command);
+    assert_eq!(crate::common::login::browse(&login.label("Open")), 200);
     let run = login.end();
     scene.sandbox().record(&command, &run);
     assert_eq!((run.code, run.field("Flow")), (0, "auth-code"), "{run:?}");

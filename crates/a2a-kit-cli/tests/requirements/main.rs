@@ -10,14 +10,8 @@
     reason = "only tests, and clippy looks for the attribute on their own functions"
 )]
 
-#[path = "../common/authorization_server.rs"]
-mod authorization_server;
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../common/foreign.rs"]
-mod foreign_agent;
-#[path = "../common/login.rs"]
-mod login_agent;
 mod support;
 
 mod any_agent;

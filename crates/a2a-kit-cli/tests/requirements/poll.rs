@@ -9,8 +9,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    common::foreign::{Answer, Foreign, Received, Then},
     common::{Run, kind},
-    foreign_agent::{Answer, Foreign, Received, Then},
     support::{Agent, BINDINGS, assert_failure, failure, over_each_binding},
 };
 

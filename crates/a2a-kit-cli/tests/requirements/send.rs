@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    foreign_agent::{Answer, Foreign, Then},
+    common::foreign::{Answer, Foreign, Then},
     support::{Agent, assert_failure, over_each_binding},
 };
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    foreign_agent::{Answer, Foreign},
+    common::foreign::{Answer, Foreign},
     support::{Agent, BINDINGS, assert_failure, failure, over_each_binding},
 };
 
