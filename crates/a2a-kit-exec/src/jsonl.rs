@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use a2a_core::{Artifact, Message, Role, TaskState};
-use a2a_kit_operations::{
-    AgentError, BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError,
-};
+use a2a_kit_operations::{BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError};
 use tokio::{sync::mpsc, time::timeout};
 
 use crate::{
@@ -15,7 +13,7 @@ use crate::{
     process::Process,
     slots::Slot,
     splitter::Splitter,
-    stderr::Log,
+    stderr::{Log, invalid_output},
 };
 
 /// How long a task waits for the first line before it is WORKING: a message as the first line comes
@@ -72,7 +70,8 @@ pub(crate) async fn run(
                 continue;
             };
             let Some(bytes) = received else { break };
-            for line in lines.push(&bytes)? {
+            let too_long = |reason: String| invalid_output(context.task_id(), &reason, b"");
+            for line in lines.push(&bytes).map_err(too_long)? {
                 dialogue.line(&line).await?;
             }
         }
@@ -139,14 +138,20 @@ impl Dialogue<'_> {
         if line.trim_ascii().is_empty() || self.has_ended {
             return Ok(());
         }
-        let Some(parsed) = Line::parse(line)? else {
-            self.stray.stray(line, EXPECTED);
-            if self.strict {
-                let text = format!("The command wrote an unexpected line: expected {EXPECTED}");
-                return Err(AgentError::new(text).into());
+        let fault = match Line::parse(line) {
+            Ok(Some(parsed)) => return self.apply(parsed).await,
+            Ok(None) if self.strict => format!("expected {EXPECTED}"),
+            Ok(None) => {
+                self.stray.stray(line, EXPECTED);
+                return Ok(());
             }
-            return Ok(());
+            Err(fault) => fault,
         };
+        let reason = format!("an invalid line: {fault}");
+        Err(invalid_output(self.context.task_id(), &reason, line).into())
+    }
+
+    async fn apply(&mut self, parsed: Line) -> Result<(), BoxError> {
         if !matches!(parsed, Line::Message(_)) {
             self.start().await?;
         }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use a2a_core::{Artifact, Part};
-use a2a_kit_operations::{AgentError, BoxError, RequestContext, TaskUpdater, UpdateError};
+use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater, UpdateError};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
     exec::{Exec, Io, Shared},
     process::Process,
     splitter::Splitter,
+    stderr::invalid_output,
 };
 
 /// Maximum bytes of output that is sent at the end only.
@@ -37,7 +38,7 @@ pub(crate) async fn run(
         stdin.close();
         Ok::<_, BoxError>(())
     };
-    let mut output = Output::new(&agent.io, updates);
+    let mut output = Output::new(&agent.io, updates, context.task_id());
     let read = async {
         loop {
             let received = match output.gathered_until {
@@ -86,6 +87,7 @@ fn input(context: &RequestContext) -> String {
 struct Output<'a> {
     io: &'a Io,
     updates: &'a TaskUpdater,
+    task: &'a str,
     splitter: Splitter<'a>,
     /// What is not sent yet.
     held: Vec<u8>,
@@ -97,11 +99,12 @@ struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn new(io: &'a Io, updates: &'a TaskUpdater) -> Self {
+    fn new(io: &'a Io, updates: &'a TaskUpdater, task: &'a str) -> Self {
         let delimiter = if let Io::Chunks(delimiter) = io { delimiter.as_bytes() } else { &[] };
         Self {
             io,
             updates,
+            task,
             splitter: Splitter::new(delimiter),
             held: Vec::new(),
             gathered_until: None,
@@ -113,15 +116,16 @@ impl<'a> Output<'a> {
     async fn push(&mut self, bytes: &[u8]) -> Result<(), BoxError> {
         match self.io {
             Io::Chunks(_) => {
-                for chunk in self.splitter.push(bytes)? {
+                let too_long = |reason: String| invalid_output(self.task, &reason, b"");
+                for chunk in self.splitter.push(bytes).map_err(too_long)? {
                     self.flush().await?;
                     self.hold(&chunk);
                 }
             }
             Io::Whole if self.held.len() + bytes.len() > MAX_WHOLE => {
                 let max = MAX_WHOLE >> 20;
-                let text = format!("The command wrote more than {max} MiB of output");
-                return Err(AgentError::new(text).into());
+                let reason = format!("more than {max} MiB of output");
+                return Err(invalid_output(self.task, &reason, b"").into());
             }
             Io::Whole => self.held.extend_from_slice(bytes),
             _ => {

@@ -239,7 +239,7 @@ impl Ended {
                 );
                 let separator = if stderr.tail.is_empty() { "" } else { "\n" };
                 let text = format!("{reason} (error {id}){separator}{}", stderr.tail);
-                Err(AgentError::new(text).into())
+                Err(AgentError::logged(text).into())
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Output, split at a delimiter.
 
-use a2a_kit_operations::AgentError;
 use memchr::memmem;
 
 /// Maximum bytes of a line of output, or of a chunk that ends with a delimiter.
@@ -25,7 +24,7 @@ impl<'a> Splitter<'a> {
     /// # Errors
     ///
     /// An incomplete piece is too long.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, AgentError> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, String> {
         self.buffer.extend_from_slice(bytes);
         let mut pieces = Vec::new();
         let mut start = 0;
@@ -39,9 +38,7 @@ impl<'a> Splitter<'a> {
         self.searched = (self.buffer.len() + 1).saturating_sub(self.delimiter.len());
         if self.buffer.len() > MAX_BYTES {
             let max = MAX_BYTES >> 20;
-            return Err(AgentError::new(format!(
-                "The command wrote a line or a chunk of more than {max} MiB"
-            )));
+            return Err(format!("a line or a chunk of more than {max} MiB"));
         }
         Ok(pieces)
     }

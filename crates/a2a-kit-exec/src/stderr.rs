@@ -3,7 +3,10 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use a2a_kit_operations::rate::{Rate, Rates};
+use a2a_kit_operations::{
+    AgentError,
+    rate::{Rate, Rates},
+};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Maximum logged bytes of a line; the rest is omitted.
@@ -14,6 +17,14 @@ const MIN_COST: usize = 64;
 const TAIL: usize = 4 << 10;
 /// Maximum logged bytes of a line that is not of the protocol.
 const MAX_STRAY: usize = 200;
+
+/// Logs what a command must not write, under the id in the error for the caller.
+pub(crate) fn invalid_output(task: &str, reason: &str, line: &[u8]) -> AgentError {
+    let id = a2a_core::fresh_id();
+    let line = escaped(&String::from_utf8_lossy(&line[..line.len().min(MAX_STRAY)]));
+    tracing::warn!(reason, line, task.id = task, error.id = id, "command wrote invalid output");
+    AgentError::logged(format!("The command wrote {reason} (error {id})"))
+}
 
 /// The handling of stderr.
 #[derive(Clone, Debug)]

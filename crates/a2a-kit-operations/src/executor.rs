@@ -5,8 +5,8 @@ use std::future::Future;
 use crate::{RunLimits, TaskUpdater};
 
 pub use context::{CancelContext, RequestContext};
-pub(crate) use error::public_message;
 pub use error::{AgentError, BoxError};
+pub(crate) use error::{ForLog, public_message};
 
 mod context;
 mod error;

@@ -161,6 +161,9 @@ async fn failure_is_in_the_log_the_metrics_and_the_answer() {
         for part in [reason, run.field("Task ID"), error_id(&run)] {
             assert!(line.contains(part), "{script}: {part}: {log}");
         }
+        let warnings =
+            log.lines().filter(|line| line.contains("WARN") && line.contains("task.id="));
+        assert_eq!(warnings.count(), 1, "{script}: {log}");
     }
 }
 
@@ -261,19 +264,37 @@ fn unexpected_line_goes_to_the_log_with_what_was_expected() {
     );
     assert!(lines[0].contains(run["task"]["id"].as_str().unwrap()), "{log}");
     assert!(lines[1].contains(&"x".repeat(200)) && !lines[1].contains(&"x".repeat(201)), "{log}");
+}
 
-    let strict = Server::start(&[&arguments[..], &["--exec-strict"]].concat());
-    let run = strict.run(&["send", "hi"]);
-    assert_eq!(run.field("State"), "FAILED");
-    assert!(run.stdout.contains("expected a JSON object with one of text"), "{run:?}");
-    let typo = Server::start(&[
-        "--exec",
-        "echo '{\"text\": \"hi\", \"lastchunk\": true}'",
-        "--io",
-        "jsonl",
-    ]);
-    let run = typo.run(&["send", "hi"]);
-    assert!(run.stdout.contains("invalid line: unknown field `lastchunk`"), "{run:?}");
+#[test]
+fn invalid_line_fails_the_task_under_an_error_id_in_the_log() {
+    for (script, more, fault, line) in [
+        (
+            "echo '{\"text\": \"hi\", \"lastchunk\": true}'",
+            &[][..],
+            "invalid line: unknown field `lastchunk`, expected one of `text`",
+            "lastchunk",
+        ),
+        (
+            "echo Loading the model",
+            &["--exec-strict"],
+            "invalid line: expected a JSON object with one of text",
+            "Loading the model",
+        ),
+    ] {
+        let arguments = [&["--exec", script, "--io", "jsonl"], more].concat();
+        let (server, log) = Server::start_and_read(&arguments);
+        let run = server.run(&["send", "hi"]);
+        assert_eq!(run.field("State"), "FAILED", "{script}: {run:?}");
+        assert!(run.stdout.contains(fault), "{script}: {run:?}");
+        let log = log_of(server, log);
+        let warnings: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();
+        let told = warnings.iter().filter(|line| line.contains(run.field("Task ID")));
+        let [told] = &told.collect::<Vec<_>>()[..] else { panic!("{script}: {log}") };
+        for part in ["command wrote invalid output", fault, line, error_id(&run)] {
+            assert!(told.contains(part), "{script}: {part}: {log}");
+        }
+    }
 }
 
 #[test]

@@ -43,12 +43,19 @@ pub struct AgentError(Public);
 struct Public {
     message: String,
     cause: Option<BoxError>,
+    is_logged: bool,
 }
 
 impl AgentError {
     /// Creates an error with a message for the caller.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(Public { message: message.into(), cause: None })
+        Self(Public { message: message.into(), cause: None, is_logged: false })
+    }
+
+    /// An error that its executor has logged already, in its own words: the engine logs it only at
+    /// level `debug`.
+    pub fn logged(message: impl Into<String>) -> Self {
+        Self(Public { message: message.into(), cause: None, is_logged: true })
     }
 
     /// Adds a cause for the log.
@@ -64,15 +71,31 @@ impl AgentError {
     }
 }
 
-/// The message for the caller in an error or its sources, and whether there is more for the log.
-pub(crate) fn public_message(error: &BoxError) -> Option<(&str, bool)> {
+/// What is for the log, beside the message for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ForLog {
+    /// A cause, or context.
+    More,
+    /// The message.
+    Message,
+    /// Nothing: the executor has logged it.
+    Nothing,
+}
+
+/// The message for the caller in an error or its sources, and what is for the log.
+pub(crate) fn public_message(error: &BoxError) -> Option<(&str, ForLog)> {
     let head: &(dyn StdError + 'static) = &**error;
     let mut next = Some(head);
     while let Some(current) = next {
         let public = current.downcast_ref::<AgentError>().map(|error| &error.0);
         if let Some(public) = public.or_else(|| current.downcast_ref()) {
             let has_more = public.cause.is_some() || head.to_string() != public.message;
-            return Some((&public.message, has_more));
+            let for_log = match public.is_logged {
+                true => ForLog::Nothing,
+                false if has_more => ForLog::More,
+                false => ForLog::Message,
+            };
+            return Some((&public.message, for_log));
         }
         next = current.source();
     }
@@ -139,10 +162,12 @@ mod tests {
     #[test]
     fn cause_and_context_are_for_the_log() {
         let plain: BoxError = AgentError::new("sold out").into();
-        assert_eq!(public_message(&plain), Some(("sold out", false)));
+        assert_eq!(public_message(&plain), Some(("sold out", ForLog::Message)));
+        let logged: BoxError = AgentError::logged("sold out").into();
+        assert_eq!(public_message(&logged), Some(("sold out", ForLog::Nothing)));
         let caused: BoxError = AgentError::new("sold out").with_source("row locked").into();
-        assert_eq!(public_message(&caused), Some(("sold out", true)));
+        assert_eq!(public_message(&caused), Some(("sold out", ForLog::More)));
         let context = anyhow::Error::from(AgentError::new("sold out")).context("booking");
-        assert_eq!(public_message(&context.into()), Some(("sold out", true)));
+        assert_eq!(public_message(&context.into()), Some(("sold out", ForLog::More)));
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         runtime::Handle,
         task::{Ended, Left, LiveTask, TurnRequest},
     },
-    executor::public_message,
+    executor::{ForLog, public_message},
     metrics, trace,
 };
 
@@ -209,14 +209,20 @@ async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
 
 /// The public text of a failure. The cause is logged under the error id in the text.
 fn failure_text(task_id: &str, error: &BoxError) -> String {
-    let message = public_message(error);
-    if let Some((text, false)) = message {
-        tracing::warn!(task.id = task_id, error = text, "executor failed");
-        return text.to_owned();
-    }
+    let text = match public_message(error) {
+        Some((text, ForLog::Nothing)) => {
+            tracing::debug!(task.id = task_id, error = text, "executor failed");
+            return text.to_owned();
+        }
+        Some((text, ForLog::Message)) => {
+            tracing::warn!(task.id = task_id, error = text, "executor failed");
+            return text.to_owned();
+        }
+        Some((text, ForLog::More)) => text,
+        None => "the agent failed",
+    };
     let id = fresh_id();
     tracing::error!(task.id = task_id, error.id = %id, error = ?error, "executor failed");
-    let text = message.map_or("the agent failed", |(text, _)| text);
     format!("{text} (error {id})")
 }
 
