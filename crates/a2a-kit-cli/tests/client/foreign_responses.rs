@@ -60,14 +60,12 @@ fn send(agent: &str, arguments: &[&str]) -> Run {
 async fn error_says_what_came_and_from_which_url() {
     let detail = r#"{"detail":[{"loc":["body","message"],"msg":"field required"}]}"#;
     let page = "<!doctype html><html><title>Sign in</title></html>";
+    let page_type =
+        "(content type text/html, page titled \"Sign in\"): HTTP status 200 from http://{}";
     for binding in ["JSONRPC", "HTTP+JSON"] {
         for (status, kind, body, expected) in [
-            (
-                200,
-                "text/html",
-                page,
-                "the response is a web page: \"Sign in\": HTTP status 200 from http://{}",
-            ),
+            (200, "text/html", page, page_type),
+            (200, "text/html", page, ": \"<!doctype html><html>"),
             (200, "text/plain", "hello there", "\"hello there\" (content type text/plain)"),
             (422, "application/json", detail, "field required"),
             (422, "application/json", detail, "HTTP status 422 from http://{}"),

@@ -66,7 +66,7 @@ pub(super) fn is_named(event: &sse::ServerSentEvent) -> bool {
 }
 
 /// Adds what the head of a response says about an error: challenge, retry delay, URL and status, and
-/// an unexpected content type. A web page is named by its title.
+/// an unexpected content type. Of a web page, also its title.
 pub(super) fn with_head(error: Error, head: &Parts, body: &[u8]) -> Error {
     let error = error_body::read_headers(error, &head.headers);
     if error.kind() != ErrorKind::InvalidAgentResponse || is_error(body) {
@@ -76,10 +76,11 @@ pub(super) fn with_head(error: Error, head: &Parts, body: &[u8]) -> Error {
         return with_response(error, head, true);
     };
     let text = json::response_text(body);
-    let message = match error_body::heading(&text) {
-        "" => format!("{} (content type {content_type})", error.message()),
-        title => format!("the response is a web page: {}", json::quote(title)),
+    let page = match error_body::heading(&text) {
+        "" => String::new(),
+        title => format!(", page titled {}", json::quote(title)),
     };
+    let message = format!("{} (content type {content_type}{page})", error.message());
     with_response(error.with_message(message), head, false)
 }
 
