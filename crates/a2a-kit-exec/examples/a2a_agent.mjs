@@ -13,7 +13,7 @@ console.log = console.info = console.error;
 
 const write = (/** @type {object} */ line) => process.stdout.write(JSON.stringify(line) + "\n");
 
-/** @returns {Promise<Message>} */
+/** @returns {Promise<any>} */
 const read = async () => {
   const { value, done } = await lines.next();
   return done ? process.exit(0) : JSON.parse(value);
@@ -40,6 +40,12 @@ export const progress = (/** @type {number} */ share, /** @type {string=} */ tex
 export const ask = (/** @type {unknown[]} */ ...values) => {
   write({ state: "input-required", parts: values.map(part) });
   return read();
+};
+
+/** The last tasks of the conversation before this one, oldest first. */
+export const history = async (count = 20) => {
+  write({ history: count });
+  return (await read()).tasks;
 };
 
 /** Sends an artifact, or a chunk of the one with the same name. */

@@ -52,6 +52,12 @@ def ask(*values, **metadata):
     return _read()
 
 
+def history(count=20):
+    """The last tasks of the conversation before this one, oldest first."""
+    _write(history=count)
+    return _read()["tasks"]
+
+
 def artifact(name, *values, id=None, append=False, last=True):
     """Sends an artifact, or a chunk of the one with this id."""
     _write(artifact={"artifactId": id or name, "name": name, "parts": [part(value) for value in values]}, append=append, lastChunk=last)

@@ -1,9 +1,14 @@
 //! JSON lines: the message in on one line, events out on one line each.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
 
 use a2a_core::{Artifact, Message, Role, TaskState};
 use a2a_kit_operations::{BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use tokio::{sync::mpsc, time::timeout};
 
 use crate::{
@@ -12,7 +17,7 @@ use crate::{
     plain::OUTPUT_ID,
     process::Process,
     slots::Slot,
-    splitter::Splitter,
+    splitter::{MAX_BYTES, Splitter},
     stderr::{Log, invalid_output},
 };
 
@@ -35,11 +40,9 @@ pub(crate) async fn run(
 ) -> Result<(), BoxError> {
     updates.check_lease()?;
     let (mut process, mut stdin) = Process::start(agent, shared, context)?;
-    let (inputs, mut input) = mpsc::channel(1);
+    let (inputs, mut input) = mpsc::channel::<Vec<u8>>(1);
     let feed = async move {
-        while let Some(message) = input.recv().await {
-            let mut line = serde_json::to_vec::<Message>(&message)?;
-            line.push(b'\n');
+        while let Some(line) = input.recv().await {
             stdin.write(&line).await;
         }
         stdin.close();
@@ -58,7 +61,7 @@ pub(crate) async fn run(
         has_ended: false,
     };
     let talk = async {
-        dialogue.tell(context.message().clone()).await;
+        dialogue.tell(context.message()).await?;
         let mut lines = Splitter::new(b"\n");
         loop {
             let received = match dialogue.is_started {
@@ -113,7 +116,7 @@ struct Dialogue<'a> {
     strict: bool,
     stray: Log<'a>,
     /// The lines of stdin; closed once the command has ended the task.
-    inputs: Option<mpsc::Sender<Message>>,
+    inputs: Option<mpsc::Sender<Vec<u8>>>,
     is_started: bool,
     /// Whether the artifact with the output has begun.
     has_output: bool,
@@ -121,10 +124,28 @@ struct Dialogue<'a> {
 }
 
 impl Dialogue<'_> {
-    async fn tell(&self, message: Message) {
+    /// Writes a line to stdin.
+    async fn tell(&self, value: &impl Serialize) -> Result<(), BoxError> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
         if let Some(inputs) = &self.inputs {
-            let _closed = inputs.send(message).await;
+            let _closed = inputs.send(line).await;
         }
+        Ok(())
+    }
+
+    /// The last tasks of the conversation before this one, oldest first, as far as a line may be long.
+    async fn history(&self, count: u8) -> Result<VecDeque<Box<RawValue>>, BoxError> {
+        let (mut tasks, mut bytes) = (VecDeque::new(), 0);
+        for task in self.context.tasks_in_context().await?.into_iter().take(count.into()) {
+            let task = serde_json::value::to_raw_value(&*task)?;
+            bytes += task.get().len();
+            if bytes > MAX_BYTES {
+                break;
+            }
+            tasks.push_front(task);
+        }
+        Ok(tasks)
     }
 
     async fn start(&mut self) -> Result<(), UpdateError> {
@@ -152,7 +173,7 @@ impl Dialogue<'_> {
     }
 
     async fn apply(&mut self, parsed: Line) -> Result<(), BoxError> {
-        if !matches!(parsed, Line::Message(_)) {
+        if !matches!(parsed, Line::Message(_) | Line::History(_)) {
             self.start().await?;
         }
         match parsed {
@@ -171,7 +192,7 @@ impl Dialogue<'_> {
             },
             Line::Status(TaskState::InputRequired, question) => {
                 let answer = self.ask(question).await?;
-                self.tell(answer).await;
+                self.tell(&answer).await?;
             }
             Line::Status(state, message) => {
                 self.updates.status(state, message).await?;
@@ -182,6 +203,10 @@ impl Dialogue<'_> {
             Line::Message(message) => {
                 self.updates.reply(Message { role: Role::Agent.into(), ..message }).await?;
                 self.end();
+            }
+            Line::History(count) => {
+                let tasks = self.history(count).await?;
+                self.tell(&BTreeMap::from([("tasks", tasks)])).await?;
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 /// The members of which each line has one, for people.
 pub(crate) const EXPECTED: &str =
-    "a JSON object with one of text, parts, artifact, state, progress, message";
+    "a JSON object with one of text, parts, artifact, state, progress, message, history";
 
 /// What a line says.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(crate) enum Line {
     Status(TaskState, Option<Message>),
     /// An answer in place of a task.
     Message(Message),
+    /// A request for this number of earlier tasks; they are the next line of stdin.
+    History(u8),
 }
 
 /// The members of a line.
@@ -36,6 +38,7 @@ struct Members {
     state: Option<String>,
     progress: Option<Number>,
     message: Option<Message>,
+    history: Option<u8>,
 }
 
 impl Line {
@@ -45,7 +48,8 @@ impl Line {
     ///
     /// A line of the protocol is not valid.
     pub(crate) fn parse(line: &[u8]) -> Result<Option<Self>, String> {
-        const KINDS: [&str; 6] = ["text", "parts", "artifact", "state", "progress", "message"];
+        const KINDS: [&str; 7] =
+            ["text", "parts", "artifact", "state", "progress", "message", "history"];
         let Ok(object) = serde_json::from_slice::<Map<String, Value>>(line) else {
             return Ok(None);
         };
@@ -61,14 +65,17 @@ impl Line {
 
 impl Members {
     fn line(self) -> Result<Line, String> {
-        let Self { text, parts, metadata, artifact, append, last_chunk, state, progress, message } =
-            self;
+        let Self { text, parts, metadata, artifact, append, last_chunk, .. } = self;
+        let Self { state, progress, message, history, .. } = self;
         let has_content = text.is_some() || !parts.is_empty();
         let mut parts: Vec<_> = text.map(Part::text).into_iter().chain(parts).collect();
         let kinds = [artifact.is_some(), state.is_some(), progress.is_some(), message.is_some()];
-        let kinds = kinds.into_iter().filter(|is_there| *is_there).count();
+        let kinds =
+            kinds.into_iter().chain([history.is_some()]).filter(|is_there| *is_there).count();
         if kinds > 1 {
-            return Err("only one of artifact, state, progress, message is allowed".to_owned());
+            return Err(
+                "only one of artifact, state, progress, message, history is allowed".to_owned()
+            );
         }
         if artifact.is_none() && (append || last_chunk.is_some()) {
             return Err("append and lastChunk need artifact".to_owned());
@@ -90,6 +97,11 @@ impl Members {
             Line::Artifact { artifact, append, last_chunk: last_chunk.unwrap_or(!append) }
         } else if let Some(message) = message {
             Line::Message(message)
+        } else if let Some(count) = history {
+            if !(1..=100).contains(&count) {
+                return Err("history is a number from 1 to 100".to_owned());
+            }
+            Line::History(count)
         } else if let Some(progress) = progress {
             let share = progress.as_f64().filter(|share| (0.0..=1.0).contains(share));
             let Some(share) = share else {
@@ -132,7 +144,7 @@ mod tests {
     use super::*;
 
     /// Lines of the protocol, and what is wrong with them.
-    const LINES: [(&str, Option<&str>); 20] = [
+    const LINES: [(&str, Option<&str>); 23] = [
         (r#"{"text": "a"}"#, None),
         (r#"{"parts": [{"data": {"n": 1}}]}"#, None),
         (r#"{"text": "a", "parts": [{"url": "https://a.example"}]}"#, None),
@@ -148,6 +160,9 @@ mod tests {
         (r#"{"progress": 0.4}"#, None),
         (r#"{"progress": 1, "text": "Done", "metadata": {"a": 1}}"#, None),
         (r#"{"message": {"parts": [{"text": "a"}]}}"#, None),
+        (r#"{"history": 100}"#, None),
+        (r#"{"history": 101}"#, Some("history is a number from 1 to 100")),
+        (r#"{"history": 1, "text": "a"}"#, Some("text and parts belong")),
         (
             r#"{"text": "a", "colour": "red"}"#,
             Some("unknown field `colour`, expected one of `text`"),

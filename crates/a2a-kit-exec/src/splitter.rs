@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 /// Maximum bytes of a line of output, or of a chunk that ends with a delimiter.
-const MAX_BYTES: usize = 16 << 20;
+pub(crate) const MAX_BYTES: usize = 16 << 20;
 
 /// Splits a stream of bytes behind each delimiter, which is not empty.
 #[derive(Debug)]

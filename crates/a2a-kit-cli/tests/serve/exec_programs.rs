@@ -344,6 +344,25 @@ fn lines_send_chunks_of_artifacts_progress_and_questions_with_data() {
 }
 
 #[test]
+fn program_gets_the_earlier_tasks_of_the_conversation_that_it_asks_for() {
+    let script = r#"read -r message; echo '{"history": 2}'; read -r tasks
+        printf '{"artifact": {"parts": [{"data": %s}]}}\n' "$tasks""#;
+    let server = Server::start(&["--exec", script, "--io", "jsonl"]);
+    let tasks = |task: &Value| task["artifacts"][0]["parts"][0]["data"]["tasks"].clone();
+    let first = server.json(&["send", "1"])["task"].clone();
+    assert_eq!(tasks(&first), json!([]));
+    let context = first["contextId"].as_str().unwrap();
+    let send = |text| server.json(&["send", text, "--context-id", context])["task"].clone();
+    let later = ["2", "3", "4"].map(send);
+    server.json(&["send", "elsewhere"]);
+    let known = tasks(&later[2]);
+    let said = |task: &Value| task["history"][0]["parts"][0]["text"].clone();
+    let known: Vec<_> = known.as_array().unwrap().iter().map(said).collect();
+    assert_eq!(known, ["2", "3"], "{later:?}");
+    assert_eq!(tasks(&later[1])[1]["artifacts"], later[0]["artifacts"]);
+}
+
+#[test]
 fn message_as_the_first_line_comes_in_place_of_a_task() {
     let script =
         "echo '{\"message\": {\"parts\": [{\"text\": \"hello\"}], \"metadata\": {\"a\": 1}}}'";
