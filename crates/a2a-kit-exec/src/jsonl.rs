@@ -6,7 +6,9 @@ use std::{
 };
 
 use a2a_core::{Artifact, Message, Role, TaskState};
-use a2a_kit_operations::{BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError};
+use a2a_kit_operations::{
+    BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError, metrics::CountedCommand,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{sync::mpsc, time::timeout};
@@ -223,7 +225,9 @@ impl Dialogue<'_> {
         let caller = self.context.call().caller.subject().unwrap_or_default();
         let (place, expiry) = self.shared.waiting.enter(caller);
         self.slot = None;
+        let counted = CountedCommand::begin("asking");
         let answer = self.updates.ask_until(question, expiry).await?;
+        drop(counted);
         place.answered();
         let slot = self.shared.slots.acquire(caller);
         self.slot = Some(self.context.wait_for(slot).await);

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use a2a_kit_operations::metrics::CountedCommand;
 use tokio::sync::oneshot;
 
 /// Slots for concurrent commands. A free slot goes to the caller with the fewest, and among those
@@ -34,6 +35,7 @@ struct Caller {
 pub(crate) struct Slot {
     slots: Slots,
     caller: Arc<str>,
+    _counted: CountedCommand,
 }
 
 impl Slots {
@@ -52,6 +54,7 @@ impl Slots {
     /// Waits for a slot.
     pub(crate) async fn acquire(&self, caller: &str) -> Slot {
         let caller: Arc<str> = caller.into();
+        let _counted = CountedCommand::begin("waiting");
         loop {
             let (sender, slot) = oneshot::channel();
             {
@@ -72,7 +75,9 @@ impl Slots {
     fn hand_out(&self) {
         while let Some((caller, sender)) = self.lock().next() {
             // A slot whose waiter is gone is released.
-            let _given_back = sender.send(Slot { slots: self.clone(), caller });
+            let counted = CountedCommand::begin("running");
+            let slot = Slot { slots: self.clone(), caller, _counted: counted };
+            let _given_back = sender.send(slot);
         }
     }
 }

@@ -197,6 +197,32 @@ impl Drop for OpenConnection {
     }
 }
 
+/// Shows the size of a store, in bytes: of its files or tables, and of what a store in memory keeps.
+/// `kind` is a fixed word, such as `sqlite`.
+pub fn store_size(kind: &'static str, bytes: u64) {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    gauge!("a2a_store_bytes", "store" => kind).set(number(bytes));
+}
+
+/// Counts a command of a wrapped program, until dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct CountedCommand(&'static str);
+
+impl CountedCommand {
+    /// Counts a command in a state: `running`, `waiting` for its turn, or `asking` its caller.
+    pub fn begin(state: &'static str) -> Self {
+        gauge!("a2a_commands", "state" => state).increment(1);
+        Self(state)
+    }
+}
+
+impl Drop for CountedCommand {
+    fn drop(&mut self) {
+        gauge!("a2a_commands", "state" => self.0).decrement(1);
+    }
+}
+
 /// Counts a database connection in use, until dropped.
 #[derive(Debug)]
 #[must_use]
@@ -423,6 +449,8 @@ pub fn describe() {
         ("a2a_messages_queued", Unit::Count, "Queued messages"),
         ("a2a_executors", Unit::Count, "Executors, running or waiting for input"),
         ("a2a_log_lag_events", Unit::Count, "Lag of the slowest reader"),
+        ("a2a_commands", Unit::Count, "Commands of wrapped programs, by state"),
+        ("a2a_store_bytes", Unit::Bytes, "Size of the store"),
         ("a2a_store_pool_connections_in_use", Unit::Count, "Pooled connections in use"),
         ("a2a_store_pool_waiting", Unit::Count, "Calls waiting for a pooled connection"),
         ("a2a_outbox_webhooks", Unit::Count, "Webhooks with pending events"),

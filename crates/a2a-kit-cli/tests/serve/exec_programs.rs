@@ -167,6 +167,42 @@ async fn failure_is_in_the_log_the_metrics_and_the_answer() {
     }
 }
 
+#[tokio::test]
+async fn commands_that_run_wait_and_ask_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let go = folder.path().join("go");
+    let script = format!(
+        "read -r message; case \"$message\" in *question*) \
+         echo '{{\"state\": \"input-required\", \"text\": \"Well?\"}}'; read -r answer;; \
+         *) while ! [ -e {} ]; do sleep 0.02; done;; esac",
+        go.display()
+    );
+    let server = Server::start(&["--exec", &script, "--io", "jsonl", "--concurrency", "1"]);
+    assert_eq!(server.run(&["send", "question"]).field("State"), "INPUT_REQUIRED");
+    for _ in 0..3 {
+        server.json(&["send", "hi", "--async"]);
+    }
+    let url = format!("{}/metrics", server.url());
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let expect = async |counts: [u8; 3]| {
+        loop {
+            let metrics = common::http("GET", &url, &[], "").await.into_body();
+            let metrics = String::from_utf8(metrics.to_vec()).unwrap();
+            let mut states = ["running", "waiting", "asking"].into_iter().zip(counts);
+            if states.all(|(state, count)| {
+                metrics.contains(&format!("a2a_commands{{state=\"{state}\"}} {count}\n"))
+            }) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{counts:?}: {metrics}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    expect([1, 2, 1]).await;
+    fs::write(&go, "").unwrap();
+    expect([0, 0, 1]).await;
+}
+
 #[test]
 fn missing_program_is_an_error_at_start() {
     for arguments in [

@@ -6,6 +6,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Child, Stdio},
+    time::{Duration, Instant},
 };
 
 use crate::common::{Run, Server, command};
@@ -89,6 +90,27 @@ async fn metrics_are_for_this_machine_or_have_an_address_of_their_own() {
 
     let none = Server::start(&["--no-metrics"]);
     assert_eq!(get(&format!("{}/metrics", none.url()), "accept", "*/*").await.0, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn size_of_the_store_is_a_metric() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tasks.db");
+    for (store, name) in [("memory", "memory"), (file.to_str().unwrap(), "sqlite")] {
+        let server = Server::start(&["--store", store]);
+        let url = format!("{}/metrics", server.url());
+        let start = format!("a2a_store_bytes{{store=\"{name}\"}} ");
+        let end = Instant::now() + Duration::from_secs(30);
+        let bytes = loop {
+            let (_, text) = get(&url, "accept", "*/*").await;
+            if let Some(bytes) = text.lines().find_map(|line| line.strip_prefix(&start)) {
+                break bytes.parse::<u64>().unwrap();
+            }
+            assert!(Instant::now() < end, "{name}: {text}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        assert_eq!(bytes > 0, name == "sqlite", "{name}: {bytes}");
+    }
 }
 
 // covers: R-446

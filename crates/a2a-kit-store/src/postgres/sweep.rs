@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use a2a_kit_operations::store::{StoreError, Sweep};
+use a2a_kit_operations::{
+    metrics,
+    store::{StoreError, Sweep},
+};
 
 use super::{
     PostgresStore,
@@ -99,9 +102,18 @@ const ANSWERS: &str = "DELETE FROM commands WHERE id IN (\
 const LETTERS: &str =
     "DELETE FROM dead_letters WHERE number <= (SELECT max(number) FROM dead_letters) - $1";
 
+/// The size of the tables and their indexes, in bytes.
+const SIZE: &str = "
+SELECT sum(pg_total_relation_size(name::regclass))::int8 AS bytes
+FROM unnest('{tasks,bodies,events,leases,commands,totals,claims,webhooks,dead_letters}'::text[]) \
+    AS name";
+
 impl PostgresStore {
     pub(super) async fn forget(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
         let limit = number(u64::try_from(sweep.limit).unwrap_or(u64::MAX));
+        if let [row] = &self.pool.read(SIZE, &[]).await?[..] {
+            metrics::store_size("postgres", get::<i64>(row, "bytes")?.unsigned_abs());
+        }
         self.pool.write(CLAIMS, &[&millis(sweep.claims), &limit]).await?;
         self.pool.write(ANSWERS, &[&limit]).await?;
         self.pool.write(LETTERS, &[&MAX_LETTERS]).await?;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use a2a_kit_operations::{
-    EventId, Scope, Webhook,
+    EventId, Scope, Webhook, metrics,
     store::{
         Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
         DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
@@ -262,6 +262,7 @@ impl TaskStore for SqliteStore {
 
     async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>> {
         let Sweep { tasks, parked, claims, limit, .. } = sweep;
+        metrics::store_size("sqlite", self.readers.read(sweep::size).await?);
         self.writer.write(move |db| sweep::claims(db, claims, limit)).await?;
         let mut swept = Vec::new();
         for (age, forget) in [(tasks, sweep::tasks as sweep::SweepFn), (parked, sweep::parked)] {

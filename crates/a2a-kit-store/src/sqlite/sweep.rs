@@ -51,6 +51,12 @@ pub(super) fn claims(db: &Connection, age: Duration, limit: usize) -> Result<()>
     Ok(())
 }
 
+/// The size of the database, in bytes.
+pub(super) fn size(db: &Connection) -> Result<u64> {
+    let pages = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+    Ok(db.query_row(pages, [], |row| row.get(0))?)
+}
+
 fn before(age: Duration) -> i64 {
     let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
     Timestamp::now().as_millis().saturating_sub(age)

@@ -27,7 +27,7 @@ use super::{
     timer_queue::TimerQueue,
 };
 use crate::{
-    Event, EventId, Scope,
+    Event, EventId, Scope, metrics,
     sharded_map::{Slot, TrustedMap},
     store::{
         Claim, Committed, LeaseUpdate, NewTask, PageKey, Replay, Signal, StoreError, StoredTask,
@@ -357,6 +357,7 @@ impl Data {
     /// Removes old tasks and idempotency keys, and returns the ids of the tasks.
     pub(super) fn sweep(&self, sweep: Sweep) -> Vec<Arc<str>> {
         let Sweep { tasks, parked, claims, limit } = sweep;
+        metrics::store_size("memory", self.scopes.bytes());
         self.idempotency_keys.sweep(claims, limit);
         let mut swept = Vec::new();
         let mut remove = |entry: &Arc<Entry>| {

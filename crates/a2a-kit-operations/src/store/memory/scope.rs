@@ -88,6 +88,11 @@ impl Scopes {
     }
 
     /// The usage of an owner.
+    /// The bytes of all tasks and events.
+    pub(super) fn bytes(&self) -> u64 {
+        self.owners.bytes()
+    }
+
     pub(super) fn usage(&self, owner: &str) -> Usage {
         self.owners.usage(owner)
     }

@@ -73,6 +73,12 @@ impl Owners {
         }
     }
 
+    /// The bytes of all owners.
+    pub(super) fn bytes(&self) -> u64 {
+        let of = |used: &Used| used.owner_usage.bytes.load(Ordering::Relaxed) as u64;
+        self.0.lock().values().map(of).sum()
+    }
+
     pub(super) fn usage(&self, owner: &str) -> Usage {
         let owners = self.0.lock();
         owners.get(owner).map_or_else(Usage::default, |Used { owner_usage, .. }| {
