@@ -9,17 +9,13 @@ use opentelemetry_otlp::{
 };
 use opentelemetry_sdk::{
     Resource,
-    trace::{BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanLimits},
+    trace::{Sampler, SdkTracerProvider, SpanLimits},
 };
 use tracing::{Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 
-use crate::{audit::AUDIT, otlp_client::OtlpClient};
+use crate::{audit::AUDIT, otlp_client::OtlpClient, span_queue::SpanQueue};
 
-/// Maximum number of pending spans; further spans are dropped.
-const MAX_QUEUED: usize = 4_096;
-const MAX_BATCH: usize = 512;
-const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// Timeout of exporting a batch.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of attributes, and of events, of a span.
@@ -157,7 +153,7 @@ pub enum OtlpError {
 a2a_core::debug_as_chain!(OtlpError);
 
 /// Exports spans to a collector, in batches from a separate thread, with at most 4,096 pending. If
-/// the collector is unreachable, spans are dropped.
+/// the collector is unreachable, spans are dropped, and counted.
 #[derive(Clone, Debug)]
 pub struct Traces {
     provider: SdkTracerProvider,
@@ -182,15 +178,8 @@ impl Traces {
         if !otlp.headers.is_empty() {
             exporter = exporter.with_headers(otlp.headers);
         }
-        let batches = BatchConfigBuilder::default()
-            .with_max_queue_size(MAX_QUEUED)
-            .with_max_export_batch_size(MAX_BATCH)
-            .with_scheduled_delay(BATCH_DELAY)
-            .build();
-        let processor =
-            BatchSpanProcessor::builder(exporter.build()?).with_batch_config(batches).build();
         let mut provider = SdkTracerProvider::builder()
-            .with_span_processor(processor)
+            .with_span_processor(SpanQueue::new(exporter.build()?))
             .with_resource(resource(otlp.service_name))
             .with_span_limits(SpanLimits {
                 max_events_per_span: MAX_ATTRIBUTES,

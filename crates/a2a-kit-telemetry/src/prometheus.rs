@@ -61,7 +61,8 @@ impl Prometheus {
             .map_err(PrometheusError::Recorder)?;
         a2a_kit_operations::metrics::describe();
         process::describe();
-        for name in ["a2a_audit_dropped_total", "a2a_log_dropped_total"] {
+        for name in ["a2a_audit_dropped_total", "a2a_log_dropped_total", "a2a_spans_dropped_total"]
+        {
             metrics::counter!(name).increment(0);
         }
         let (sender, receiver) = mpsc::sync_channel(0);

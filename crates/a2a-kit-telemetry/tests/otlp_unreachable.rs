@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_kit_telemetry::{Otlp, Traces};
+use a2a_kit_telemetry::{Otlp, Prometheus, Traces};
 use tracing_subscriber::{Layer as _, fmt, layer::SubscriberExt as _};
 
 #[derive(Clone, Default)]
@@ -24,7 +24,8 @@ impl io::Write for Lines {
 }
 
 #[test]
-fn unreachable_collector_is_named_once() {
+fn unreachable_collector_is_named_once_and_lost_spans_are_counted() {
+    let prometheus = Prometheus::install().unwrap();
     let lines = Lines::default();
     let writer = lines.clone();
     let log = fmt::layer().with_ansi(false).with_writer(move || writer.clone());
@@ -41,4 +42,20 @@ fn unreachable_collector_is_named_once() {
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     assert_eq!(text.matches("collector can't be reached").count(), 1, "{text}");
     assert!(text.contains("signal=\"traces\"") && text.contains("refused"), "{text}");
+    let metrics = prometheus.render();
+    assert!(metrics.contains("a2a_spans_dropped_total 3\n"), "{metrics}");
+
+    // A collector that never responds: 4,096 spans are pending.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let traces = Traces::new(Otlp::to(url)).unwrap();
+    let subscriber = tracing_subscriber::registry().with(traces.layer());
+    tracing::subscriber::with_default(subscriber, || {
+        for _ in 0..4_100 {
+            tracing::info_span!("work").in_scope(|| {});
+        }
+    });
+    let metrics = prometheus.render();
+    assert!(metrics.contains("a2a_spans_dropped_total 7\n"), "{metrics}");
+    traces.shut_down(Duration::ZERO);
 }
