@@ -2,6 +2,7 @@
 //! settings.
 
 use a2a_kit_operations::LogLimit;
+use serde_json::Value;
 
 use super::{RequestCredential, auth_failure::AuthFailure};
 use crate::{jose::Token, unique_names::object};
@@ -19,7 +20,7 @@ pub(super) fn log(failure: &AuthFailure, credential: &RequestCredential) {
     let Ok(token) = Token::parse(text) else { return };
     let Some(omitted) = LIMIT.admit() else { return };
     let claims = object(token.unverified_payload()).unwrap_or_default();
-    let claim = |name: &str| claims.get(name).map(|claim| shortened(&claim.to_string()));
+    let claim = |name: &str| claims.get(name).map(shown);
     tracing::info!(
         reason = failure.reason(),
         token.issuer = claim("iss"),
@@ -31,6 +32,25 @@ pub(super) fn log(failure: &AuthFailure, credential: &RequestCredential) {
     );
 }
 
+/// A claim as the log shows it: a string without the quotes of JSON, which the log adds.
+fn shown(claim: &Value) -> String {
+    claim.as_str().map_or_else(|| shortened(&claim.to_string()), shortened)
+}
+
 fn shortened(text: &str) -> String {
     text.chars().take(MAX_CLAIM).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn claims_are_shown_without_quotes_of_their_own() {
+        assert_eq!(shown(&json!("https://issuer.example")), "https://issuer.example");
+        assert_eq!(shown(&json!(["a", "b"])), r#"["a","b"]"#);
+        assert_eq!(shown(&json!("x".repeat(1_000))).len(), MAX_CLAIM);
+    }
 }
