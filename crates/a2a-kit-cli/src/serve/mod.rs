@@ -169,7 +169,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         tokio::join!(server(router).serve(listener, stop), grpc_server, metrics_server);
     };
     let grace = if serve.is_scripted() { SCRIPT_GRACE } else { options.limits.drain_timeout };
-    Box::pin(drain.serve_engines(composed.engine.as_slice(), grace, servers)).await;
+    Box::pin(drain.shut_down_engines(composed.engine.as_slice(), grace, servers)).await;
     if let Some(exec) = composed.exec {
         // Programs whose runs were dropped have a grace period.
         exec.stopped().await;
@@ -177,6 +177,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     if let Some(store) = index_store {
         store.close().await;
     }
+    tracing::info!("stopped");
     guard.shutdown().await;
     Ok(())
 }

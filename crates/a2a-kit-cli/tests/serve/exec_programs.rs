@@ -263,6 +263,8 @@ fn program_is_told_to_end_before_it_is_killed() {
             assert!(line.is_some_and(|line| line.contains(id)), "{case}: {event}: {log}");
         }
         assert!(!log.contains("roken pipe"), "{case}: {log}");
+        let end = log.lines().next_back();
+        assert!(end.is_some_and(|line| line.contains("stopped")), "{case}: {log}");
     }
 }
 

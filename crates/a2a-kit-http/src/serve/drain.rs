@@ -93,6 +93,17 @@ impl Drain {
         grace: Duration,
         servers: impl Future<Output = ()>,
     ) {
+        self.shut_down_engines(engines, grace, servers).await;
+        tracing::info!("stopped");
+    }
+
+    /// The same for a program that has more to stop afterwards, and logs itself that it has stopped.
+    pub async fn shut_down_engines(
+        &self,
+        engines: &[Engine],
+        grace: Duration,
+        servers: impl Future<Output = ()>,
+    ) {
         let deadline = async {
             self.started().await;
             Instant::now() + grace
@@ -105,6 +116,5 @@ impl Drain {
                 shutdown(Duration::ZERO).await;
             }
         }
-        tracing::info!("stopped");
     }
 }
