@@ -17,10 +17,11 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Returns whether the error rates and the regressions are within the limits.
+    /// Returns whether the run came to its end, with error rates and regressions within the limits.
     pub(crate) fn is_good(&self) -> bool {
         let is_good = |summary: &Summary| summary.error_percent() <= self.max_errors;
-        self.regressions.is_empty() && self.summaries.iter().all(is_good)
+        let is_within = self.regressions.is_empty() && self.summaries.iter().all(is_good);
+        !self.is_interrupted && is_within
     }
 
     pub(crate) fn json(&self) -> Value {

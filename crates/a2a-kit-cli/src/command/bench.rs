@@ -32,11 +32,11 @@ pub(crate) struct Bench {
         hide_possible_values = true
     )]
     operation: Operation,
-    /// Number of requests
+    /// Number of requests to each interface
     #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "duration",
           value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
-    /// Duration of the measurement, instead of a number of requests
+    /// Duration of the measurement of each interface, instead of a number of requests
     #[arg(long, value_name = "DURATION", value_parser = value::duration)]
     duration: Option<Duration>,
     /// Maximum number of requests in flight, up to 10000
@@ -46,7 +46,7 @@ pub(crate) struct Bench {
     /// [default: start a request when the last one has ended]
     #[arg(long, value_name = "PER SECOND", value_parser = rate)]
     rate: Option<f64>,
-    /// Number of requests before the measurement
+    /// Number of requests before each measurement
     #[arg(long, value_name = "N", default_value_t = 50)]
     warmup: u64,
     /// Length of the text of messages, in bytes, up to 10MiB
@@ -94,10 +94,10 @@ impl Bench {
             regressions: regressions.unwrap_or_default(),
         };
         output.result(&report.json(), || report.text())?;
-        match (report.is_interrupted, report.is_good()) {
-            (true, _) => Err(Failure::new(Code::ReportedInterrupted, "")),
-            (false, true) => Ok(()),
-            (false, false) => Err(Failure::new(Code::Reported, "")),
+        match report.is_good() {
+            true => Ok(()),
+            false if report.is_interrupted => Err(Failure::new(Code::ReportedInterrupted, "")),
+            false => Err(Failure::new(Code::Reported, "")),
         }
     }
 
