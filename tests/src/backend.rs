@@ -21,6 +21,7 @@ use a2a_kit_store::{
     postgres::{PostgresConfig, PostgresStore},
     sqlite::SqliteStore,
 };
+use a2a_kit_store_testing::MemoryNode;
 use async_trait::async_trait;
 use tempfile::TempDir;
 
@@ -57,7 +58,7 @@ impl Backend {
                 (vec![Arc::new(store)], Some(folder))
             }
             Self::TwoNodes => {
-                let one = MemoryStore::new();
+                let one = MemoryNode::new();
                 let two = one.join("two");
                 (vec![Arc::new(one), Arc::new(two)], None)
             }

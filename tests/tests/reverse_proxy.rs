@@ -32,7 +32,8 @@ use a2a_kit_http::{
     rate::AddressRate,
     tls::{ClientTls, Pem},
 };
-use a2a_kit_operations::{Agent as _, Caller, Engine, Event, EventStream, MemoryStore, agent_fn};
+use a2a_kit_operations::{Agent as _, Caller, Engine, Event, EventStream, agent_fn};
+use a2a_kit_store_testing::MemoryNode;
 use a2a_test_certificates::{Authority, rcgen::CertificateParams};
 use a2a_test_servers::Nginx;
 use a2a_tests::{
@@ -693,7 +694,7 @@ async fn stopped_agent_is_unavailable_until_it_is_back() {
 
 /// A node of an agent on a store that it shares.
 struct Node {
-    store: Arc<MemoryStore>,
+    store: Arc<MemoryNode>,
     public_url: String,
     address: SocketAddr,
     stop: Arc<Notify>,
@@ -701,7 +702,7 @@ struct Node {
 }
 
 impl Node {
-    fn start(store: Arc<MemoryStore>, public_url: String, listener: TcpListener) -> Self {
+    fn start(store: Arc<MemoryNode>, public_url: String, listener: TcpListener) -> Self {
         static NODES: AtomicUsize = AtomicUsize::new(0);
         let name = format!("node {}", NODES.fetch_add(1, Ordering::Relaxed));
         let joined = Arc::new(store.join(&name));
@@ -785,7 +786,7 @@ async fn rolling_restart_under_load_fails_no_request() {
     let Some(proxy) = Proxy::start(Layout::Nodes, &[first, second], |config| config).await else {
         return;
     };
-    let store = Arc::new(MemoryStore::new());
+    let store = Arc::new(MemoryNode::new());
     let mut nodes =
         [one, two].map(|listener| Node::start(Arc::clone(&store), proxy.url(), listener));
     let load = Arc::new(Load::default());

@@ -27,9 +27,10 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Event, EventId, EventStream,
-    MemoryStore, Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, forward_store,
-    store::{Committed, LeaseStore, MemoryLimits, PushStore, StoreError, TaskStore, Transition},
+    Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, forward_store,
+    store::{Committed, LeaseStore, PushStore, StoreError, TaskStore, Transition},
 };
+use a2a_kit_store_testing::MemoryNode;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use tokio::{
@@ -39,8 +40,8 @@ use tokio::{
 
 const LEASE: Duration = Duration::from_millis(400);
 
-fn stores() -> (MemoryStore, MemoryStore) {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+fn stores() -> (MemoryNode, MemoryNode) {
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     (one, two)
 }
@@ -230,7 +231,7 @@ async fn reader_on_another_node_gets_every_event_once_in_order() {
 /// A store that confirms writes late: other nodes read them earlier.
 #[derive(Debug)]
 struct LateConfirmation {
-    store: MemoryStore,
+    store: MemoryNode,
     confirm: Arc<Semaphore>,
 }
 
@@ -538,8 +539,7 @@ fn node_past_its_lease_overwrites_nothing() {
 #[tokio::test]
 async fn shutdown_hands_tasks_over_at_once() {
     // Leases that would expire only after the test has failed.
-    let limits = MemoryLimits::default().with_lease(Duration::from_secs(60));
-    let one = MemoryStore::with_limits(limits);
+    let one = MemoryNode::with_lease(Duration::from_secs(60));
     let two = one.join("two");
     let (writer, step, _) = Writer::new(5);
     let (other, other_step, _) = Writer::new(5);

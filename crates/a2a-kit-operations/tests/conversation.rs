@@ -26,9 +26,10 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, MemoryStore, Recovery,
-    RequestContext, Scope, TaskLimits, TaskUpdater, UpdateError,
-    store::{MemoryLimits, TaskStore as _, Transition},
+    RequestContext, Scope, Store, TaskLimits, TaskUpdater, UpdateError,
+    store::{TaskStore as _, Transition},
 };
+use a2a_kit_store_testing::MemoryNode;
 use tokio::{
     runtime::{Builder, Runtime},
     sync::{Notify, mpsc, watch},
@@ -88,7 +89,7 @@ impl AgentExecutor for Trip {
     }
 }
 
-fn builder(store: MemoryStore, executor: impl AgentExecutor, config: EngineConfig) -> Engine {
+fn builder(store: impl Store, executor: impl AgentExecutor, config: EngineConfig) -> Engine {
     let card = AgentCard::new("Test", "An agent under test");
     Engine::builder(card, executor).store(store).config(config).build()
 }
@@ -209,7 +210,7 @@ async fn answer_to_a_question_that_expired_continues_the_conversation() {
 
 #[test]
 fn conversation_continues_on_another_node_after_a_crash() {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     let bookings = Arc::new(AtomicUsize::new(0));
     let config = || EngineConfig::default().with_lease_renewal(LEASE / 4);
@@ -229,7 +230,7 @@ fn conversation_continues_on_another_node_after_a_crash() {
 
 #[test]
 fn result_of_once_survives_a_crash_in_the_middle_of_the_work() {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     let works = Arc::new(AtomicUsize::new(0));
     let (booked, mut is_booked) = watch::channel(false);
@@ -298,7 +299,7 @@ fn authorized(approved: &watch::Sender<bool>) -> impl AgentExecutor {
 
 #[test]
 fn authorization_out_of_band_is_noticed_after_a_crash_without_asking_again() {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     let (approved, _receiver) = watch::channel(false);
     let config = || EngineConfig::default().with_lease_renewal(LEASE / 4);
@@ -343,7 +344,7 @@ fn answer_to_the_second_authorization_continues_after_a_crash() {
             }
         })
     };
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     let (approved, _receiver) = watch::channel(false);
     let config = || EngineConfig::default().with_lease_renewal(LEASE / 4);

@@ -18,10 +18,11 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentError, AgentExecutor, BoxError, Call, Delivery, Engine, EngineConfig, Event,
-    EventStream, MemoryStore, PushError, PushSender, RequestContext, RunLimits, TaskUpdater,
+    EventStream, MemoryStore, PushError, PushSender, RequestContext, RunLimits, Store, TaskUpdater,
     Webhook, forward_store, intercept_store,
-    store::{LeaseStore, MemoryLimits, PushStore, StoreError, TaskStore},
+    store::{LeaseStore, PushStore, StoreError, TaskStore},
 };
+use a2a_kit_store_testing::MemoryNode;
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use tokio::{
@@ -65,7 +66,7 @@ fn card() -> AgentCard {
     AgentCard::new("Test", "An agent under test").with_streaming(true)
 }
 
-fn scene(store: MemoryStore, config: EngineConfig) -> (Engine, Arc<Semaphore>) {
+fn scene(store: impl Store, config: EngineConfig) -> (Engine, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let builder = Engine::builder(card(), Gated(Arc::clone(&gate))).store(store).config(config);
     (builder.push_sender(Silent).build(), gate)
@@ -74,7 +75,7 @@ fn scene(store: MemoryStore, config: EngineConfig) -> (Engine, Arc<Semaphore>) {
 /// Two nodes of one agent.
 fn nodes() -> ([Engine; 2], Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
-    let one = MemoryStore::new();
+    let one = MemoryNode::new();
     let two = one.join("two");
     let engines = [one, two]
         .map(|store| Engine::builder(card(), Gated(Arc::clone(&gate))).store(store).build());
@@ -322,7 +323,7 @@ async fn executor_that_takes_no_message_refuses_it_before_it_is_acknowledged() {
 /// A memory store whose commands are read late.
 #[derive(Debug)]
 struct LateCommands {
-    store: MemoryStore,
+    store: MemoryNode,
     reads: Arc<Semaphore>,
 }
 
@@ -354,7 +355,7 @@ impl PushStore for LateCommands {
 #[tokio::test(start_paused = true)]
 async fn message_that_another_node_refuses_late_is_not_acknowledged() {
     let (gate, reads) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let one = MemoryStore::new();
+    let one = MemoryNode::new();
     let two = one.join("two");
     let late = LateCommands { store: one, reads: Arc::clone(&reads) };
     let there = Engine::builder(card(), Gated(Arc::clone(&gate))).store(late).build();
@@ -396,7 +397,7 @@ fn runtime() -> Runtime {
 
 #[test]
 fn acknowledged_message_is_in_the_history_after_a_takeover_that_fails_the_task() {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     let config = || EngineConfig::default().with_lease_renewal(LEASE / 4);
     let there = runtime();

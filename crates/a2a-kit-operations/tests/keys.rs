@@ -22,8 +22,9 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentExecutor, BoxError, Call, Engine, MemoryStore, RequestContext, TaskUpdater,
+    Agent, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater,
 };
+use a2a_kit_store_testing::MemoryNode;
 use futures_util::StreamExt as _;
 use tokio::{runtime::Builder, sync::oneshot, time::timeout};
 
@@ -57,7 +58,7 @@ impl AgentExecutor for Awake {
     }
 }
 
-fn engine(store: MemoryStore, executor: impl AgentExecutor) -> Engine {
+fn engine(store: MemoryNode, executor: impl AgentExecutor) -> Engine {
     let card = AgentCard::new("Test", "An agent under test").with_streaming(true);
     Engine::builder(card, executor).store(store).build()
 }
@@ -102,7 +103,7 @@ fn two_tries(
     text: &'static str,
     how: Ask,
 ) -> (Result<Task, ErrorKind>, Option<send_message_response::Payload>, usize) {
-    let one = MemoryStore::new();
+    let one = MemoryNode::new();
     let two = one.join("two");
     let (begun, has_begun) = oneshot::channel();
     let (thaw, thawed) = mpsc::channel();

@@ -23,10 +23,11 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, MemoryStore, Recovery,
-    RequestContext, Store, TaskUpdater, UpdateError, forward_store, intercept_store,
-    store::{LeaseStore, MemoryLimits, Orphan, PushStore, StoreError, TaskStore},
+    Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Recovery, RequestContext, Store,
+    TaskUpdater, UpdateError, forward_store, intercept_store,
+    store::{LeaseStore, Orphan, PushStore, StoreError, TaskStore},
 };
+use a2a_kit_store_testing::MemoryNode;
 use async_trait::async_trait;
 use tokio::time::Instant;
 
@@ -54,12 +55,12 @@ struct Faults {
 /// A store behind a link.
 #[derive(Debug)]
 struct Linked {
-    store: MemoryStore,
+    store: MemoryNode,
     faults: Arc<Faults>,
 }
 
 impl Linked {
-    fn new(store: MemoryStore) -> (Self, Arc<Faults>) {
+    fn new(store: MemoryNode) -> (Self, Arc<Faults>) {
         let faults = Arc::new(Faults::default());
         (Self { store, faults: Arc::clone(&faults) }, faults)
     }
@@ -158,8 +159,8 @@ impl AgentExecutor for Endless {
     }
 }
 
-fn stores() -> (MemoryStore, MemoryStore) {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+fn stores() -> (MemoryNode, MemoryNode) {
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     (one, two)
 }
@@ -272,7 +273,7 @@ impl AgentExecutor for Paused {
 
 #[test]
 fn node_that_was_paused_past_its_lease_begins_nothing_once() {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(SHORT));
+    let one = MemoryNode::with_lease(SHORT);
     let _two = one.join("two");
     let effects = Arc::new(AtomicUsize::new(0));
     let (outcome, outcomes) = std::sync::mpsc::channel();
@@ -315,7 +316,7 @@ impl AgentExecutor for Waits {
 #[tokio::test]
 async fn calls_during_a_takeover_are_handled_once() {
     for round in 0..100 {
-        let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+        let one = MemoryNode::with_lease(LEASE);
         let (two, faults) = Linked::new(one.join("two"));
         faults.yields.store(round % 8, Ordering::SeqCst);
         let one = engine(one, Waits::default());
@@ -350,7 +351,7 @@ async fn calls_during_a_takeover_are_handled_once() {
 }
 
 /// Tasks of a node that has failed, as many as fill a few batches.
-async fn orphans(store: MemoryStore) {
+async fn orphans(store: MemoryNode) {
     let gone = engine(store, Endless::default());
     for _ in 0..300 {
         begin(&gone).await;

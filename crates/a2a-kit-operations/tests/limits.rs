@@ -418,10 +418,10 @@ async fn stored_bytes_per_caller_are_limited() {
 
 #[tokio::test]
 async fn removed_tasks_free_stored_bytes() {
-    let store = MemoryStore::new();
-    let one = store.join("one");
+    let store = Arc::new(MemoryStore::new());
     let config = callers(CallerLimits::default().with_stored_bytes(300_000));
-    let engine = Engine::builder(card(), Actor::default()).store(one).config(config).build();
+    let engine =
+        Engine::builder(card(), Actor::default()).store(Arc::clone(&store)).config(config).build();
     let text = format!("echo {}", "x".repeat(100_000));
     while task(&engine, send("ann", &text)).await.is_ok() {}
     tokio::time::sleep(Duration::from_millis(20)).await;

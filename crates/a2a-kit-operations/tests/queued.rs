@@ -16,10 +16,10 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, MemoryStore, Recovery,
-    RequestContext, TaskUpdater,
-    store::{LeaseStore as _, MemoryLimits},
+    Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Recovery, RequestContext,
+    TaskUpdater, store::LeaseStore as _,
 };
+use a2a_kit_store_testing::MemoryNode;
 use tokio::{
     runtime::{Builder, Runtime},
     time::{Instant, sleep},
@@ -47,7 +47,7 @@ impl AgentExecutor for Agentic {
     }
 }
 
-fn engine(store: MemoryStore) -> Engine {
+fn engine(store: MemoryNode) -> Engine {
     let config = EngineConfig::default().with_lease_renewal(LEASE / 4).with_max_queued_messages(2);
     let card = AgentCard::new("Test", "An agent under test");
     Engine::builder(card, Agentic).store(store).config(config).build()
@@ -75,7 +75,7 @@ fn runtime() -> Runtime {
 
 #[test]
 fn acknowledged_message_survives_its_node() {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     let spy = one.join("spy");
     let there = runtime();

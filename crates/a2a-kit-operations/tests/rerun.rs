@@ -19,9 +19,10 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent, AgentExecutor, BoxError, Call, Caller, Engine, EngineConfig, MemoryStore, Recovery,
-    RequestContext, TaskUpdater, store::MemoryLimits,
+    Agent, AgentExecutor, BoxError, Call, Caller, Engine, EngineConfig, Recovery, RequestContext,
+    TaskUpdater,
 };
+use a2a_kit_store_testing::MemoryNode;
 use futures_util::{StreamExt as _, stream};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -88,15 +89,15 @@ impl AgentExecutor for Approved {
     }
 }
 
-fn engine(store: MemoryStore, executor: Approved) -> Engine {
+fn engine(store: MemoryNode, executor: Approved) -> Engine {
     let config = EngineConfig::default().with_lease_renewal(LEASE / 4);
     let card = AgentCard::new("Test", "An agent under test").with_streaming(true);
     Engine::builder(card, executor).store(store).config(config).build()
 }
 
 /// Two nodes on one store.
-fn stores() -> (MemoryStore, MemoryStore) {
-    let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+fn stores() -> (MemoryNode, MemoryNode) {
+    let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     (one, two)
 }

@@ -35,11 +35,11 @@ pub use usage::open_tasks_include_the_writes_of_other_nodes;
 /// ```
 /// use std::{sync::Arc, time::Duration};
 ///
-/// use a2a_kit_operations::{MemoryStore, Store, store::MemoryLimits};
+/// use a2a_kit_operations::Store;
+/// use a2a_kit_store_testing::MemoryNode;
 ///
 /// async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
-///     let limits = MemoryLimits::default().with_lease(Duration::from_millis(300));
-///     let one = MemoryStore::with_limits(limits);
+///     let one = MemoryNode::with_lease(Duration::from_millis(300));
 ///     let two = one.join("two");
 ///     (Arc::new(one), Arc::new(two))
 /// }

@@ -16,10 +16,11 @@ use std::{sync::Arc, time::Duration};
 use a2a_core::TaskState;
 use a2a_kit_operations::{
     MemoryStore, Store,
-    store::{MemoryLimits, Signal, Signals},
+    store::{Signal, Signals},
 };
 use a2a_kit_store::nats::{Clustered, NatsConfig, NatsError};
 use a2a_kit_store_testing::{
+    MemoryNode,
     cluster::fixtures::ann,
     store::fixtures::{chunk, commit, insert, positions, task},
 };
@@ -39,8 +40,7 @@ fn cluster(nats: &Nats) -> NatsConfig {
 
 /// Two nodes of a cluster, on the same empty data.
 async fn nodes(config: NatsConfig) -> (Arc<dyn Store>, Arc<dyn Store>) {
-    let limits = MemoryLimits::default().with_lease(Duration::from_millis(300));
-    let one = MemoryStore::with_limits(limits);
+    let one = MemoryNode::with_lease(Duration::from_millis(300));
     let two = one.join("two");
     let one = Clustered::connect(Arc::new(one), config.clone()).await.unwrap();
     let two = Clustered::connect(Arc::new(two), config).await.unwrap();
@@ -88,8 +88,7 @@ mod laws {
         match a2a_test_servers::nats().await {
             Ok(nats) => nodes(cluster(nats)).await,
             Err(_skipped) => {
-                let limits = MemoryLimits::default().with_lease(Duration::from_millis(300));
-                let one = MemoryStore::with_limits(limits);
+                let one = MemoryNode::with_lease(Duration::from_millis(300));
                 let two = one.join("two");
                 (Arc::new(one), Arc::new(two))
             }
@@ -219,7 +218,7 @@ async fn closing_node_publishes_pending_signals() {
 }
 
 /// A node in its own runtime, which ends without a last message when that is shut down.
-async fn mortal(store: MemoryStore, config: NatsConfig) -> (Runtime, Arc<dyn Store>) {
+async fn mortal(store: MemoryNode, config: NatsConfig) -> (Runtime, Arc<dyn Store>) {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let connected = runtime.spawn(Clustered::connect(Arc::new(store), config)).await;
     (runtime, Arc::new(connected.unwrap().unwrap()))
@@ -229,7 +228,7 @@ async fn mortal(store: MemoryStore, config: NatsConfig) -> (Runtime, Arc<dyn Sto
 async fn killed_node_causes_a_lag_signal() {
     let Ok(nats) = a2a_test_servers::nats().await else { return };
     let config = cluster(nats);
-    let memory = MemoryStore::new();
+    let memory = MemoryNode::new();
     let (two, one) = (memory.join("two"), memory.join("one"));
     let two: Arc<dyn Store> =
         Arc::new(Clustered::connect(Arc::new(two), config.clone()).await.unwrap());

@@ -10,7 +10,6 @@ mod lease;
 mod limits;
 mod log;
 mod lossless;
-mod node_mailbox;
 mod outbox;
 mod packed_task;
 mod push;
@@ -29,12 +28,11 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::fresh_id;
 use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::limits::MemoryLimits;
-use self::{changes::Changes, data::Data, node_mailbox::Mailbox};
+use self::{changes::Changes, data::Data};
 use crate::{
     EventId, Scope, Webhook,
     store::{
@@ -55,25 +53,8 @@ use crate::{
 ///
 /// let store = MemoryStore::with_limits(MemoryLimits::default().with_max_tasks(10_000));
 /// ```
-///
-/// # Nodes
-///
-/// A store is one node. [`join`](Self::join) adds a node that shares its data: leases then expire
-/// by tokio's clock, and nodes receive signals of each other. Join all nodes before giving the
-/// first one to an engine, which asks for signals only once.
-///
-/// ```
-/// use a2a_kit_operations::store::{LeaseStore as _, MemoryStore};
-///
-/// let one = MemoryStore::new();
-/// assert!(one.signals().is_none());
-/// let two = one.join("two");
-/// assert!(one.signals().is_some());
-/// ```
 pub struct MemoryStore {
-    data: Arc<Data>,
-    node: Arc<str>,
-    mailbox: Arc<Mailbox>,
+    data: Data,
 }
 
 impl MemoryStore {
@@ -84,7 +65,7 @@ impl MemoryStore {
 
     /// Creates an empty store.
     pub fn with_limits(limits: MemoryLimits) -> Self {
-        Self::node_of(Arc::new(Data::new(limits, Changes::default())), fresh_id().into())
+        Self { data: Data::new(limits, Changes::default()) }
     }
 
     /// Restores a store from saved pairs, and records its changes from now on.
@@ -92,24 +73,12 @@ impl MemoryStore {
         limits: MemoryLimits,
         pairs: Vec<(String, Bytes)>,
     ) -> Result<Self, StoreError> {
-        let data = Data::restore(limits, pairs)?;
-        Ok(Self::node_of(Arc::new(data), fresh_id().into()))
+        Ok(Self { data: Data::restore(limits, pairs)? })
     }
 
     /// The changes that have not been written.
     pub(in crate::store) fn changes(&self) -> &Changes {
         &self.data.changes
-    }
-
-    /// Adds a node that shares the data of this one. Node names must be unique.
-    #[must_use]
-    pub fn join(&self, node: &str) -> Self {
-        Self::node_of(Arc::clone(&self.data), node.into())
-    }
-
-    fn node_of(data: Arc<Data>, node: Arc<str>) -> Self {
-        let mailbox = data.mailboxes.join(Arc::clone(&node));
-        Self { data, node, mailbox }
     }
 }
 
@@ -119,16 +88,10 @@ impl Default for MemoryStore {
     }
 }
 
-impl Drop for MemoryStore {
-    fn drop(&mut self) {
-        self.data.mailboxes.leave(&self.mailbox);
-    }
-}
-
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryStore")
-            .field("node", &self.node)
+            .field("node", &self.data.node)
             .field("tasks", &self.data.count.load(Ordering::Relaxed))
             .field("limits", &self.data.limits)
             .finish_non_exhaustive()
@@ -138,11 +101,11 @@ impl fmt::Debug for MemoryStore {
 #[async_trait]
 impl TaskStore for MemoryStore {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
-        self.data.insert(&self.node, scope, new)
+        self.data.insert(scope, new)
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
-        self.data.commit(&self.node, scope, transition)
+        self.data.commit(scope, transition)
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
@@ -219,15 +182,15 @@ impl TaskStore for MemoryStore {
 #[async_trait]
 impl LeaseStore for MemoryStore {
     fn node(&self) -> &str {
-        &self.node
+        &self.data.node
     }
 
     fn lease(&self) -> Option<Duration> {
-        self.data.lease()
+        None
     }
 
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
-        self.data.acquire(&self.node, scope, task_id)
+        self.data.acquire(scope, task_id)
     }
 
     async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
@@ -235,16 +198,16 @@ impl LeaseStore for MemoryStore {
     }
 
     async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
-        Ok(self.data.release(&self.node, task_id, epoch))
+        Ok(self.data.release(task_id, epoch))
     }
 
     async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
-        self.data.abandon(&self.node, task_id, epoch);
+        self.data.abandon(task_id, epoch);
         Ok(())
     }
 
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        self.data.take_over(&self.node, limit)
+        self.data.take_over(limit)
     }
 
     async fn post_command(
@@ -253,7 +216,7 @@ impl LeaseStore for MemoryStore {
         task_id: &str,
         command: Command,
     ) -> Result<bool, StoreError> {
-        self.data.post_command(&self.node, scope, task_id, command)
+        self.data.post_command(scope, task_id, command)
     }
 
     async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
@@ -275,7 +238,7 @@ impl LeaseStore for MemoryStore {
     }
 
     fn signals(&self) -> Option<Signals> {
-        self.data.mailboxes.is_shared().then(|| -> Signals { Box::pin(self.mailbox.open()) })
+        None
     }
 }
 

@@ -13,9 +13,12 @@ use a2a_kit_operations::{
     EventId, MemoryStore, Store,
     store::{Claim, MemoryLimits, PushStore as _, Replay, StoreError, TaskStore as _},
 };
-use a2a_kit_store_testing::store::fixtures::{
-    at, change, chunk, commit, get, ids, insert, list, new_task, positions, query, scope, task,
-    with_events,
+use a2a_kit_store_testing::{
+    MemoryNode,
+    store::fixtures::{
+        at, change, chunk, commit, get, ids, insert, list, new_task, positions, query, scope, task,
+        with_events,
+    },
 };
 
 async fn empty() -> Arc<dyn Store> {
@@ -25,7 +28,7 @@ async fn empty() -> Arc<dyn Store> {
 a2a_kit_store_testing::store_suite!(empty);
 
 async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
-    let one = limited(MemoryLimits::default().with_lease(Duration::from_millis(300)));
+    let one = MemoryNode::with_lease(Duration::from_millis(300));
     let two = one.join("two");
     (Arc::new(one), Arc::new(two))
 }

@@ -1,4 +1,4 @@
-//! Nodes of the memory store: lease expiry and limits.
+//! Leases, commands and signals of the memory store, and of nodes that share one.
 
 use std::time::Duration;
 
@@ -6,8 +6,9 @@ use a2a_kit_operations::{
     MemoryStore,
     store::{LeaseStore as _, MemoryLimits, Signal, StoreError, TaskStore as _},
 };
-use a2a_kit_store_testing::store::fixtures::{
-    chunk, command, insert_held, post, scope, transition,
+use a2a_kit_store_testing::{
+    MemoryNode,
+    store::fixtures::{chunk, command, insert_held, post, scope, transition},
 };
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -16,7 +17,7 @@ use super::limited;
 
 #[tokio::test(start_paused = true)]
 async fn lease_expires_after_ten_seconds() {
-    let one = MemoryStore::new();
+    let one = MemoryNode::new();
     let two = one.join("two");
     insert_held(&one, &scope("ann"), "t", b"work").await;
     tokio::time::advance(Duration::from_secs(9)).await;
@@ -38,7 +39,7 @@ async fn lease_of_a_single_node_does_not_expire() {
 
 #[tokio::test]
 async fn slow_node_gets_a_lagged_signal() {
-    let one = MemoryStore::new();
+    let one = MemoryNode::new();
     let two = one.join("two");
     let mut signals = two.signals().unwrap();
     insert_held(&one, &scope("ann"), "t", b"work").await;
@@ -60,7 +61,7 @@ async fn slow_node_gets_a_lagged_signal() {
 
 #[tokio::test]
 async fn signals_end_with_their_node() {
-    let one = MemoryStore::new();
+    let one = MemoryNode::new();
     let two = one.join("two");
     let signals = two.signals().unwrap();
     let end = tokio::spawn(signals.count());
@@ -71,7 +72,7 @@ async fn signals_end_with_their_node() {
 
 #[tokio::test]
 async fn node_gets_no_signals_of_its_own_writes() {
-    let one = MemoryStore::new();
+    let one = MemoryNode::new();
     let two = one.join("two");
     let mut signals = two.signals().unwrap();
     insert_held(&two, &scope("ann"), "t", b"work").await;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use a2a_kit_operations::{
-    EventId, MemoryStore, Scope, Webhook,
+    EventId, Scope, Webhook,
     store::{
         Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
         DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
@@ -18,6 +18,7 @@ use a2a_kit_operations::{
         Transition, Usage,
     },
 };
+use a2a_kit_store_testing::MemoryNode;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -124,7 +125,7 @@ impl Link {
 
 /// The store of a node behind its link. Writes go to the journal.
 pub(super) struct Linked {
-    pub(super) store: MemoryStore,
+    pub(super) store: MemoryNode,
     pub(super) link: Arc<Link>,
     pub(super) shared: Arc<Shared>,
 }

@@ -8,9 +8,10 @@ use std::{
 
 use a2a_core::{AgentCard, Message, TaskState, v1::SendMessageRequest};
 use a2a_kit_operations::{
-    Call, Engine, EngineConfig, MemoryStore,
-    store::{MemoryLimits, Sweep, TaskStore as _},
+    Call, Engine, EngineConfig,
+    store::{Sweep, TaskStore as _},
 };
+use a2a_kit_store_testing::MemoryNode;
 use tokio::{
     sync::watch,
     task::JoinHandle,
@@ -43,8 +44,8 @@ struct Node {
 
 pub(super) struct World {
     shared: Arc<Shared>,
-    store: MemoryStore,
-    spare: Vec<MemoryStore>,
+    store: MemoryNode,
+    spare: Vec<MemoryNode>,
     seed: u64,
     nodes: Vec<Node>,
     gates: watch::Sender<u64>,
@@ -55,7 +56,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(nodes: usize, seed: u64) -> Self {
-        let store = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+        let store = MemoryNode::with_lease(LEASE);
         let spare = (0..NODES).map(|number| store.join(&format!("node-{number}"))).collect();
         let mut world = Self {
             shared: Arc::default(),

@@ -24,8 +24,9 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Event, EventId, EventStream,
-    MemoryStore, RequestContext, TaskUpdater,
+    MemoryStore, RequestContext, Store, TaskUpdater,
 };
+use a2a_kit_store_testing::MemoryNode;
 use futures_util::StreamExt as _;
 use tokio::{sync::Semaphore, task::JoinHandle, time::timeout};
 
@@ -68,11 +69,11 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(store: MemoryStore) -> Self {
+    fn new(store: Arc<dyn Store>) -> Self {
         Self::with_config(store, EngineConfig::default())
     }
 
-    fn with_config(store: MemoryStore, config: EngineConfig) -> Self {
+    fn with_config(store: Arc<dyn Store>, config: EngineConfig) -> Self {
         let store = Arc::new(LateStore::new(store));
         let gate = Arc::new(Semaphore::new(0));
         let card = AgentCard::new("Test", "An agent under test").with_streaming(true);
@@ -136,10 +137,10 @@ async fn next(stream: &mut EventStream) -> Event {
 }
 
 /// Both kinds of stores: of one node, and shared by several.
-fn stores() -> [MemoryStore; 2] {
-    let shared = MemoryStore::new();
+fn stores() -> [Arc<dyn Store>; 2] {
+    let shared = MemoryNode::new();
     let _other = shared.join("other");
-    [MemoryStore::new(), shared]
+    [Arc::new(MemoryStore::new()), Arc::new(shared)]
 }
 
 #[tokio::test]
@@ -257,7 +258,7 @@ async fn message_is_acknowledged_only_when_it_is_stored() {
 
 #[tokio::test]
 async fn status_is_never_older_than_the_one_before() {
-    let scene = Scene::new(MemoryStore::new());
+    let scene = Scene::new(Arc::new(MemoryStore::new()));
     let mut call = send("", "ahead start park", false);
     call.request.configuration = None;
     let task = task_of(&scene.engine, call).await;

@@ -1,17 +1,20 @@
 //! A store whose answers come late, or are lost.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use a2a_kit_operations::{
-    MemoryStore, intercept_store,
+    Store, intercept_store,
     store::{LeaseStore, PushStore, StoreError, TaskStore},
 };
 use tokio::sync::watch;
 
-/// A memory store that reads and writes at once, and answers later.
+/// A store that reads and writes at once, and answers later.
 #[derive(Debug)]
 pub(super) struct LateStore {
-    store: MemoryStore,
+    store: Arc<dyn Store>,
     /// Holds the answers of reads: what they return is from before.
     pub(super) reads: Hold,
     /// Holds the answers of writes: others see what was written already.
@@ -72,7 +75,7 @@ impl Hold {
 }
 
 impl LateStore {
-    pub(super) fn new(store: MemoryStore) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         let (reads, writes) = (Hold::open(), Hold::open());
         Self { store, reads, writes, lost_writes: AtomicUsize::new(0) }
     }

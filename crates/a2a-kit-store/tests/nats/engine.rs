@@ -10,9 +10,10 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{
-    Agent as _, AgentExecutor, BoxError, Call, Engine, MemoryStore, RequestContext, TaskUpdater,
+    Agent as _, AgentExecutor, BoxError, Call, Engine, RequestContext, TaskUpdater,
 };
 use a2a_kit_store::nats::{Clustered, NatsConfig};
+use a2a_kit_store_testing::MemoryNode;
 use a2a_test_servers::Private;
 use futures_util::StreamExt as _;
 use tokio::{
@@ -39,7 +40,7 @@ impl AgentExecutor for Emitter {
 async fn events_and_cancels_reach_other_nodes_while_the_server_is_away() {
     let Ok(mut nats) = Private::nats(&[]).await else { return };
     let permits = Arc::new(Semaphore::new(0));
-    let store = MemoryStore::new();
+    let store = MemoryNode::new();
     let second = store.join("two");
     let mut engines = Vec::new();
     for store in [store, second] {

@@ -1,7 +1,8 @@
 use std::{sync::Arc, time::Duration};
 
-use a2a_kit_operations::{MemoryStore, Store, store::MemoryLimits};
+use a2a_kit_operations::{MemoryStore, Store};
 use a2a_kit_store::postgres::PostgresConfig;
+use a2a_kit_store_testing::MemoryNode;
 
 use super::fixtures::Schema;
 
@@ -17,7 +18,7 @@ async fn empty() -> Arc<dyn Store> {
 
 async fn two_nodes() -> (Arc<dyn Store>, Arc<dyn Store>) {
     let Ok(schema) = Schema::new().await else {
-        let one = MemoryStore::with_limits(MemoryLimits::default().with_lease(LEASE));
+        let one = MemoryNode::with_lease(LEASE);
         let two = one.join("two");
         return (Arc::new(one), Arc::new(two));
     };

@@ -1,4 +1,4 @@
-//! Commands between nodes.
+//! Commands for the holders of leases.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,17 +19,11 @@ pub(super) struct Commands {
 
 #[derive(Debug, Default)]
 struct Posts {
-    waiting: HashMap<Arc<str>, Waiting>,
+    /// The tasks of the pending commands.
+    waiting: HashMap<Arc<str>, Arc<Entry>>,
     answered: HashMap<Arc<str>, Bytes>,
     /// The ids of the answers, oldest first.
     by_age: VecDeque<Arc<str>>,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    entry: Arc<Entry>,
-    /// The node that posted the command.
-    from: Arc<str>,
 }
 
 /// The result of posting a command.
@@ -45,7 +39,7 @@ impl Commands {
         Self { posts: Mutex::default(), max }
     }
 
-    pub(super) fn post(&self, id: &Arc<str>, entry: &Arc<Entry>, from: &Arc<str>) -> Posted {
+    pub(super) fn post(&self, id: &Arc<str>, entry: &Arc<Entry>) -> Posted {
         let mut posts = self.posts.lock();
         if posts.waiting.contains_key(id) || posts.answered.contains_key(id) {
             return Posted::Known;
@@ -53,20 +47,21 @@ impl Commands {
         if posts.waiting.len() >= self.max {
             return Posted::Full;
         }
-        let waiting = Waiting { entry: Arc::clone(entry), from: Arc::clone(from) };
-        posts.waiting.insert(Arc::clone(id), waiting);
+        posts.waiting.insert(Arc::clone(id), Arc::clone(entry));
         Posted::New
     }
 
     /// The task of a pending command.
     pub(super) fn entry(&self, id: &str) -> Option<Arc<Entry>> {
-        self.posts.lock().waiting.get(id).map(|waiting| Arc::clone(&waiting.entry))
+        self.posts.lock().waiting.get(id).cloned()
     }
 
-    /// Stores the answer to a command, and returns the node that posted it.
-    pub(super) fn answer(&self, id: &Arc<str>, answer: Bytes) -> Option<Arc<str>> {
+    /// Stores the answer to a command.
+    pub(super) fn answer(&self, id: &Arc<str>, answer: Bytes) {
         let mut posts = self.posts.lock();
-        let waiting = posts.waiting.remove(id)?;
+        if posts.waiting.remove(id).is_none() {
+            return;
+        }
         posts.answered.insert(Arc::clone(id), answer);
         posts.by_age.push_back(Arc::clone(id));
         while posts.by_age.len() > self.max {
@@ -74,7 +69,6 @@ impl Commands {
                 posts.answered.remove(&oldest);
             }
         }
-        Some(waiting.from)
     }
 
     /// The answer to a command.

@@ -1,4 +1,4 @@
-//! The data that all nodes share.
+//! The data of the store.
 
 use std::{
     sync::{
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::well_known::Timestamp;
+use a2a_core::{fresh_id, well_known::Timestamp};
 use tokio::time::Instant;
 
 use super::{
@@ -19,7 +19,6 @@ use super::{
     idempotency_key::IdempotencyKeys,
     limits::MemoryLimits,
     log::Weight,
-    node_mailbox::NodeMailboxes,
     outbox::{Dispatch, Outbox},
     retention::Retention,
     scope::Scopes,
@@ -27,16 +26,13 @@ use super::{
     timer_queue::TimerQueue,
 };
 use crate::{
-    Event, EventId, Scope, metrics,
+    EventId, Scope, metrics,
     sharded_map::{Slot, TrustedMap},
     store::{
-        Claim, Committed, LeaseUpdate, NewTask, PageKey, Replay, Signal, StoreError, StoredTask,
-        Sweep, TaskPage, TaskQuery, Transition,
+        Claim, Committed, LeaseUpdate, NewTask, PageKey, Replay, StoreError, StoredTask, Sweep,
+        TaskPage, TaskQuery, Transition,
     },
 };
-
-/// Maximum number of events in a signal.
-const MAX_SIGNALLED_EVENTS: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Data {
@@ -47,11 +43,12 @@ pub(super) struct Data {
     pub(super) idempotency_keys: IdempotencyKeys,
     /// Tasks waiting for user input or authorization, by the time they started to wait.
     parked: TimerQueue<Arc<Entry>>,
-    /// Leases by expiry.
-    pub(super) leases: TimerQueue<Arc<Entry>>,
+    /// The name of this process.
+    pub(super) node: Arc<str>,
+    /// Tasks whose leases are to be taken over, by the time at which they were given up.
+    pub(super) orphans: TimerQueue<Arc<Entry>>,
     pub(super) commands: Commands,
     pub(super) dispatch: Dispatch,
-    pub(super) mailboxes: NodeMailboxes,
     /// The number of tasks, including those being inserted.
     pub(super) count: AtomicUsize,
     pub(super) limits: MemoryLimits,
@@ -75,10 +72,10 @@ impl Data {
                 changes.clone(),
             ),
             parked: TimerQueue::new(),
-            leases: TimerQueue::new(),
+            node: fresh_id().into(),
+            orphans: TimerQueue::new(),
             commands: Commands::new(limits.max_commands),
             dispatch: Dispatch::new(limits.push_claim, limits.max_dead_letters, changes.clone()),
-            mailboxes: NodeMailboxes::default(),
             count: AtomicUsize::new(0),
             limits,
             changes,
@@ -94,18 +91,12 @@ impl Data {
         self.by_id(task_id).filter(|entry| entry.scoped().scope == *scope)
     }
 
-    pub(super) fn insert(
-        &self,
-        node: &Arc<str>,
-        scope: &Scope,
-        new: NewTask,
-    ) -> Result<Committed, StoreError> {
+    pub(super) fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
         let NewTask { task, key, events, pushes, webhooks, checkpoint, journal } = new;
         self.reserve().map_err(|full| match self.by_id(&task.id) {
             Some(_) => conflict(&task.id),
             None => full,
         })?;
-        let signalled = self.signalled_events(&events);
         let entry = Arc::new(Entry::new(self.scopes.acquire(scope), task, events));
         // Keeps readers out until the task is in every index.
         let mut record = entry.lock();
@@ -130,7 +121,7 @@ impl Data {
         record.set_journal(journal);
         self.index(&entry, &record);
         if let Some(checkpoint) = checkpoint {
-            self.grant_lease(&entry, &mut record, node);
+            self.grant_lease(&mut record);
             record.set_checkpoint(checkpoint);
         }
         let outbox = (!webhooks.is_empty()).then(Box::<Outbox>::default);
@@ -139,7 +130,6 @@ impl Data {
             outbox
         });
         let has_pushes = self.push(&entry, &mut record, &pushes);
-        self.signal_written(node, &entry, &record, signalled);
         self.park(&entry, &mut record, Duration::ZERO);
         self.save_insert(&entry, &mut record, &pushes);
         let evicted = self.finish_write(&entry, &mut record, Duration::ZERO);
@@ -179,7 +169,6 @@ impl Data {
 
     pub(super) fn commit(
         &self,
-        node: &Arc<str>,
         scope: &Scope,
         transition: Transition,
     ) -> Result<Committed, StoreError> {
@@ -195,7 +184,6 @@ impl Data {
             answers,
         } = transition;
         let entry = self.find(scope, &task_id).ok_or_else(|| conflict(&task_id))?;
-        let signalled = self.signalled_events(&events);
         let mut record = entry.lock();
         let before = record.status_key();
         let last = record.last_event();
@@ -216,7 +204,6 @@ impl Data {
             record.set_journal(journal);
         }
         let has_pushes = self.push(&entry, &mut record, &pushes);
-        self.signal_written(node, &entry, &record, signalled);
         if has_status {
             self.park(&entry, &mut record, Duration::ZERO);
             self.save_task(&entry, &mut record);
@@ -229,26 +216,6 @@ impl Data {
         drop(record);
         evicted.drop_logs();
         Ok(Committed::new(has_pushes))
-    }
-
-    /// The events to include in the signal of a write.
-    fn signalled_events(&self, events: &[Event]) -> Vec<Event> {
-        let travel = self.mailboxes.is_shared() && events.len() <= MAX_SIGNALLED_EVENTS;
-        if travel { events.to_vec() } else { Vec::new() }
-    }
-
-    /// Signals a write to the other nodes.
-    pub(super) fn signal_written(
-        &self,
-        node: &str,
-        entry: &Entry,
-        record: &Record,
-        events: Vec<Event>,
-    ) {
-        if self.mailboxes.is_shared() {
-            let (task_id, last_event) = (entry.task_id().into(), record.last_event());
-            self.mailboxes.broadcast(node, &Signal::Written { task_id, last_event, events });
-        }
     }
 
     fn move_to(&self, before: StatusKey, now: StatusKey, entry: &Arc<Entry>) {

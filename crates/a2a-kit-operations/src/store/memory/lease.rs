@@ -1,6 +1,6 @@
 //! Leases and commands.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
 use tokio::time::Instant;
@@ -12,45 +12,36 @@ use super::{
 };
 use crate::{
     Scope,
-    store::{Acquired, Command, LeaseUpdate, Orphan, Signal, StoreError},
+    store::{Acquired, Command, LeaseUpdate, Orphan, StoreError},
 };
 
 /// The lease on a task, its checkpoint, and the pending commands.
 #[derive(Debug, Default)]
 pub(super) struct Lease {
-    /// The holder, if the task is leased.
+    /// The holder, if the task is leased: this process, or an earlier one.
     pub(super) node: Option<Arc<str>>,
-    /// When the lease expires, if it does.
-    until: Option<TimerKey>,
-    /// Whether the holder has given up the lease, so that it may take the task over too.
-    is_abandoned: bool,
+    /// While the task is to be taken over: its place among the orphans.
+    orphaned: Option<TimerKey>,
     checkpoint: Bytes,
     checkpoint_epoch: u64,
     commands: VecDeque<Command>,
 }
 
 impl Data {
-    /// How long leases last, if there are several nodes.
-    pub(super) fn lease(&self) -> Option<Duration> {
-        self.mailboxes.is_shared().then_some(self.limits.lease)
-    }
-
     /// Acquires the lease on a task.
     pub(super) fn acquire(
         &self,
-        node: &Arc<str>,
         scope: &Scope,
         task_id: &str,
     ) -> Result<Option<Acquired>, StoreError> {
         let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
         let mut record = entry.lock();
         let held = record.lease.as_ref().and_then(|lease| lease.node.as_ref());
-        let is_free = held.is_none_or(|holder| holder == node);
+        let is_free = held.is_none_or(|holder| *holder == self.node);
         if is_free && !record.is_gone() {
-            self.grant_lease(&entry, &mut record, node);
+            self.grant_lease(&mut record);
             record.begin_epoch();
             self.save_lease(&entry, &record);
-            self.signal_written(node, &entry, &record, Vec::new());
         }
         let Some(stored) = record.stored(&entry)? else { return Ok(None) };
         if !is_free {
@@ -72,16 +63,12 @@ impl Data {
         }))
     }
 
-    /// Grants a lease to a node.
-    pub(super) fn grant_lease(&self, entry: &Arc<Entry>, record: &mut Record, node: &Arc<str>) {
+    /// Grants a lease to this process.
+    pub(super) fn grant_lease(&self, record: &mut Record) {
         let lease = record.lease.get_or_insert_default();
-        lease.node = Some(Arc::clone(node));
-        lease.is_abandoned = false;
-        if let Some(timer) = lease.until.take() {
-            self.leases.remove(timer);
-        }
-        if let Some(lasts) = self.lease() {
-            lease.until = Some(self.leases.put(Instant::now() + lasts, Arc::clone(entry)));
+        lease.node = Some(Arc::clone(&self.node));
+        if let Some(timer) = lease.orphaned.take() {
+            self.orphans.remove(timer);
         }
     }
 
@@ -96,8 +83,8 @@ impl Data {
 
     fn clear_lease(&self, record: &mut Record) {
         let Some(lease) = &mut record.lease else { return };
-        if let Some(timer) = lease.until.take() {
-            self.leases.remove(timer);
+        if let Some(timer) = lease.orphaned.take() {
+            self.orphans.remove(timer);
         }
         let commands = std::mem::take(&mut lease.commands);
         record.lease =
@@ -108,17 +95,19 @@ impl Data {
         let is_lost = |(task_id, epoch): &&(Arc<str>, u64)| {
             let Some(entry) = self.by_id(task_id) else { return true };
             let mut record = entry.lock();
-            let Some(node) = record.holder(*epoch) else { return true };
-            self.grant_lease(&entry, &mut record, &node);
-            false
+            let is_held = record.is_leased(*epoch);
+            if is_held {
+                self.grant_lease(&mut record);
+            }
+            !is_held
         };
         held.iter().filter(is_lost).map(|(task_id, _)| Arc::clone(task_id)).collect()
     }
 
-    pub(super) fn release(&self, node: &Arc<str>, task_id: &str, epoch: u64) -> bool {
+    pub(super) fn release(&self, task_id: &str, epoch: u64) -> bool {
         let Some(entry) = self.by_id(task_id) else { return true };
         let mut record = entry.lock();
-        if record.holder(epoch).is_none() {
+        if !record.is_leased(epoch) {
             return true;
         }
         if record.lease.as_ref().is_some_and(|lease| !lease.commands.is_empty()) {
@@ -126,68 +115,36 @@ impl Data {
         }
         self.clear_lease(&mut record);
         self.save_lease(&entry, &record);
-        self.signal_written(node, &entry, &record, Vec::new());
         true
     }
 
-    pub(super) fn abandon(&self, node: &Arc<str>, task_id: &str, epoch: u64) {
+    pub(super) fn abandon(&self, task_id: &str, epoch: u64) {
         let Some(entry) = self.by_id(task_id) else { return };
         let mut record = entry.lock();
-        if record.holder(epoch).is_none() {
-            return;
-        }
-        if let Some(lease) = &mut record.lease {
-            lease.is_abandoned = true;
-            let timer = self.leases.put(Instant::now(), Arc::clone(&entry));
-            if let Some(before) = lease.until.replace(timer) {
-                self.leases.remove(before);
-            }
-        }
-        drop(record);
-        self.mailboxes.broadcast(node, &Signal::Abandoned);
-    }
-
-    pub(super) fn take_over(
-        &self,
-        node: &Arc<str>,
-        limit: usize,
-    ) -> Result<Vec<Orphan>, StoreError> {
-        let now = Instant::now();
-        let mut orphans = Vec::new();
-        loop {
-            let due = self.leases.due(now, limit - orphans.len());
-            if due.is_empty() {
-                return Ok(orphans);
-            }
-            for entry in due {
-                orphans.extend(self.take_over_task(node, &entry, now)?);
+        if record.is_leased(epoch)
+            && let Some(lease) = &mut record.lease
+        {
+            let timer = self.orphans.put(Instant::now(), Arc::clone(&entry));
+            if let Some(before) = lease.orphaned.replace(timer) {
+                self.orphans.remove(before);
             }
         }
     }
 
-    /// Takes over a task, unless its lease was renewed or taken over in the meantime.
-    fn take_over_task(
-        &self,
-        node: &Arc<str>,
-        entry: &Arc<Entry>,
-        now: Instant,
-    ) -> Result<Option<Orphan>, StoreError> {
+    pub(super) fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let due = self.orphans.due(Instant::now(), limit);
+        due.iter().filter_map(|entry| self.take_over_task(entry).transpose()).collect()
+    }
+
+    /// Takes over a task, unless that was done in the meantime.
+    fn take_over_task(&self, entry: &Entry) -> Result<Option<Orphan>, StoreError> {
         let mut record = entry.lock();
-        let Some(lease) = &record.lease else { return Ok(None) };
-        if lease.until.is_none_or(|(until, _)| until > now) {
-            return Ok(None);
-        }
-        if lease.node.as_ref() == Some(node) && !lease.is_abandoned {
-            // The node is late to renew it, or does not know of it.
-            self.grant_lease(entry, &mut record, node);
-            record.lease.iter_mut().for_each(|lease| lease.is_abandoned = true);
-            return Ok(None);
-        }
+        let orphaned = record.lease.as_ref().filter(|lease| lease.orphaned.is_some());
+        let Some(lease) = orphaned else { return Ok(None) };
         let (checkpoint, checkpoint_epoch) = (lease.checkpoint.clone(), lease.checkpoint_epoch);
-        self.grant_lease(entry, &mut record, node);
+        self.grant_lease(&mut record);
         record.begin_epoch();
         self.save_lease(entry, &record);
-        self.signal_written(node, entry, &record, Vec::new());
         let scope = entry.scoped().scope.clone();
         let stored = record.stored(entry)?;
         Ok(stored.map(|stored| Orphan { scope, stored, checkpoint, checkpoint_epoch }))
@@ -195,7 +152,6 @@ impl Data {
 
     pub(super) fn post_command(
         &self,
-        node: &Arc<str>,
         scope: &Scope,
         task_id: &str,
         command: Command,
@@ -204,15 +160,13 @@ impl Data {
 
         let Some(entry) = self.find(scope, task_id) else { return Ok(false) };
         let mut record = entry.lock();
-        let Some(lease) = &mut record.lease else { return Ok(false) };
-        let Some(holder) = lease.node.clone() else { return Ok(false) };
-        match self.commands.post(&command.id, &entry, node) {
+        let held = record.lease.as_mut().filter(|lease| lease.node.is_some());
+        let Some(lease) = held else { return Ok(false) };
+        match self.commands.post(&command.id, &entry) {
             Posted::Full => return Err(StoreError::Full),
             Posted::Known => {}
             Posted::New => lease.commands.push_back(command),
         }
-        drop(record);
-        self.mailboxes.send_to(&holder, &Signal::Posted { task_id: task_id.into() });
         Ok(true)
     }
 
@@ -236,25 +190,23 @@ impl Data {
         if lease.node.is_none() && lease.commands.is_empty() {
             record.lease = None;
         }
-        if let Some(from) = self.commands.answer(&command.id, answer) {
-            self.mailboxes.send_to(&from, &Signal::Answered { command_id: command.id });
-        }
+        self.commands.answer(&command.id, answer);
     }
 
     /// Removes the lease of a removed task.
     pub(super) fn remove_lease(&self, record: &mut Record) {
         if let Some(lease) = record.lease.take() {
-            lease.until.iter().for_each(|timer| self.leases.remove(*timer));
+            lease.orphaned.iter().for_each(|timer| self.orphans.remove(*timer));
             lease.commands.iter().for_each(|command| self.commands.remove(&command.id));
         }
     }
 }
 
 impl Lease {
-    /// An expired lease of an earlier process.
-    pub(super) fn orphaned(until: TimerKey, checkpoint: Bytes, checkpoint_epoch: u64) -> Self {
+    /// The lease of an earlier process.
+    pub(super) fn orphaned(timer: TimerKey, checkpoint: Bytes, checkpoint_epoch: u64) -> Self {
         let node = Some("an earlier process".into());
-        Self { node, until: Some(until), checkpoint, checkpoint_epoch, ..Self::default() }
+        Self { node, orphaned: Some(timer), checkpoint, checkpoint_epoch, ..Self::default() }
     }
 
     pub(super) fn checkpoint(&self) -> (&Bytes, u64) {
@@ -263,10 +215,10 @@ impl Lease {
 }
 
 impl Record {
-    /// The node that holds the lease under an epoch.
-    fn holder(&self, epoch: u64) -> Option<Arc<str>> {
-        let lease = self.lease.as_ref().filter(|_| self.epoch() == epoch && !self.is_gone())?;
-        lease.node.clone()
+    /// Whether the task is leased under an epoch.
+    fn is_leased(&self, epoch: u64) -> bool {
+        let is_held = self.lease.as_ref().is_some_and(|lease| lease.node.is_some());
+        is_held && self.epoch() == epoch && !self.is_gone()
     }
 
     /// Stores a checkpoint of the lease holder.

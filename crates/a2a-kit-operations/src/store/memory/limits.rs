@@ -47,8 +47,6 @@ pub struct MemoryLimits {
     /// Maximum number of pending commands, and of unread answers. Beyond it the store is full, or
     /// the oldest answer is evicted. Default: 10,000.
     pub max_commands: usize,
-    /// Duration of a lease without renewal, if nodes share the store. Default: 10 s.
-    pub lease: Duration,
     /// Duration of a delivery claim without an outcome. Default: 30 s.
     pub push_claim: Duration,
 }
@@ -67,7 +65,6 @@ impl Default for MemoryLimits {
             max_waiting_pushes: 10_000,
             max_dead_letters: 10_000,
             max_commands: 10_000,
-            lease: Duration::from_secs(10),
             push_claim: Duration::from_secs(30),
         }
     }

@@ -18,8 +18,8 @@ use super::{
 use crate::{EventId, store::StoreError};
 
 impl Data {
-    /// Restores a store from its pairs. Leases of the earlier process are expired, so that its
-    /// unfinished work is taken over.
+    /// Restores a store from its pairs. Leases of the earlier process are orphaned, so that
+    /// its unfinished work is taken over.
     pub(super) fn restore(
         limits: MemoryLimits,
         pairs: Vec<(String, Bytes)>,
@@ -80,9 +80,9 @@ impl Data {
         self.insert_entry(&entry);
         self.index(&entry, &record);
         if lease.is_held {
-            let until = self.leases.put(Instant::now(), Arc::clone(&entry));
+            let timer = self.orphans.put(Instant::now(), Arc::clone(&entry));
             let checkpoint = lease.checkpoint()?.into();
-            let orphaned = Lease::orphaned(until, checkpoint, lease.checkpoint_epoch);
+            let orphaned = Lease::orphaned(timer, checkpoint, lease.checkpoint_epoch);
             record.lease = Some(Box::new(orphaned));
         }
         if !hooks.is_empty() {

@@ -3,28 +3,20 @@
 use std::{
     collections::VecDeque,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
-use futures_core::Stream;
+use a2a_kit_operations::store::Signal;
+use futures_util::Stream;
 use parking_lot::Mutex;
-
-use crate::store::Signal;
 
 /// Maximum number of signals in a mailbox. Beyond it they are replaced by [`Signal::Lagged`].
 const MAX_SIGNALS: usize = 1_024;
 
 /// The mailboxes of all nodes.
 #[derive(Debug, Default)]
-pub(super) struct NodeMailboxes {
-    mailboxes: Mutex<Vec<Arc<Mailbox>>>,
-    /// Whether there was ever more than one node.
-    many: AtomicBool,
-}
+pub(super) struct Mailboxes(Mutex<Vec<Arc<Mailbox>>>);
 
 /// Pending signals for a node.
 #[derive(Debug)]
@@ -44,26 +36,18 @@ struct State {
     waker: Option<Waker>,
 }
 
-impl NodeMailboxes {
+impl Mailboxes {
     /// Adds a node.
     pub(super) fn join(&self, node: Arc<str>) -> Arc<Mailbox> {
         let mailbox = Arc::new(Mailbox { node, state: Mutex::default() });
-        let mut mailboxes = self.mailboxes.lock();
-        mailboxes.push(Arc::clone(&mailbox));
-        if mailboxes.len() > 1 {
-            self.many.store(true, Ordering::Release);
-        }
+        self.0.lock().push(Arc::clone(&mailbox));
         mailbox
     }
 
     /// Removes a node.
     pub(super) fn leave(&self, gone: &Arc<Mailbox>) {
-        self.mailboxes.lock().retain(|mailbox| !Arc::ptr_eq(mailbox, gone));
+        self.0.lock().retain(|mailbox| !Arc::ptr_eq(mailbox, gone));
         gone.change(|state| state.closed = true);
-    }
-
-    pub(super) fn is_shared(&self) -> bool {
-        self.many.load(Ordering::Acquire)
     }
 
     /// Sends a signal to one node.
@@ -77,7 +61,7 @@ impl NodeMailboxes {
     }
 
     fn send_if(&self, is_meant: impl Fn(&str) -> bool, signal: &Signal) {
-        let mailboxes = self.mailboxes.lock();
+        let mailboxes = self.0.lock();
         let meant = mailboxes.iter().filter(|mailbox| is_meant(&mailbox.node));
         meant.for_each(|mailbox| mailbox.send(signal));
     }
