@@ -18,7 +18,7 @@ use tokio::task::JoinError;
 
 use self::{
     permit::{Kind, Permit, Permits},
-    running::{CountedStream, RunningTask, is_working},
+    running::{RunningTask, counted, is_working},
 };
 use crate::{
     Agent, AgentMethod, Call, CallContext, Caller, EventStream, Reply, intercept_agent, metrics,
@@ -169,7 +169,7 @@ impl Agent for Quota {
         let stream = self.stream(&call.context.caller)?;
         let Some(task) = self.task(&call.context.caller)? else {
             let reply = self.agent.send_streaming_message(call).await?;
-            return Ok(reply.map(|events| CountedStream::new(events, stream, None).into()));
+            return Ok(reply.map(|events| counted(events, stream, None)));
         };
         let agent = Arc::clone(&self.agent);
         // As above: the first event may take long.
@@ -177,10 +177,9 @@ impl Agent for Quota {
             let (context, tenant) = (call.context.clone(), call.request.tenant.clone());
             let task = RunningTask::new(Arc::clone(&agent), context, tenant, task);
             let reply = agent.send_streaming_message(call).await?;
-            Ok(reply.map(|events| CountedStream::new(events, stream, Some(task))))
+            Ok(reply.map(|events| counted(events, stream, Some(task))))
         });
-        let reply = sent.await.unwrap_or_else(|failed| Err(lost(failed)))?;
-        Ok(reply.map(EventStream::from))
+        sent.await.unwrap_or_else(|failed| Err(lost(failed)))
     }
 
     async fn subscribe_to_task(
@@ -190,7 +189,7 @@ impl Agent for Quota {
         self.admit(&call.context)?;
         let stream = self.stream(&call.context.caller)?;
         let reply = self.agent.subscribe_to_task(call).await?;
-        Ok(reply.map(|events| CountedStream::new(events, stream, None).into()))
+        Ok(reply.map(|events| counted(events, stream, None)))
     }
 
     intercept_agent! {

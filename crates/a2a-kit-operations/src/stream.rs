@@ -8,6 +8,7 @@ use std::{
 
 use a2a_core::{Error, Result};
 use futures_core::Stream;
+use pin_project_lite::pin_project;
 
 use crate::{Event, event::StreamEnd};
 
@@ -18,16 +19,22 @@ use crate::{Event, event::StreamEnd};
 /// [`Unavailable`](a2a_core::ErrorKind::Unavailable) as its last item.
 ///
 /// Dropping the stream detaches the reader and cancels nothing.
-pub struct EventStream {
-    inner: Pin<Box<dyn Stream<Item = Result<Event>> + Send>>,
-    settled: bool,
-    ended: bool,
-}
+pub struct EventStream(Pin<Box<dyn Stream<Item = Result<Event>> + Send>>);
 
 impl EventStream {
-    /// Wraps a source of events.
+    /// Creates a stream from a source of events.
     pub fn new(events: impl Stream<Item = Result<Event>> + Send + 'static) -> Self {
-        Self { inner: Box::pin(events), settled: false, ended: false }
+        Self(Box::pin(Guarded { events, settled: false, ended: false }))
+    }
+
+    /// Wraps the stream in one that passes its items on, and ends before it only with an `Err`. A
+    /// stream that leaves out or adds items is created with [`new`](Self::new).
+    #[must_use]
+    pub fn wrap<S>(self, wrapper: impl FnOnce(Self) -> S) -> Self
+    where
+        S: Stream<Item = Result<Event>> + Send + 'static,
+    {
+        Self(Box::pin(wrapper(self)))
     }
 }
 
@@ -35,16 +42,41 @@ impl Stream for EventStream {
     type Item = Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.ended {
+        self.0.as_mut().poll_next(cx)
+    }
+}
+
+impl fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EventStream")
+    }
+}
+
+pin_project! {
+    /// A source whose end is checked.
+    struct Guarded<S> {
+        #[pin]
+        events: S,
+        settled: bool,
+        ended: bool,
+    }
+}
+
+impl<S: Stream<Item = Result<Event>>> Stream for Guarded<S> {
+    type Item = Result<Event>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.project();
+        if *this.ended {
             return Poll::Ready(None);
         }
-        let item = ready!(self.inner.as_mut().poll_next(cx));
+        let item = ready!(this.events.poll_next(cx));
         match &item {
-            Some(Ok(event)) => self.settled = event.stream_end() != StreamEnd::Open,
-            Some(Err(_)) => self.ended = true,
+            Some(Ok(event)) => *this.settled = event.stream_end() != StreamEnd::Open,
+            Some(Err(_)) => *this.ended = true,
             None => {
-                self.ended = true;
-                if !self.settled {
+                *this.ended = true;
+                if !*this.settled {
                     return Poll::Ready(Some(Err(Error::unavailable(
                         "the stream was interrupted before the task settled",
                     ))));
@@ -52,14 +84,5 @@ impl Stream for EventStream {
             }
         }
         Poll::Ready(item)
-    }
-}
-
-impl fmt::Debug for EventStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventStream")
-            .field("settled", &self.settled)
-            .field("ended", &self.ended)
-            .finish_non_exhaustive()
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn until(
     events: EventStream,
     end: impl Future<Output = Error> + Send + 'static,
 ) -> EventStream {
-    EventStream::new(BoundedStream { events: Some(events), end: Box::pin(end) })
+    events.wrap(|events| BoundedStream { events: Some(events), end: Box::pin(end) })
 }
 
 /// Waits for the credentials to expire, if they do.

@@ -26,32 +26,22 @@ const MAX_POLL_DELAY: Duration = Duration::from_secs(10);
 const MAX_UNKNOWN: Duration = Duration::from_secs(3600);
 
 /// A stream with its permit, and the permit of its task.
-pub(super) struct CountedStream {
+struct CountedStream {
     events: Option<EventStream>,
     stream: Option<Permit>,
     task: Option<RunningTask>,
 }
 
-impl CountedStream {
-    pub(super) fn new(
-        events: EventStream,
-        stream: Option<Permit>,
-        task: Option<RunningTask>,
-    ) -> Self {
-        Self { events: Some(events), stream, task }
+/// Holds the permits while a stream is read.
+pub(super) fn counted(
+    events: EventStream,
+    stream: Option<Permit>,
+    task: Option<RunningTask>,
+) -> EventStream {
+    if stream.is_none() && task.is_none() {
+        return events;
     }
-}
-
-impl From<CountedStream> for EventStream {
-    fn from(mut counted: CountedStream) -> Self {
-        if counted.stream.is_none()
-            && counted.task.is_none()
-            && let Some(events) = counted.events.take()
-        {
-            return events;
-        }
-        Self::new(counted)
-    }
+    events.wrap(|events| CountedStream { events: Some(events), stream, task })
 }
 
 impl Stream for CountedStream {

@@ -77,7 +77,7 @@ impl ClientSpan {
         if self.span.is_disabled() {
             events
         } else {
-            EventStream::new(SpannedStream { events, called: self })
+            events.wrap(|events| SpannedStream { events, called: self })
         }
     }
 

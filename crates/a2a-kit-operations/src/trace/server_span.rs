@@ -82,7 +82,7 @@ impl ServerSpan {
         if self.span.is_disabled() && self.record.is_none() {
             events
         } else {
-            EventStream::new(SpannedStream { events, served: self })
+            events.wrap(|events| SpannedStream { events, served: self })
         }
     }
 
