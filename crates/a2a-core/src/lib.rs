@@ -30,6 +30,7 @@ mod operation;
 mod part;
 mod security;
 mod task;
+pub mod url;
 mod validate;
 pub mod value_limit;
 mod version;

@@ -3,8 +3,8 @@
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`agent`], follows tasks with [`watch`], saves artifacts with [`download`], and prints
 //! through [`output`]. [`token`] stores the tokens of `a2a auth login`. `a2a serve` is in [`serve`],
-//! with the agents that it can run in [`script`] and [`exec`]. The rules of `a2a card lint` are in
-//! [`lint`], the load of `a2a bench` is in [`bench`], and [`listen`] receives webhooks.
+//! with the agents that it can run in [`script`] and [`exec`]. The load of `a2a bench` is in [`bench`],
+//! and [`listen`] receives webhooks.
 
 mod agent;
 mod bench;
@@ -13,7 +13,6 @@ mod command;
 mod connection_hint;
 mod download;
 mod failure;
-mod lint;
 mod listen;
 mod log;
 mod output;

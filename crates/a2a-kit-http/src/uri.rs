@@ -3,59 +3,16 @@
 //! [`parse`] is stricter than `str::parse::<Uri>`: it validates and normalizes the host and the
 //! port, so that a URL that passes a check means the same to whatever calls it.
 
-use std::{
-    fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
-};
-
+use a2a_core::url::{Host, InvalidUrl, default_port, normalize};
 use http::Uri;
-use percent_encoding::{AsciiSet, utf8_percent_encode};
 
-/// The text is not an absolute URL.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidUrl(String);
-
-a2a_core::debug_as_chain!(InvalidUrl);
-
-/// Parses an absolute URL of any scheme, and normalizes it: scheme and host are in lower case, and
-/// it has neither a fragment nor the default port of its scheme.
-///
-/// Internationalized host names have to be in their ASCII form (`xn--…`). Other characters in the
-/// path and the query that are not ASCII are percent-encoded.
+/// Parses an absolute URL of any scheme, and [normalizes](normalize) it.
 ///
 /// # Errors
 ///
-/// [`InvalidUrl`] if the scheme or the host is missing, or a part is malformed. IPv4 addresses are
-/// valid only as four decimal numbers: resolvers also accept `127.1`, `0x7f.1` and `2130706433`.
+/// [`InvalidUrl`] if it is not an absolute URL.
 pub fn parse(text: &str) -> Result<Uri, InvalidUrl> {
-    let invalid = |reason: &str| InvalidUrl(reason.to_owned());
-    let (scheme, rest) = text.split_once("://").ok_or_else(|| invalid("missing scheme"))?;
-    let (rest, _fragment) = rest.split_once('#').unwrap_or((rest, ""));
-    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    // Credentials are kept, for callers to reject.
-    let (user, address) = authority.split_at(authority.find('@').map_or(0, |at| at + 1));
-    let end = match address.find(']') {
-        Some(bracket) => bracket + 1,
-        None => address.find(':').unwrap_or(address.len()),
-    };
-    let (host, port) = address.split_at(end);
-    let host = Host::parse(host)?.to_string().to_ascii_lowercase();
-    let scheme = scheme.to_ascii_lowercase();
-    let port = match port.strip_prefix(':') {
-        None if port.is_empty() => None,
-        Some("") => None,
-        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Some(digits.parse::<u16>().map_err(|_error| invalid("port out of range"))?)
-        }
-        _ => return Err(invalid("invalid port")),
-    };
-    let port = port.filter(|port| Some(*port) != default_port(&scheme));
-    let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    let path = utf8_percent_encode(path, &AsciiSet::EMPTY);
-    let normalized = format!("{scheme}://{user}{host}{port}{slash}{path}");
-    Uri::try_from(normalized).map_err(|error| InvalidUrl(error.to_string()))
+    Uri::try_from(normalize(text)?).map_err(|error| InvalidUrl::new(error.to_string()))
 }
 
 /// Returns whether a URL contains a user name or a password.
@@ -143,67 +100,9 @@ fn without_dot_segments(path: &str) -> String {
     if path.is_empty() { "/".to_owned() } else { format!("/{path}{end}") }
 }
 
-fn default_port(scheme: &str) -> Option<u16> {
-    match scheme {
-        "http" => Some(80),
-        "https" => Some(443),
-        _ => None,
-    }
-}
-
-/// The host of a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Host<'a> {
-    /// A name that no resolver reads as an address.
-    Name(&'a str),
-    Address(IpAddr),
-}
-
-impl<'a> Host<'a> {
-    /// Returns the host of a URL; `None` if it is missing or malformed.
-    pub(crate) fn of(url: &'a Uri) -> Option<Self> {
-        Self::parse(url.host()?).ok()
-    }
-
-    fn parse(text: &'a str) -> Result<Self, InvalidUrl> {
-        let invalid = || InvalidUrl(format!("invalid host {text:?}"));
-        if let Some(rest) = text.strip_prefix('[') {
-            let v6 = rest.strip_suffix(']').and_then(|v6| v6.parse::<Ipv6Addr>().ok());
-            return v6.map(|v6| Self::Address(v6.into())).ok_or_else(invalid);
-        }
-        if let Ok(v4) = text.parse::<Ipv4Addr>() {
-            return Ok(Self::Address(v4.into()));
-        }
-        if !text.is_ascii() {
-            let reason = format!("host {text:?} is not ASCII (use its punycode form, xn--…)");
-            return Err(InvalidUrl(reason));
-        }
-        let mut labels = text.strip_suffix('.').unwrap_or(text).rsplit('.').peekable();
-        let is_number = labels.peek().is_some_and(|last| is_number(last));
-        if is_number || !labels.all(is_label) { Err(invalid()) } else { Ok(Self::Name(text)) }
-    }
-}
-
-fn is_label(label: &str) -> bool {
-    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    !label.is_empty() && label.bytes().all(is_valid)
-}
-
-/// Returns whether resolvers read a label as a number, and a name that ends with it as an address.
-fn is_number(label: &str) -> bool {
-    let hex = label.strip_prefix("0x").or_else(|| label.strip_prefix("0X"));
-    label.bytes().all(|byte| byte.is_ascii_digit())
-        || hex.is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-impl fmt::Display for Host<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(name) => f.write_str(name),
-            Self::Address(IpAddr::V4(v4)) => v4.fmt(f),
-            Self::Address(IpAddr::V6(v6)) => write!(f, "[{v6}]"),
-        }
-    }
+/// Returns the host of a URL; `None` if it is missing or malformed.
+pub(crate) fn host(url: &Uri) -> Option<Host<'_>> {
+    Host::parse(url.host()?).ok()
 }
 
 #[cfg(test)]
@@ -391,7 +290,7 @@ mod tests {
                     url::Host::Ipv4(v4) => Host::Address(v4.into()),
                     url::Host::Ipv6(v6) => Host::Address(v6.into()),
                 };
-                prop_assert_eq!(Host::of(&url), Some(host));
+                prop_assert_eq!(super::host(&url), Some(host));
                 prop_assert_eq!(port(&url), standard.port_or_known_default());
             }
         }

@@ -9,7 +9,7 @@ use crate::{Result, workspace};
 /// Each crate may depend on those of the rows above its own, and on none of its own row.
 const LAYERS: [&[&str]; 9] = [
     &["a2a-core", "a2a-test-certificates", "a2a-test-servers"],
-    &["a2a-kit-operations", "a2a-kit-tls"],
+    &["a2a-kit-lint", "a2a-kit-operations", "a2a-kit-tls"],
     &[
         "a2a-kit-exec",
         "a2a-kit-http",
@@ -36,8 +36,9 @@ const LAYERS: [&[&str]; 9] = [
 ];
 
 /// What must not be among all that a crate depends on, directly or not.
-const WITHOUT: [(&str, &[&str]); 4] = [
+const WITHOUT: [(&str, &[&str]); 5] = [
     ("a2a-core", &["axum", "http", "hyper", "reqwest", "tokio", "tonic"]),
+    ("a2a-kit-lint", &["axum", "hyper", "reqwest", "tokio", "tonic"]),
     ("a2a-kit-operations", &["axum", "http", "hyper", "reqwest", "tonic", "tower"]),
     ("a2a-kit-auth", &["reqwest", "url"]),
     ("a2a-kit-client", &["reqwest", "url"]),

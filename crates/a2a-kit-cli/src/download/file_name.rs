@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::{lint::is_invisible, output::is_terminal_control};
+use a2a_kit_lint::is_invisible;
+
+use crate::output::is_terminal_control;
 
 /// Maximum length of a name, in bytes: file systems allow 255, and a number may be added.
 const MAX_LENGTH: usize = 200;

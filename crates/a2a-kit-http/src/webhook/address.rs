@@ -6,9 +6,8 @@ use std::{
     str::FromStr,
 };
 
+use a2a_core::url::Host;
 use ipnet::IpNet;
-
-use crate::uri::Host;
 
 /// A host or network that webhooks may call although it is not public. With a port, webhooks may
 /// call that port there even if it belongs to a well-known service.

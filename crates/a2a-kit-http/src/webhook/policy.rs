@@ -2,11 +2,11 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use a2a_core::{Error, Result, host};
+use a2a_core::{Error, Result, host, url::Host};
 use http::Uri;
 
 use super::address::{self, Allowed};
-use crate::uri::{self, Host};
+use crate::uri;
 
 /// Which webhook URLs are allowed, and the timeout of a delivery.
 ///
@@ -91,7 +91,7 @@ impl WebhookPolicy {
         if uri::has_credentials(parsed) {
             return refused("must not carry credentials");
         }
-        let Some(host) = Host::of(parsed) else { return refused("must name a host") };
+        let Some(host) = uri::host(parsed) else { return refused("must name a host") };
         let allowed = match host {
             Host::Address(address) => self.allows_address(address),
             // Always loopback (RFC 6761 §6.3). Other names are checked when they are resolved.

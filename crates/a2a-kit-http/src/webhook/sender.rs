@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use a2a_core::{Error, ProtocolVersion, Result, v1::TaskPushNotificationConfig};
+use a2a_core::{Error, ProtocolVersion, Result, url::Host, v1::TaskPushNotificationConfig};
 use a2a_kit_operations::{Delivery, PushError, PushSender, PushSigner, Webhook, trace};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -31,7 +31,7 @@ use crate::{
     },
     content_type, service_parameters,
     tls::ClientTls,
-    uri::{self, Host},
+    uri,
 };
 
 /// The token that a client registered to validate its notifications.
@@ -220,7 +220,7 @@ impl PushSender for Webhooks {
 
 /// Returns the normalized host of a URL; for IPv6 its /64 network, which belongs to one customer.
 fn destination(url: &Uri) -> String {
-    match Host::of(url) {
+    match uri::host(url) {
         Some(Host::Name(name)) => name.trim_end_matches('.').to_ascii_lowercase(),
         Some(Host::Address(address)) => match address.to_canonical() {
             IpAddr::V4(v4) => v4.to_string(),

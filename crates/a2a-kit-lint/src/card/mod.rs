@@ -1,0 +1,72 @@
+//! The rules for agent cards, one file for each group: its [`Rule`]s, and a function that adds
+//! [`Findings`] for a [`Subject`].
+
+mod capability;
+mod instruction;
+mod interface;
+mod invisible;
+mod legacy;
+mod member;
+mod mode;
+pub mod network;
+mod oauth;
+mod prose;
+mod schema;
+mod security;
+mod skill;
+#[cfg(test)]
+mod tests;
+mod version;
+
+pub use invisible::is_invisible;
+pub use schema::malformed;
+
+use crate::{Findings, Rule, Subject};
+
+/// The rules, by group.
+const GROUPS: &[&[&Rule]] = &[
+    schema::RULES,
+    member::RULES,
+    interface::RULES,
+    version::RULES,
+    interface::GRPC_RULES,
+    security::RULES,
+    oauth::RULES,
+    mode::RULES,
+    skill::RULES,
+    capability::RULES,
+    legacy::RULES,
+    network::SIGNATURE_RULES,
+    prose::RULES,
+    invisible::RULES,
+    instruction::RULES,
+    network::LIVE_RULES,
+];
+
+/// Every rule for cards, by group.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    GROUPS.iter().flat_map(|group| group.iter().copied())
+}
+
+/// Runs all rules that need nothing but the document.
+pub fn check(subject: &Subject<'_>) -> Findings {
+    let mut findings = Findings::default();
+    schema::check(subject, &mut findings);
+    member::check(subject, &mut findings);
+    interface::check(subject, &mut findings);
+    version::check(subject, &mut findings);
+    interface::check_grpc(subject, &mut findings);
+    security::check(subject, &mut findings);
+    oauth::check(subject, &mut findings);
+    mode::check(subject, &mut findings);
+    skill::check(subject, &mut findings);
+    capability::check(subject, &mut findings);
+    legacy::check(subject, &mut findings);
+    if subject.card().signatures.is_empty() {
+        findings.add(&network::UNSIGNED, "/signatures", "the card is not signed");
+    }
+    prose::check(subject, &mut findings);
+    invisible::check(subject, &mut findings);
+    instruction::check(subject, &mut findings);
+    findings
+}

@@ -1,0 +1,168 @@
+//! OAuth 2.0 and OpenID Connect.
+
+use std::collections::BTreeMap;
+
+use a2a_core::{
+    host::is_loopback,
+    v1::{OAuth2SecurityScheme, SecurityRequirement, o_auth_flows::Flow, security_scheme::Scheme},
+};
+
+use crate::{Findings, Rule, Subject, address::parse_url, strings::quote};
+
+const METADATA: Rule = Rule::info(
+    "oauth-without-metadata",
+    "an OAuth scheme has no metadata URL, so clients can't discover endpoints and capabilities",
+    "add oauth2MetadataUrl (RFC 8414)",
+);
+const PKCE: Rule = Rule::warning(
+    "oauth-without-pkce",
+    "an authorization code flow does not require PKCE, so codes can be intercepted",
+    "require PKCE (RFC 7636), and set pkceRequired",
+);
+const DEPRECATED: Rule = Rule::warning(
+    "deprecated-oauth-flow",
+    "an OAuth flow is deprecated (implicit, password)",
+    "use authorizationCode with PKCE, deviceCode or clientCredentials",
+);
+const ENDPOINT: Rule = Rule::error(
+    "oauth-endpoint-without-tls",
+    "an endpoint of OAuth or OpenID Connect is not an https URL",
+    "write the https URL of the authorization server",
+);
+const SCOPE: Rule = Rule::warning(
+    "undeclared-scope",
+    "a requirement names a scope that the flow does not declare",
+    "add the scope with a description to the flow, or correct the name",
+);
+
+pub(super) const RULES: &[&Rule] = &[&METADATA, &PKCE, &DEPRECATED, &ENDPOINT, &SCOPE];
+
+pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    for (name, scheme) in &subject.card().security_schemes {
+        match &scheme.scheme {
+            Some(Scheme::Oauth2SecurityScheme(oauth)) => oauth2(subject, name, oauth, findings),
+            Some(Scheme::OpenIdConnectSecurityScheme(connect)) => {
+                let member = "openIdConnectSecurityScheme/openIdConnectUrl";
+                let pointer = subject.scheme_pointer(name, member);
+                endpoint(&pointer, &connect.open_id_connect_url, findings);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn oauth2(
+    subject: &Subject<'_>,
+    name: &str,
+    oauth: &OAuth2SecurityScheme,
+    findings: &mut Findings,
+) {
+    let pointer =
+        |member: &str| subject.scheme_pointer(name, &format!("oauth2SecurityScheme{member}"));
+    if oauth.oauth2_metadata_url.is_empty() {
+        let message = format!("scheme {} has no oauth2MetadataUrl", quote(name));
+        findings.add(&METADATA, pointer(""), message);
+    }
+    endpoint(&pointer("/oauth2MetadataUrl"), &oauth.oauth2_metadata_url, findings);
+    let Some(flow) = oauth.flows.as_ref().and_then(|flows| flows.flow.as_ref()) else { return };
+    let (flow_name, urls, scopes) = parts(flow);
+    for (member, url) in urls {
+        endpoint(&pointer(&format!("/flows/{flow_name}/{member}")), url, findings);
+    }
+    match flow {
+        Flow::AuthorizationCode(code) if !code.pkce_required => {
+            let message = format!("scheme {} does not require PKCE", quote(name));
+            findings.add(&PKCE, pointer("/flows/authorizationCode"), message);
+        }
+        #[expect(deprecated, reason = "the rule is about these flows")]
+        Flow::Implicit(_) | Flow::Password(_) => {
+            let message = format!("scheme {} has the flow {flow_name}", quote(name));
+            findings.add(&DEPRECATED, pointer(&format!("/flows/{flow_name}")), message);
+        }
+        _ => {}
+    }
+    undeclared_scopes(subject, name, scopes, findings);
+}
+
+type Parts<'a> = (&'static str, Vec<(&'static str, &'a str)>, &'a BTreeMap<String, String>);
+
+#[expect(deprecated, reason = "cards may have deprecated flows")]
+fn parts(flow: &Flow) -> Parts<'_> {
+    match flow {
+        Flow::AuthorizationCode(code) => (
+            "authorizationCode",
+            vec![
+                ("authorizationUrl", &code.authorization_url),
+                ("tokenUrl", &code.token_url),
+                ("refreshUrl", &code.refresh_url),
+            ],
+            &code.scopes,
+        ),
+        Flow::ClientCredentials(own) => (
+            "clientCredentials",
+            vec![("tokenUrl", &own.token_url), ("refreshUrl", &own.refresh_url)],
+            &own.scopes,
+        ),
+        Flow::Implicit(implicit) => (
+            "implicit",
+            vec![
+                ("authorizationUrl", &implicit.authorization_url),
+                ("refreshUrl", &implicit.refresh_url),
+            ],
+            &implicit.scopes,
+        ),
+        Flow::Password(password) => (
+            "password",
+            vec![("tokenUrl", &password.token_url), ("refreshUrl", &password.refresh_url)],
+            &password.scopes,
+        ),
+        Flow::DeviceCode(device) => (
+            "deviceCode",
+            vec![
+                ("deviceAuthorizationUrl", &device.device_authorization_url),
+                ("tokenUrl", &device.token_url),
+                ("refreshUrl", &device.refresh_url),
+            ],
+            &device.scopes,
+        ),
+    }
+}
+
+/// Missing endpoints are violations of the schema.
+fn endpoint(pointer: &str, url: &str, findings: &mut Findings) {
+    if url.is_empty() {
+        return;
+    }
+    let is_secure = parse_url(url).is_ok_and(|url| {
+        url.scheme_str() == Some("https")
+            || (url.scheme_str() == Some("http") && url.host().is_some_and(is_loopback))
+    });
+    if !is_secure {
+        findings.add(&ENDPOINT, pointer, format!("{} is not an https URL", quote(url)));
+    }
+}
+
+fn undeclared_scopes(
+    subject: &Subject<'_>,
+    name: &str,
+    declared: &BTreeMap<String, String>,
+    findings: &mut Findings,
+) {
+    if declared.is_empty() {
+        return;
+    }
+    let card = subject.card();
+    let mut read = |pointer: &str, requirements: &[SecurityRequirement]| {
+        for (index, requirement) in requirements.iter().enumerate() {
+            let scopes = requirement.schemes.get(name).map_or(&[][..], |scopes| &scopes.list);
+            for scope in scopes.iter().filter(|scope| !declared.contains_key(*scope)) {
+                let message = format!("scheme {} has no scope {}", quote(name), quote(scope));
+                findings.add(&SCOPE, format!("{pointer}/{index}"), message);
+            }
+        }
+    };
+    read("/securityRequirements", &card.security_requirements);
+    for (index, skill) in card.skills.iter().enumerate() {
+        read(&format!("/skills/{index}/securityRequirements"), &skill.security_requirements);
+    }
+}

@@ -1,0 +1,134 @@
+//! Findings of a run.
+
+use serde::Serialize;
+
+use crate::{Rule, Severity, card::rules};
+
+/// Maximum number of findings of a run; later ones are counted as omitted.
+const MAX_FINDINGS: usize = 1_000;
+
+/// One place where a card breaks a rule.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The rule.
+    #[serde(rename = "id", serialize_with = "id")]
+    pub rule: &'static Rule,
+    /// How serious it is.
+    pub severity: Severity,
+    /// JSON pointer (RFC 6901) of the member, which is absent from the card if it is missing.
+    pub pointer: String,
+    /// Line in the card as received, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Column in the line, in characters from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// How to fix it.
+    pub fix: &'static str,
+    /// The edit that fixes it, if there is one.
+    #[serde(skip)]
+    pub edit: Option<Edit>,
+}
+
+/// A change of the card at the pointer of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Edit {
+    /// Remove the member of an object or the element of an array.
+    Remove,
+    /// Replace a text.
+    Replace(String),
+    /// Rename a member of an object.
+    Rename(&'static str),
+}
+
+/// The findings of a run: at most 1,000, and the number of those beyond.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+    omitted: usize,
+}
+
+impl Findings {
+    /// Adds a finding at a member of the card.
+    pub fn add(
+        &mut self,
+        rule: &'static Rule,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) {
+        self.push(rule, pointer.into(), message.into(), None);
+    }
+
+    /// Adds a finding that an edit fixes.
+    pub fn add_with_edit(
+        &mut self,
+        rule: &'static Rule,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+        edit: Edit,
+    ) {
+        self.push(rule, pointer.into(), message.into(), Some(edit));
+    }
+
+    fn push(&mut self, rule: &'static Rule, pointer: String, message: String, edit: Option<Edit>) {
+        if self.list.len() >= MAX_FINDINGS {
+            self.omitted += 1;
+            return;
+        }
+        self.list.push(Finding {
+            rule,
+            severity: rule.severity,
+            pointer,
+            line: None,
+            column: None,
+            message,
+            fix: rule.fix,
+            edit,
+        });
+    }
+
+    /// The findings in the order in which they were added.
+    pub fn list(&self) -> &[Finding] {
+        &self.list
+    }
+
+    /// Adds the findings of another list.
+    pub fn append(&mut self, mut other: Self) {
+        let free = MAX_FINDINGS - self.list.len();
+        self.omitted += other.omitted + other.list.len().saturating_sub(free);
+        other.list.truncate(free);
+        self.list.append(&mut other.list);
+    }
+
+    /// Returns the findings, errors first, each severity in the order of the rules, and the number of
+    /// omitted ones.
+    pub fn into_sorted(mut self) -> (Vec<Finding>, usize) {
+        let place = |rule: &Rule| rules().position(|one| one.id == rule.id);
+        self.list.sort_by_key(|finding| (finding.severity, place(finding.rule)));
+        (self.list, self.omitted)
+    }
+}
+
+fn id<S: serde::Serializer>(rule: &&'static Rule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(rule.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::network::UNCHECKED;
+
+    #[test]
+    fn findings_beyond_the_limit_are_counted() {
+        let mut findings = Findings::default();
+        for _ in 0..MAX_FINDINGS + 3 {
+            findings.add(&UNCHECKED, "", "x");
+        }
+        let (list, omitted) = findings.into_sorted();
+        assert_eq!((list.len(), omitted), (MAX_FINDINGS, 3));
+    }
+}
