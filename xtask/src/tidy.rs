@@ -4,6 +4,7 @@ mod arrows;
 mod code_map;
 mod cycles;
 mod engine;
+mod live_task;
 mod public_errors;
 mod sleeps;
 mod text;
@@ -15,6 +16,7 @@ pub(crate) fn run() -> Result {
     let mut faults = text::faults()?;
     faults.extend(arrows::faults()?);
     faults.extend(engine::faults()?);
+    faults.extend(live_task::faults()?);
     faults.extend(code_map::faults()?);
     faults.extend(cycles::faults()?);
     faults.extend(public_errors::faults()?);
