@@ -1,4 +1,5 @@
-//! `docs/interop.md`, from the reports of the last runs and the data of `tests/interop`.
+//! `docs/interop.md` and `tests/interop/results.md`, from the reports of the last runs and the data of
+//! `tests/interop`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,12 +19,15 @@ use super::{
 
 /// The head of the page.
 const HEAD: &str = "# Interoperability\n\n\
-<!-- page tested by: tests/interop/faults.toml -->\n\n\
 Written by `cargo xtask interop --page` from the last `cargo xtask interop` and `cargo xtask interop\n\
 --frameworks`; do not edit. [How the tests work](../tests/interop/README.md).\n\n\
 In the tables, `a/b` means that `a` of `b` checks pass. The others are deviations of the peer from the\n\
-specification, or things that it does not have, each with its reason [below](#deviations). No check\n\
-fails without a reason. A proxy is `a2a serve --proxy`.\n";
+specification, or things that it does not have, each with its reason in the\n\
+[results](../tests/interop/results.md). No check fails without a reason. A proxy is `a2a serve --proxy`.\n";
+
+/// The head of the page of results.
+const RESULTS_HEAD: &str = "# Results of the interoperability tests\n\n\
+Written by `cargo xtask interop --page`; do not edit. [What they sum up to](../../docs/interop.md).\n";
 
 /// A cell of a report.
 #[derive(Debug, Deserialize)]
@@ -67,7 +71,7 @@ struct Faults {
     faults: Vec<Fault>,
 }
 
-/// Writes the page.
+/// Writes both pages.
 pub(super) fn write(peers: &Peers, sources: &Path, target: &Path) -> Result {
     let sdks = report(&target.join("report.json"))?;
     let frameworks = report(&target.join("frameworks.json"))?;
@@ -116,8 +120,11 @@ pub(super) fn write(peers: &Peers, sources: &Path, target: &Path) -> Result {
         writeln!(page, "- **{}**: {agent}", peer.name)?;
     }
 
+    put("docs/interop.md", &page)?;
+
+    let mut page = RESULTS_HEAD.to_owned();
     page.push_str(
-        "\n## Results\n\nA mark per binding: JSON-RPC, HTTP+JSON, gRPC. `–` is a deviation, `·` a binding or \
+        "\n## Matrices\n\nA mark per binding: JSON-RPC, HTTP+JSON, gRPC. `–` is a deviation, `·` a binding or \
          operation that the peer does not have.\n",
     );
     for (title, report, name) in [
@@ -158,9 +165,12 @@ pub(super) fn write(peers: &Peers, sources: &Path, target: &Path) -> Result {
         writeln!(page, "{}\n", fault.receive.trim())?;
         writeln!(page, "Expected: {}\n", fault.expected.trim())?;
     }
-    let path = workspace::root().join("docs/interop.md");
-    std::fs::write(&path, format!("{}\n", page.trim_end()))?;
-    println!("wrote {}", workspace::relative(&path));
+    put("tests/interop/results.md", &page)
+}
+
+fn put(name: &str, page: &str) -> Result {
+    std::fs::write(workspace::root().join(name), format!("{}\n", page.trim_end()))?;
+    println!("wrote {name}");
     Ok(())
 }
 
