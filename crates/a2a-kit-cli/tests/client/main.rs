@@ -16,7 +16,7 @@ mod bench;
 mod card;
 mod card_lint;
 mod chat;
-mod command_pages;
+mod command_reference;
 mod config;
 mod conformance;
 mod credential_sources;
