@@ -1,4 +1,5 @@
-//! Generates types, JSON forms and rules with the generators of `a2a-core`.
+//! Generates types, JSON forms and rules with the generators of `a2a-core`, and the JSON forms of
+//! pbjson.
 
 #[path = "../../crates/a2a-core/build/descriptor.rs"]
 mod descriptor;
@@ -36,5 +37,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     config.compile_fds(FileDescriptorSet::decode(descriptor.as_slice())?)?;
     fs::write(out.join("ties.rs"), json::ties(&package)?)?;
     fs::write(out.join("rules.rs"), rules::generate(&package)?)?;
+
+    // The same messages with the JSON of pbjson, to compare it with ours.
+    let folder = out.join("pbjson");
+    fs::create_dir_all(&folder)?;
+    let mut config = types::config();
+    config.out_dir(&folder).compile_fds(FileDescriptorSet::decode(descriptor.as_slice())?)?;
+    pbjson_build::Builder::new()
+        .register_descriptors(&descriptor)?
+        .out_dir(&folder)
+        .btree_map(["."])
+        .ignore_unknown_fields()
+        .build(&[".kinds.v1"])?;
     Ok(())
 }

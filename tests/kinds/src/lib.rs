@@ -31,5 +31,20 @@ pub mod v1 {
     include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 }
 
+/// The messages of `proto/kinds.proto` with the JSON of pbjson.
+#[allow(
+    missing_docs,
+    unused_qualifications,
+    clippy::all,
+    clippy::allow_attributes_without_reason,
+    clippy::map_err_ignore,
+    clippy::use_self,
+    reason = "generated from proto/kinds.proto"
+)]
+pub mod v1_of_pbjson {
+    include!(concat!(env!("OUT_DIR"), "/pbjson/kinds.v1.rs"));
+    include!(concat!(env!("OUT_DIR"), "/pbjson/kinds.v1.serde.rs"));
+}
+
 /// The encoded descriptor of `proto/kinds.proto`.
 pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));

@@ -200,18 +200,14 @@ impl Format {
         if self == Self::V0_1 {
             event = event_of_v0_1(event);
         }
+        event.each_status(drop_invalid_timestamp);
         let mut is_final = false;
-        match &mut event.payload {
-            Some(Payload::Task(task)) => task.status.iter_mut().for_each(drop_invalid_timestamp),
-            Some(Payload::StatusUpdate(update)) => {
-                update.status.iter_mut().for_each(drop_invalid_timestamp);
-                let state = update.status.as_ref().map(TaskStatus::state).unwrap_or_default();
-                // Clients wait for `final` before they provide input, so an interrupted state is
-                // final if the stream ends with it.
-                let may_be_last = self == Self::V0_3 || state.is_interrupted();
-                is_final = state.is_terminal() || (may_be_last && is_last);
-            }
-            Some(Payload::Message(_) | Payload::ArtifactUpdate(_)) | None => {}
+        if let Some(Payload::StatusUpdate(update)) = &event.payload {
+            let state = update.status.as_ref().map(TaskStatus::state).unwrap_or_default();
+            // Clients wait for `final` before they provide input, so an interrupted state is
+            // final if the stream ends with it.
+            let may_be_last = self == Self::V0_3 || state.is_interrupted();
+            is_final = state.is_terminal() || (may_be_last && is_last);
         }
         let Some((name, Value::Object(mut payload))) = write_object(&event).into_iter().next()
         else {

@@ -110,12 +110,8 @@ impl Format {
             };
             status.insert("state".into(), state.as_str_name().into());
         }
-        if let Some(Value::String(text)) = status.remove("timestamp") {
-            match timestamp::parse(&text) {
-                Some(time) => drop(status.insert("timestamp".into(), time.to_string().into())),
-                // It must not make the task unreadable.
-                None => tracing::debug!(text, "malformed timestamp dropped"),
-            }
+        if let Some(time) = status.remove("timestamp").and_then(|text| timestamp(&text)) {
+            status.insert("timestamp".into(), time.to_string().into());
         }
         // The proto of 0.3 named it `update`.
         if self == Self::Draft && !has(status, "message") {
@@ -201,7 +197,7 @@ impl Format {
     /// Writes a task.
     pub(crate) fn write_task(self, mut task: Task) -> Value {
         task.each_part(encode);
-        task.status.iter_mut().for_each(drop_invalid_timestamp);
+        task.each_status(drop_invalid_timestamp);
         let mut written = write_object(&task);
         self.write_task_members(&mut written);
         written.into()
@@ -319,7 +315,7 @@ pub(crate) fn read_id(object: &mut Object, name: &str) -> Result<()> {
 }
 
 /// Drops a timestamp that JSON can't represent.
-pub(super) fn drop_invalid_timestamp(status: &mut TaskStatus) {
+pub(crate) fn drop_invalid_timestamp(status: &mut TaskStatus) {
     status.timestamp = status.timestamp.filter(|time| serde_json::to_value(time).is_ok());
 }
 

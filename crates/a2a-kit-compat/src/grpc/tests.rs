@@ -113,8 +113,12 @@ fn decode(status: Status) -> Error {
     code::decode(status, Operation::GetTask, "peer")
 }
 
+fn state_of(status: Option<&proto::TaskStatus>) -> TaskState {
+    status.map(|status| status.state.try_into().unwrap()).unwrap_or_default()
+}
+
 fn state(task: &Task) -> TaskState {
-    task.status.as_ref().map(|status| status.state()).unwrap_or_default()
+    state_of(task.status.as_ref())
 }
 
 /// The states of the events of a stream, with the value of `final` if there is one.
@@ -123,8 +127,7 @@ async fn states(stream: tonic::Streaming<proto::StreamResponse>) -> Vec<(TaskSta
     let states = events.into_iter().map(|event| match event.payload {
         Some(stream_response::Payload::Task(task)) => (state(&task), None),
         Some(stream_response::Payload::StatusUpdate(update)) => {
-            let state = update.status.map(|status| status.state()).unwrap_or_default();
-            (state, Some(update.r#final))
+            (state_of(update.status.as_ref()), Some(update.r#final))
         }
         other => panic!("{other:?}"),
     });
@@ -172,7 +175,7 @@ async fn stream_ends_at_the_last_event_of_its_revision() {
                 if update
                     .status
                     .as_ref()
-                    .is_some_and(|status| status.state() == TaskState::AuthRequired) =>
+                    .is_some_and(|status| status.state() == proto::TaskState::AuthRequired) =>
             {
                 break update;
             }

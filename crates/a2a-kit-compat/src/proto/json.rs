@@ -1,46 +1,46 @@
 //! ProtoJSON of these messages, which the official SDKs of 0.3 use over REST: lowerCamelCase
-//! members, `TASK_STATE_…`, resource names.
+//! members, `TASK_STATE_…`, resource names. pbjson reads and writes it.
 //!
-//! Reading is lenient: `snake_case`, `request` or `msg` for `message`, `parts` for `content`, and
-//! `null` for unset members are accepted.
+//! Reading is lenient: see [`Canonical`]. Errors about requests are
+//! [`ParseError`](a2a_core::ErrorKind::ParseError) and
+//! [`InvalidParams`](a2a_core::ErrorKind::InvalidParams), those about responses
+//! [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 
 use a2a_core::{
     Error, Result, json,
     v1::{self, ListTaskPushNotificationConfigsResponse},
 };
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use super::{
     CreateConfig, CreateTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigResponse,
-    PushNotificationConfig, SendMessageRequest, SendMessageResponse, StreamResponse, Task,
-    TaskPushNotificationConfig, event_from_v1,
+    SendMessageRequest, SendMessageResponse, StreamResponse, Task, TaskPushNotificationConfig,
+    event_from_v1, lenient::Canonical,
 };
-use crate::common::json::{invalid_response, unreadable};
+use crate::common::{
+    json::{invalid_response, unreadable},
+    parts::Parts,
+    task::drop_invalid_timestamp,
+};
 
 /// Reads the body of `message:send` and `message:stream`.
 ///
 /// A configuration without `blocking` is non-blocking: SDKs omit false. A request without a
 /// configuration is blocking.
-///
-/// # Errors
-///
-/// [`ParseError`](a2a_core::ErrorKind::ParseError) and [`InvalidParams`](a2a_core::ErrorKind::InvalidParams).
 pub(crate) fn read_send_request(body: &[u8]) -> Result<v1::SendMessageRequest> {
-    Ok(read_request::<SendMessageRequest>(body)?.into())
+    let Canonical(request) = json::from_slice(body)?;
+    Ok(json::from_value::<SendMessageRequest>(&request)?.into())
 }
 
 /// Writes the body of `message:send` and `message:stream`.
 pub(crate) fn write_send_request(request: v1::SendMessageRequest) -> Result<Vec<u8>> {
-    write(&SendMessageRequest::from(request))
+    write(&SendMessageRequest::from(writable(request)))
 }
 
 /// Reads the response of `message:send`.
-///
-/// # Errors
-///
-/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_send_response(body: &[u8]) -> Result<v1::SendMessageResponse> {
-    let response = read_result::<SendMessageResponse>(body)?;
+    let response = read_response::<SendMessageResponse>(body)?;
     if response.payload.is_none() {
         return Err(without_content(body));
     }
@@ -49,98 +49,60 @@ pub(crate) fn read_send_response(body: &[u8]) -> Result<v1::SendMessageResponse>
 
 /// Writes the response of `message:send`.
 pub(crate) fn write_send_response(response: v1::SendMessageResponse) -> Result<Vec<u8>> {
-    write(&SendMessageResponse::from(response))
+    write(&SendMessageResponse::from(writable(response)))
 }
 
 /// Reads an event.
-///
-/// # Errors
-///
-/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_event(data: &[u8]) -> Result<v1::StreamResponse> {
-    let event = read_result::<StreamResponse>(data)?;
+    let event = read_response::<StreamResponse>(data)?;
     if event.payload.is_none() {
         return Err(without_content(data));
     }
     Ok(event.into())
 }
 
-#[cold]
-fn without_content(body: &[u8]) -> Error {
-    let shown = json::quote(&json::response_text(body));
-    invalid_response(format!("the response is neither a task, a message nor an update: {shown}"))
-}
-
 /// Writes an event; `is_last`: whether the stream ends with it.
 pub(crate) fn write_event(event: v1::StreamResponse, is_last: bool) -> Result<Vec<u8>> {
-    write(&event_from_v1(event, is_last))
+    write(&event_from_v1(writable(event), is_last))
 }
 
 /// Reads a task.
-///
-/// # Errors
-///
-/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_task(body: &[u8]) -> Result<v1::Task> {
-    Ok(read_result::<Task>(body)?.into())
+    Ok(read_response::<Task>(body)?.into())
 }
 
 /// Writes a task.
 pub(crate) fn write_task(task: v1::Task) -> Result<Vec<u8>> {
-    write(&Task::from(task))
+    write(&Task::from(writable(task)))
 }
 
 /// Writes a list of tasks, which has no pages in the specification of 0.3.
 pub(crate) fn write_tasks(tasks: Vec<v1::Task>) -> Result<Vec<u8>> {
-    write(&tasks.into_iter().map(Task::from).collect::<Vec<_>>())
+    write(&writable(tasks).into_iter().map(Task::from).collect::<Vec<_>>())
 }
 
 /// Reads a webhook registration: `{config: {pushNotificationConfig}}`, with or without `parent` and
 /// `configId`, a bare webhook, or one in `config` or `pushNotificationConfig`. `task_id` is that of
-/// the path.
-///
-/// # Errors
-///
-/// [`ParseError`](a2a_core::ErrorKind::ParseError) and [`InvalidParams`](a2a_core::ErrorKind::InvalidParams).
+/// the path, and takes precedence.
 pub(crate) fn read_create_config(
     body: &[u8],
     task_id: &str,
 ) -> Result<v1::TaskPushNotificationConfig> {
-    /// The members that identify the format.
-    #[derive(Default, Deserialize)]
-    #[serde(default, rename_all = "camelCase")]
-    struct Peek {
-        config: Option<Box<Self>>,
-        #[serde(alias = "push_notification_config")]
-        push_notification_config: Option<PushNotificationConfig>,
-        #[serde(alias = "config_id")]
-        config_id: String,
-        url: Option<String>,
-    }
-    #[derive(Deserialize)]
-    struct Wrapped {
-        config: PushNotificationConfig,
-    }
-    let peek: Peek = json::from_slice(body)?;
-    let webhook = match &peek.config {
-        Some(config) if config.push_notification_config.is_some() => None,
-        Some(_) => Some(read_request::<Wrapped>(body)?.config),
-        None if peek.url.is_some() => Some(read_request::<PushNotificationConfig>(body)?),
-        None => peek.push_notification_config,
+    let Canonical(Value::Object(mut members)) = json::from_slice(body)? else {
+        return Err(Error::invalid_params("", "must be an object"));
     };
-    let request = match webhook {
-        Some(webhook) => CreateConfig {
-            parent: String::new(),
-            config_id: peek.config_id,
-            config: Some(TaskPushNotificationConfig {
-                name: String::new(),
-                push_notification_config: Some(webhook),
-            }),
-        },
-        None => read_request::<CreateTaskPushNotificationConfigRequest>(body)?.into(),
+    let config = match members.remove("config") {
+        Some(config) if config.get("pushNotificationConfig").is_some() => config,
+        found => {
+            let bare = || members.contains_key("url").then(|| members.clone().into());
+            let webhook = found.or_else(bare).or_else(|| members.remove("pushNotificationConfig"));
+            json!({"pushNotificationConfig": webhook})
+        }
     };
-    // The task id of the path takes precedence.
-    Ok(v1::TaskPushNotificationConfig { task_id: task_id.to_owned(), ..request.into_v1()? })
+    members.insert("config".into(), config);
+    let request: CreateTaskPushNotificationConfigRequest = json::from_value(&members.into())?;
+    let config = CreateConfig::from(request).into_v1()?;
+    Ok(v1::TaskPushNotificationConfig { task_id: task_id.to_owned(), ..config })
 }
 
 /// Writes a webhook registration.
@@ -149,12 +111,8 @@ pub(crate) fn write_create_config(config: v1::TaskPushNotificationConfig) -> Res
 }
 
 /// Reads a registered webhook.
-///
-/// # Errors
-///
-/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_config(body: &[u8]) -> Result<v1::TaskPushNotificationConfig> {
-    read_result::<TaskPushNotificationConfig>(body)?.into_v1().map_err(unreadable)
+    read_response::<TaskPushNotificationConfig>(body)?.into_v1().map_err(unreadable)
 }
 
 /// Writes a registered webhook.
@@ -163,17 +121,12 @@ pub(crate) fn write_config(config: v1::TaskPushNotificationConfig) -> Result<Vec
 }
 
 /// Reads the webhooks of a task: a page or a bare list.
-///
-/// # Errors
-///
-/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfigsResponse> {
-    let page = if is_array(body) {
-        let configs = json::response_from_slice(body)?;
-        ListTaskPushNotificationConfigResponse { configs, ..Default::default() }
-    } else {
-        read_result::<ListTaskPushNotificationConfigResponse>(body)?
-    };
+    let Canonical(mut page) = json::response_from_slice(body)?;
+    if page.is_array() {
+        page = json!({"configs": page});
+    }
+    let page: ListTaskPushNotificationConfigResponse = from_canonical(&page)?;
     page.into_v1().map_err(unreadable)
 }
 
@@ -182,25 +135,32 @@ pub(crate) fn write_configs(page: ListTaskPushNotificationConfigsResponse) -> Re
     write(&ListTaskPushNotificationConfigResponse::from(page))
 }
 
-fn read_request<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    let read = json::from_slice(body)?;
-    require_object(body)?;
-    Ok(read)
+fn read_response<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
+    let Canonical(response) = json::response_from_slice(body)?;
+    from_canonical(&response)
 }
 
-fn read_result<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    let read = json::response_from_slice(body)?;
-    require_object(body).map_err(unreadable)?;
-    Ok(read)
+fn from_canonical<T: DeserializeOwned>(response: &Value) -> Result<T> {
+    json::response_from_value(response).map_err(unreadable)
 }
 
-/// Deserializers derived by serde also accept a list of the member values.
-fn require_object(body: &[u8]) -> Result<()> {
-    if is_array(body) { Err(Error::invalid_params("", "must be an object")) } else { Ok(()) }
+#[cold]
+fn without_content(body: &[u8]) -> Error {
+    let shown = json::quote(&json::response_text(body));
+    invalid_response(format!("the response is neither a task, a message nor an update: {shown}"))
 }
 
-fn is_array(body: &[u8]) -> bool {
-    body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
+/// Drops what clients of 0.3 reject and what JSON can't represent.
+fn writable<T: Parts>(mut value: T) -> T {
+    value.each_status(|status| {
+        status.state = status.state().into();
+        drop_invalid_timestamp(status);
+    });
+    value.each_message(|message| {
+        message.role = message.role().into();
+        message.reference_task_ids.clear();
+    });
+    value
 }
 
 fn write<T: Serialize>(value: &T) -> Result<Vec<u8>> {

@@ -8,17 +8,16 @@ mod file;
 mod generated;
 #[allow(dead_code, reason = "conversions exist in both directions, even if unused")]
 pub(crate) mod json;
+mod lenient;
 mod message;
 #[cfg(test)]
 mod properties;
 mod push;
 mod request;
 mod scheme;
-pub(crate) mod spelling;
 mod task;
 #[cfg(test)]
 mod tests;
-mod union;
 
 pub(crate) use crate::common::name::{config_name, ids_of_config, task_id, task_name};
 pub(crate) use card::{from_v1 as card_from_v1, into_v1 as card_into_v1};

@@ -1,9 +1,6 @@
 //! Property tests: conversions lose only what is documented, in protobuf and JSON.
 
-use a2a_core::{
-    ProtocolVersion,
-    v1::{self, stream_response::Payload},
-};
+use a2a_core::{ProtocolVersion, v1};
 use proptest::prelude::{any, prop_assert_eq, proptest};
 use prost::Message as _;
 
@@ -20,24 +17,6 @@ use crate::{
 /// Clears references to tasks, which the JSON format of 0.3 does not have.
 fn without_references(message: &mut v1::Message) {
     message.reference_task_ids.clear();
-}
-
-fn task_without_references(task: &mut v1::Task) {
-    task.history.iter_mut().for_each(without_references);
-    let messages = task.status.iter_mut().flat_map(|status| &mut status.message);
-    messages.for_each(without_references);
-}
-
-fn event_without_references(event: &mut v1::StreamResponse) {
-    match &mut event.payload {
-        Some(Payload::Task(task)) => task_without_references(task),
-        Some(Payload::Message(message)) => without_references(message),
-        Some(Payload::StatusUpdate(update)) => {
-            let messages = update.status.iter_mut().flat_map(|status| &mut status.message);
-            messages.for_each(without_references);
-        }
-        Some(Payload::ArtifactUpdate(_)) | None => {}
-    }
 }
 
 /// Encodes files as most SDKs do.
@@ -68,7 +47,7 @@ proptest! {
 
         let read = json::read_event(&json::write_event(text(&sent), is_last).unwrap()).unwrap();
         let read = read_files(read);
-        event_without_references(&mut sent);
+        sent.each_message(without_references);
         prop_assert_eq!(read, sent);
     }
 
@@ -82,7 +61,7 @@ proptest! {
         prop_assert_eq!(Task::from(text(&read)), written);
 
         let read = read_files(json::read_task(&json::write_task(text(&sent)).unwrap()).unwrap());
-        task_without_references(&mut sent);
+        sent.each_message(without_references);
         prop_assert_eq!(&read, &sent);
 
         let response = |task| {
@@ -107,7 +86,7 @@ proptest! {
         prop_assert_eq!(SendMessageRequest::from(text(&read)), written);
 
         let written = json::write_send_request(text(&sent)).unwrap();
-        sent.message.iter_mut().for_each(without_references);
+        sent.each_message(without_references);
         prop_assert_eq!(read_files(json::read_send_request(&written).unwrap()), sent);
     }
 

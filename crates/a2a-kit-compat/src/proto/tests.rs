@@ -32,24 +32,116 @@ fn shape(message: &MessageDescriptor) -> Vec<String> {
     fields
 }
 
+/// Messages whose types, and so their JSON, are those of 1.0.
+const SHARED: [&str; 12] = [
+    "APIKeySecurityScheme",
+    "AgentCardSignature",
+    "AgentExtension",
+    "AgentProvider",
+    "ClientCredentialsOAuthFlow",
+    "HTTPAuthSecurityScheme",
+    "ImplicitOAuthFlow",
+    "MutualTlsSecurityScheme",
+    "OpenIdConnectSecurityScheme",
+    "PasswordOAuthFlow",
+    "Security",
+    "StringList",
+];
+
+#[test]
+fn json_of_every_other_message_is_generated() {
+    let generated = include_str!(concat!(env!("OUT_DIR"), "/a2a.v1.serde.rs"));
+    let pool = DescriptorPool::decode(DESCRIPTOR).unwrap();
+    let messages = pool.all_messages().filter(|message| {
+        message.full_name().starts_with("a2a.v1.")
+            && !message.is_map_entry()
+            && !SHARED.contains(&message.name())
+    });
+    for message in messages {
+        for implemented in ["serde::Serialize", "serde::Deserialize<'de>"] {
+            let implemented = format!("{implemented} for {} {{", message.name());
+            assert!(generated.contains(&implemented), "{implemented}");
+        }
+    }
+}
+
+/// What deployed clients send, and pbjson alone rejects or reads differently.
+#[test]
+fn documents_are_made_canonical_before_they_are_read() {
+    let of_message = |text: &str| format!(r#"{{"message":{text}}}"#);
+    for text in [
+        of_message(r#"{"messageId":null}"#),
+        of_message(r#"{"role":"user"}"#),
+        of_message(r#"{"role":null,"content":null}"#),
+        of_message(r#"{"content":[{"text":"x","data":null}]}"#),
+        of_message(r#"{"content":[{"file":{"fileWithBytes":"aGVs\nbG8="}}]}"#),
+        r#"{"configuration":{}}"#.to_owned(),
+        r#"{"configuration":{"blocking":null}}"#.to_owned(),
+        r#"{"configuration":{"blocking":true,"historyLength":3.0}}"#.to_owned(),
+    ] {
+        let by_pbjson = serde_json::from_str::<super::SendMessageRequest>(&text).ok();
+        let read = view::read_send_request(text.as_bytes()).unwrap();
+        assert_ne!(by_pbjson.map(Into::into), Some(read), "{text}");
+    }
+    for text in [
+        r#"{"status":{"state":"completed"}}"#,
+        r#"{"status":{"state":"TASK_STATE_CANCELED"}}"#,
+        r#"{"status":{"timestamp":"2026-01-02T03:04:05"}}"#,
+        r#"{"status":{"timestamp":"yesterday"}}"#,
+        r#"{"history":[{"role":"assistant"}]}"#,
+        r#"{"artifacts":null}"#,
+    ] {
+        let by_pbjson = serde_json::from_str::<super::Task>(text).ok();
+        let read = view::read_task(text.as_bytes()).unwrap();
+        assert_ne!(by_pbjson.map(Into::into), Some(read), "{text}");
+    }
+    // What pbjson ignores: names of other revisions and implementations.
+    let parts = of_message(
+        r#"{"parts":[{"file":{"bytes":"aA==","mediaType":"a/b"}},{"file":{"uri":"u"}}]}"#,
+    );
+    let read = view::read_send_request(parts.as_bytes()).unwrap().message.unwrap().parts;
+    assert_eq!(read, [Part::raw(&b"h"[..]).with_media_type("a/b"), Part::url("u")]);
+    let text = r#"{"configuration":{"push_notification_config":{"url":"u"}}}"#;
+    let read = view::read_send_request(text.as_bytes()).unwrap().configuration.unwrap();
+    assert_eq!(read.task_push_notification_config.unwrap().url, "u");
+}
+
+#[test]
+fn ambiguous_documents_are_rejected() {
+    let deep = format!(r#"{{"metadata":{}1{}}}"#, r#"{"a":"#.repeat(130), "}".repeat(130));
+    for text in [
+        r#"{"message":{"messageId":"a","messageId":"b"}}"#,
+        r#"{"message":{"messageId":"a","message_id":"b"}}"#,
+        r#"{"message":null,"message":{}}"#,
+        r#"{"message":{},"request":{}}"#,
+        r#"{"message":{"content":[],"parts":[]}}"#,
+        r#"{"message":{"content":[{"text":"x","data":{}}]}}"#,
+        r#"{"message":{"content":[null]}}"#,
+        r#"{"message":{"role":"nobody"}}"#,
+        r#"{"message":{"role":7}}"#,
+        r#"{"message":[]}"#,
+        r#"{"configuration":{"blocking":"yes"}}"#,
+        r#"{"configuration":{"historyLength":2147483648}}"#,
+        r#"{"configuration":{"historyLength":0.5}}"#,
+        r#"{"metadata":{"a":1e999}}"#,
+        r#"{"metadata":[]}"#,
+        &deep,
+        "[]",
+        "null",
+    ] {
+        assert!(view::read_send_request(text.as_bytes()).is_err(), "{text}");
+    }
+    // What an extension adds is not read.
+    let unknown = r#"{"x":{"state":"odd","role":7,"timestamp":{}},"message":{"x":[null]}}"#;
+    view::read_send_request(unknown.as_bytes()).unwrap();
+}
+
 #[test]
 fn shared_types_are_identical_in_both_packages() {
     let older = DescriptorPool::decode(DESCRIPTOR).unwrap();
     let current = DescriptorPool::decode(a2a_core::DESCRIPTOR).unwrap();
-    for (name, name_now) in [
-        ("APIKeySecurityScheme", "APIKeySecurityScheme"),
-        ("AgentCardSignature", "AgentCardSignature"),
-        ("AgentExtension", "AgentExtension"),
-        ("AgentProvider", "AgentProvider"),
-        ("ClientCredentialsOAuthFlow", "ClientCredentialsOAuthFlow"),
-        ("HTTPAuthSecurityScheme", "HTTPAuthSecurityScheme"),
-        ("ImplicitOAuthFlow", "ImplicitOAuthFlow"),
-        ("MutualTlsSecurityScheme", "MutualTlsSecurityScheme"),
-        ("OpenIdConnectSecurityScheme", "OpenIdConnectSecurityScheme"),
-        ("PasswordOAuthFlow", "PasswordOAuthFlow"),
-        ("Security", "SecurityRequirement"),
-        ("StringList", "StringList"),
-    ] {
+    for name in SHARED {
+        let name_now = if name == "Security" { "SecurityRequirement" } else { name };
         let older = older.get_message_by_name(&format!("a2a.v1.{name}")).expect(name);
         let current = current.get_message_by_name(&format!("lf.a2a.v1.{name_now}")).expect(name);
         assert_eq!(shape(&older), shape(&current), "{name}");

@@ -44,7 +44,7 @@ fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     }
     match Form::deserialize(from)? {
         Form::Number(millis) => Ok(Some(millis)),
-        Form::Text(text) => match (text.trim().parse(), member::timestamp::parse(&text)) {
+        Form::Text(text) => match (text.trim().parse(), member::parse_timestamp(&text)) {
             (Ok(millis), _) => Ok(Some(millis)),
             (Err(_), Some(timestamp)) => Ok(Some(timestamp.as_millis())),
             (Err(error), None) => Err(D::Error::custom(error)),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test")]
 
+mod pbjson;
+
 use std::{collections::HashMap, fmt};
 
 use a2a_test_kinds::{
