@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use a2a_core::{
     Error, Operation, Request, Result, Validate,
-    v1::{
-        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTasksRequest, SendMessageRequest,
-        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
-    },
+    v1::{Task, send_message_response::Payload},
 };
 use a2a_kit_operations::{Agent, Call, CallContext, EventStream, Reply, trace::ServerSpan};
 use serde::{Serialize, de::DeserializeOwned};
@@ -94,50 +89,40 @@ async fn perform(
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
     macro_rules! call {
-        ($method:ident($request:ty)) => {{
-            let request: $request = read(source).await?;
-            served.record_ids(request.task_id(), request.context_id());
+        ($method:ident) => {{
+            let request = read(source).await?;
+            served.record_ids(Request::task_id(&request), Request::context_id(&request));
             agent.$method(Call::from_parts(context, request)).await?
         }};
     }
 
     match operation {
         Operation::SendMessage => {
-            let reply = call!(send_message(SendMessageRequest));
+            let reply = call!(send_message);
             if let Some(Payload::Task(task)) = &reply.response.payload {
                 served.record_ids(&task.id, &task.context_id);
             }
             json(reply, out)
         }
-        Operation::SendStreamingMessage => {
-            Ok(call!(send_streaming_message(SendMessageRequest)).map(Output::Events))
-        }
-        Operation::GetTask => task(call!(get_task(GetTaskRequest)), served, out),
-        Operation::ListTasks => json(call!(list_tasks(ListTasksRequest)), out),
-        Operation::CancelTask => task(call!(cancel_task(CancelTaskRequest)), served, out),
-        Operation::SubscribeToTask => {
-            Ok(call!(subscribe_to_task(SubscribeToTaskRequest)).map(Output::Events))
-        }
+        Operation::SendStreamingMessage => Ok(call!(send_streaming_message).map(Output::Events)),
+        Operation::GetTask => task(call!(get_task), served, out),
+        Operation::ListTasks => json(call!(list_tasks), out),
+        Operation::CancelTask => task(call!(cancel_task), served, out),
+        Operation::SubscribeToTask => Ok(call!(subscribe_to_task).map(Output::Events)),
         Operation::CreateTaskPushNotificationConfig => {
-            json(call!(create_task_push_notification_config(TaskPushNotificationConfig)), out)
+            json(call!(create_task_push_notification_config), out)
         }
         Operation::GetTaskPushNotificationConfig => {
-            type Request = GetTaskPushNotificationConfigRequest;
-            json(call!(get_task_push_notification_config(Request)), out)
+            json(call!(get_task_push_notification_config), out)
         }
         Operation::ListTaskPushNotificationConfigs => {
-            type Request = ListTaskPushNotificationConfigsRequest;
-            json(call!(list_task_push_notification_configs(Request)), out)
+            json(call!(list_task_push_notification_configs), out)
         }
         Operation::DeleteTaskPushNotificationConfig => {
-            type Request = DeleteTaskPushNotificationConfigRequest;
             // `google.protobuf.Empty` is an empty object in JSON.
-            let reply = call!(delete_task_push_notification_config(Request)).map(|()| Empty {});
-            json(reply, out)
+            json(call!(delete_task_push_notification_config).map(|()| Empty {}), out)
         }
-        Operation::GetExtendedAgentCard => {
-            json(call!(get_extended_agent_card(GetExtendedAgentCardRequest)), out)
-        }
+        Operation::GetExtendedAgentCard => json(call!(get_extended_agent_card), out),
     }
 }
 

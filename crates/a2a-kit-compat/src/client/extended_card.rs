@@ -2,8 +2,8 @@
 
 use a2a_core::{Error, Operation, ProtocolVersion, Result, json};
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer, with_url},
-    error_body, service_parameters,
+    client::{HttpClient, place_call, read_answer},
+    service_parameters,
 };
 use a2a_kit_operations::{CallContext, Reply};
 use bytes::Bytes;
@@ -22,17 +22,13 @@ pub(super) async fn read(
     place_call(&mut request, Operation::GetExtendedAgentCard, context.clone())?;
     request.headers_mut().remove(service_parameters::VERSION);
     extensions::rename_header(ProtocolVersion::V0_2, request.headers_mut());
-    let (head, body) = http.send(request).await?.into_parts();
-    match head.status {
-        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => return Ok(None),
-        status if !status.is_success() => {
-            return Err(with_url(error_body::read(status, &head.headers, &body), &head));
-        }
-        _ => {}
+    let response = http.send(request).await?;
+    if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
+        return Ok(None);
     }
-    let card = read_answer(&head, &body, json::response_from_slice)?;
+    let (headers, card) = read_answer(response, json::response_from_slice)?;
     let response = V0_3.read_response(Operation::GetExtendedAgentCard, card)?;
-    Ok(Some(Reply { response, activated: extensions::read_activated(&head.headers) }))
+    Ok(Some(Reply { response, activated: extensions::read_activated(&headers) }))
 }
 
 /// `{endpoint}/../agent/authenticatedExtendedCard`.

@@ -14,7 +14,7 @@ use a2a_core::{
     v1::StreamResponse,
 };
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer, read_events, with_url},
+    client::{HttpClient, place_call, read_answer, read_events},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
@@ -102,16 +102,11 @@ impl Transport for JsonRpcClient {
         }
         let operation = request.operation();
         let (id, request) = self.request(context, request)?;
-        let (head, body) = self.http.send(request).await?.into_parts();
-        if !head.status.is_success() {
-            let error = error_body::read(head.status, &head.headers, &body);
-            return Err(with_url(error, &head));
-        }
-        let response = read_answer(&head, &body, |body| {
+        let (headers, response) = read_answer(self.http.send(request).await?, |body| {
             let result = Response::read(body)?.result(id)?;
             self.dialect.read_response(operation, result)
         })?;
-        Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
+        Ok(Reply { response, activated: extensions::read_activated(&headers) })
     }
 
     async fn stream(

@@ -5,7 +5,7 @@ mod response;
 
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer, read_events_with, with_url},
+    client::{HttpClient, place_call, read_answer_with, read_events_with},
     content_type, service_parameters,
 };
 use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
@@ -69,14 +69,12 @@ impl RestClient {
         encoded: &EncodedRequest,
     ) -> Result<Reply<AnyResponse>> {
         let request = self.request(operation, context, encoded, encoded.method.clone())?;
-        let (head, body) = self.http.send(request).await?.into_parts();
-        if !head.status.is_success() {
-            let error = response::read_error(operation, head.status, &head.headers, &body);
-            return Err(missing(with_url(error, &head)));
-        }
-        let response =
-            read_answer(&head, &body, |body| response::read(self.shape, operation, body))?;
-        Ok(Reply { response, activated: extensions::read_activated(&head.headers) })
+        let read = |body: &[u8]| response::read(self.shape, operation, body);
+        let read_error =
+            |status, headers: &_, body: &_| response::read_error(operation, status, headers, body);
+        let (headers, response) =
+            read_answer_with(self.http.send(request).await?, read, read_error).map_err(missing)?;
+        Ok(Reply { response, activated: extensions::read_activated(&headers) })
     }
 
     async fn open(

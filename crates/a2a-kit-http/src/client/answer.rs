@@ -3,31 +3,52 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use a2a_core::{Error, ErrorKind, Result, json, v1::StreamResponse};
-use http::response::Parts;
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode, response::Parts};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
+use super::with_url;
 use crate::{content_type, error_body, response_error::with_response, sse};
 
-/// Reads the body of a successful unary response with `read`. If it is an event stream, reads its
-/// last event.
+/// Reads a unary response as [`read_answer_with`] does, with errors in the formats of
+/// [`error_body::read`].
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for a coding that was not requested;
-/// those of `read`, with the URL of the response, and its content type if it is an unexpected one.
+/// As [`read_answer_with`].
 pub fn read_answer<T>(
-    head: &Parts,
-    body: &[u8],
+    response: Response<Bytes>,
     read: impl FnOnce(&[u8]) -> Result<T>,
-) -> Result<T> {
+) -> Result<(HeaderMap, T)> {
+    read_answer_with(response, read, error_body::read)
+}
+
+/// Reads the body of a unary response: with `read`, or with `read_error` if its status is not a
+/// success. If the body is an event stream, reads its last event. Returns the headers with it.
+///
+/// # Errors
+///
+/// The error of the agent; [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for a coding
+/// that was not requested; those of `read`. All have the URL of the response, and its content type
+/// if it is an unexpected one.
+pub fn read_answer_with<T>(
+    response: Response<Bytes>,
+    read: impl FnOnce(&[u8]) -> Result<T>,
+    read_error: impl FnOnce(StatusCode, &HeaderMap, &[u8]) -> Error,
+) -> Result<(HeaderMap, T)> {
+    let (head, body) = response.into_parts();
+    if !head.status.is_success() {
+        return Err(with_url(read_error(head.status, &head.headers, &body), &head));
+    }
     content_type::require_identity(&head.headers)?;
-    let json = if content_type::is_event_stream(&head.headers) || is_event_text(body) {
-        Cow::Owned(last_event(body)?)
+    let json = if content_type::is_event_stream(&head.headers) || is_event_text(&body) {
+        Cow::Owned(last_event(&body)?)
     } else {
-        Cow::Borrowed(body)
+        Cow::Borrowed(&*body)
     };
-    read(&json).map_err(|error| with_head(error, head, body))
+    let read = read(&json).map_err(|error| with_head(error, &head, &body))?;
+    Ok((head.headers, read))
 }
 
 /// Returns whether a body is the text of an event stream, whatever its type says. No JSON begins
@@ -134,8 +155,8 @@ mod tests {
     fn unary_answer_in_an_event_stream_is_its_last_event() {
         let body = b": hi\n\ndata: 1\n\nevent: ping\ndata: 9\n\ndata: 2\n\ndata: [DONE]\n\n";
         let read = |json: &[u8]| Ok(json.to_vec());
-        let (head, ()) = http::Response::new(()).into_parts();
-        assert_eq!(read_answer(&head, body, read).unwrap(), b"2");
+        let response = Response::new(Bytes::from_static(body));
+        assert_eq!(read_answer(response, read).unwrap().1, b"2");
     }
 
     #[test]

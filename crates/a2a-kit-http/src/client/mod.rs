@@ -13,7 +13,7 @@ mod settings;
 mod stream;
 mod transport;
 
-pub use answer::{read_answer, without_content};
+pub use answer::{read_answer, read_answer_with, without_content};
 pub use call::place_call;
 pub use connector::Connector;
 pub use dialer::Connected;

@@ -1,6 +1,5 @@
 //! The client: a remote agent at a URL.
 
-mod operation;
 mod response;
 
 use std::sync::{
@@ -8,12 +7,15 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use a2a_core::{Error, Operation, Result};
-use a2a_kit_http::{
-    client::{ClientSettings, HttpClient, place_call, read_answer, read_events, with_url},
-    content_type, error_body, service_parameters,
+use a2a_core::{
+    Error, Operation, Result,
+    v1::{SendMessageResponse, Task},
 };
-use a2a_kit_operations::{Call, EventStream, Reply};
+use a2a_kit_http::{
+    client::{ClientSettings, HttpClient, place_call, read_answer, read_events},
+    content_type, service_parameters,
+};
+use a2a_kit_operations::{Agent, AgentMethod, Call, EventStream, Reply, intercept_agent};
 use bytes::Bytes;
 use http::{Method, Request, Uri, header::CONTENT_TYPE};
 use serde::{
@@ -21,7 +23,7 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny},
 };
 
-/// An agent that is called over JSON-RPC (spec §9). Implements [`Agent`](a2a_kit_operations::Agent).
+/// An agent that is called over JSON-RPC (spec §9). Implements [`Agent`].
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -57,45 +59,60 @@ impl Client {
         Ok(Self { http, url, last_id: Arc::default() })
     }
 
-    async fn unary<R: DeserializeOwned>(
+    async fn send<R: Serialize>(
         &self,
         operation: Operation,
-        call: Call<impl Serialize>,
-    ) -> Result<Reply<R>> {
-        self.call(operation, call, response::read).await
+        call: Call<R>,
+        _: AgentMethod<R, SendMessageResponse>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        self.unary(operation, call, response::read_send).await
+    }
+
+    async fn task<R: Serialize>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        _: AgentMethod<R, Arc<Task>>,
+    ) -> Result<Reply<Arc<Task>>> {
+        Ok(self.unary(operation, call, response::read::<Task>).await?.map(Arc::new))
     }
 
     /// Calls an operation with an empty response, which peers encode in three ways.
-    async fn unary_without_result(
+    async fn delete<R: Serialize>(
         &self,
         operation: Operation,
-        call: Call<impl Serialize>,
+        call: Call<R>,
+        _: AgentMethod<R, ()>,
     ) -> Result<Reply<()>> {
-        let read = |id, body: &_| response::read_optional::<IgnoredAny>(id, body).map(|_| ());
-        self.call(operation, call, read).await
+        Ok(self.unary(operation, call, response::read_optional::<IgnoredAny>).await?.map(drop))
     }
 
-    async fn call<R>(
+    async fn plain<R: Serialize, T: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        _: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        self.unary(operation, call, response::read).await
+    }
+
+    async fn unary<T>(
         &self,
         operation: Operation,
         call: Call<impl Serialize>,
-        read: impl FnOnce(u64, &[u8]) -> Result<R>,
-    ) -> Result<Reply<R>> {
+        read: impl FnOnce(u64, &[u8]) -> Result<T>,
+    ) -> Result<Reply<T>> {
         let id = self.next_id();
         let response = self.http.send(self.request(operation, id, call)?).await?;
-        let (head, body) = response.into_parts();
-        if !head.status.is_success() {
-            let error = error_body::read(head.status, &head.headers, &body);
-            return Err(with_url(error, &head));
-        }
-        let response = read_answer(&head, &body, |body| read(id, body))?;
-        Ok(Reply { response, activated: service_parameters::read_activated(&head.headers) })
+        let (headers, response) = read_answer(response, |body| read(id, body))?;
+        Ok(Reply { response, activated: service_parameters::read_activated(&headers) })
     }
 
-    async fn stream(
+    async fn stream<R: Serialize>(
         &self,
         operation: Operation,
-        call: Call<impl Serialize>,
+        call: Call<R>,
+        _: AgentMethod<R, EventStream>,
     ) -> Result<Reply<EventStream>> {
         let id = self.next_id();
         let await_first = call.context.last_event_id.is_none();
@@ -131,4 +148,15 @@ impl Client {
     fn next_id(&self) -> u64 {
         self.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
+}
+
+impl Agent for Client {
+    intercept_agent!(send; send_message);
+    intercept_agent!(stream; send_streaming_message, subscribe_to_task);
+    intercept_agent!(task; get_task, cancel_task);
+    intercept_agent!(delete; delete_task_push_notification_config);
+    intercept_agent!(
+        plain; list_tasks, create_task_push_notification_config, get_task_push_notification_config,
+        list_task_push_notification_configs, get_extended_agent_card,
+    );
 }

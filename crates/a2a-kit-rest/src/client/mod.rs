@@ -1,22 +1,28 @@
 //! The client: a remote agent at a URL.
 
 mod address;
-mod operation;
 mod response;
 
-use a2a_core::{ErrorKind, Operation, Request, Result};
-use a2a_kit_http::{
-    client::{ClientSettings, HttpClient, place_call, read_answer, read_events, with_url},
-    content_type, error_body, service_parameters,
+use std::sync::Arc;
+
+use a2a_core::{
+    ErrorKind, Operation, Request, Result,
+    v1::{SendMessageResponse, Task},
 };
-use a2a_kit_operations::{Call, CallContext, EventStream, Reply};
+use a2a_kit_http::{
+    client::{ClientSettings, HttpClient, place_call, read_answer, read_events},
+    content_type, service_parameters,
+};
+use a2a_kit_operations::{
+    Agent, AgentMethod, Call, CallContext, EventStream, Reply, intercept_agent,
+};
 use bytes::Bytes;
 use http::{Method, header::CONTENT_TYPE};
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 
 use address::{Address, Base};
 
-/// An agent that is called over HTTP+JSON (spec §11). Implements [`Agent`](a2a_kit_operations::Agent).
+/// An agent that is called over HTTP+JSON (spec §11). Implements [`Agent`].
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -44,28 +50,61 @@ impl Client {
         Ok(Self { http, base: Base::parse(url)? })
     }
 
-    async fn unary<R>(
+    async fn send<R: Request + Serialize>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        _: AgentMethod<R, SendMessageResponse>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        self.unary(operation, call, response::read_send).await
+    }
+
+    async fn task<R: Request + Serialize>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        _: AgentMethod<R, Arc<Task>>,
+    ) -> Result<Reply<Arc<Task>>> {
+        Ok(self.unary(operation, call, response::read::<Task>).await?.map(Arc::new))
+    }
+
+    /// Calls an operation with an empty response, whatever its body is.
+    async fn delete<R: Request + Serialize>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        _: AgentMethod<R, ()>,
+    ) -> Result<Reply<()>> {
+        self.unary(operation, call, |_| Ok(())).await
+    }
+
+    async fn plain<R: Request + Serialize, T: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        call: Call<R>,
+        _: AgentMethod<R, T>,
+    ) -> Result<Reply<T>> {
+        self.unary(operation, call, response::read).await
+    }
+
+    async fn unary<T>(
         &self,
         operation: Operation,
         call: Call<impl Request + Serialize>,
-        read: impl FnOnce(&[u8]) -> Result<R>,
-    ) -> Result<Reply<R>> {
+        read: impl FnOnce(&[u8]) -> Result<T>,
+    ) -> Result<Reply<T>> {
         let Call { context, request } = call;
         let address = Address::of(operation, request)?;
         let response = self.http.send(self.request(operation, context, &address, None)?).await?;
-        let (head, body) = response.into_parts();
-        if !head.status.is_success() {
-            let error = error_body::read(head.status, &head.headers, &body);
-            return Err(with_url(error, &head));
-        }
-        let activated = service_parameters::read_activated(&head.headers);
-        Ok(Reply { response: read_answer(&head, &body, read)?, activated })
+        let (headers, response) = read_answer(response, read)?;
+        Ok(Reply { response, activated: service_parameters::read_activated(&headers) })
     }
 
-    async fn stream(
+    async fn stream<R: Request + Serialize>(
         &self,
         operation: Operation,
-        call: Call<impl Request + Serialize>,
+        call: Call<R>,
+        _: AgentMethod<R, EventStream>,
     ) -> Result<Reply<EventStream>> {
         let Call { context, request } = call;
         let address = Address::of(operation, request)?;
@@ -119,4 +158,15 @@ impl Client {
         }
         Ok(request)
     }
+}
+
+impl Agent for Client {
+    intercept_agent!(send; send_message);
+    intercept_agent!(stream; send_streaming_message, subscribe_to_task);
+    intercept_agent!(task; get_task, cancel_task);
+    intercept_agent!(delete; delete_task_push_notification_config);
+    intercept_agent!(
+        plain; list_tasks, create_task_push_notification_config, get_task_push_notification_config,
+        list_task_push_notification_configs, get_extended_agent_card,
+    );
 }

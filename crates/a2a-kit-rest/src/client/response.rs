@@ -53,11 +53,6 @@ pub(super) fn read_event(data: &[u8]) -> Result<Option<StreamResponse>> {
     }
 }
 
-/// Reads an empty response in any format.
-pub(super) fn read_empty(_body: &[u8]) -> Result<()> {
-    Ok(())
-}
-
 // Some servers send an error with status 200, or as an event without a type.
 #[cold]
 fn no_content(body: &[u8]) -> Error {
