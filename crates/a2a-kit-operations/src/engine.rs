@@ -27,6 +27,7 @@ use std::{
 use a2a_core::{
     Error, Result,
     v1::{AgentCard, Task},
+    well_known::Timestamp,
 };
 use async_trait::async_trait;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -97,6 +98,15 @@ struct Push {
     outbox: Option<Outbox>,
     /// Serializes the registration of webhooks.
     registrations: Registrations,
+}
+
+impl Push {
+    /// Signals that deliveries may be due.
+    fn wake(&self) {
+        if let Some(outbox) = &self.outbox {
+            outbox.wake();
+        }
+    }
 }
 
 /// The load of an engine.
@@ -174,17 +184,17 @@ impl Engine {
     pub async fn shutdown(&self, grace: Duration) {
         self.inner.draining.cancel();
         self.inner.tasks.close();
-        for entry in self.inner.entries.all() {
+        for handle in self.inner.handles() {
             // The next message reruns a waiting executor, so it needs no grace period.
-            entry.change(LiveTask::drop_asking);
+            handle.change(LiveTask::drop_asking);
         }
         if tokio::time::timeout(grace, self.inner.tasks.wait()).await.is_err() {
-            let tasks = self.inner.entries.all().len();
+            let handles = self.inner.handles();
+            let tasks = handles.len();
             tracing::info!(tasks, "interrupting tasks, the grace period has expired");
             let reruns = self.inner.agent.executor.recovery() == Recovery::Rerun;
-            for entry in self.inner.entries.all() {
-                let new_status = |state, text| entry.new_status(state, text);
-                entry.change(|live| live.stop(reruns, &new_status, now()));
+            for handle in handles {
+                handle.change(|live| live.stop(reruns, moment()));
             }
             // Interrupted executors write a checkpoint and release their leases.
             let _ = tokio::time::timeout(LAST_WRITES, self.inner.tasks.wait()).await;
@@ -287,6 +297,12 @@ impl EngineBuilder {
 }
 
 impl Inner {
+    /// The active tasks.
+    fn handles(self: &Arc<Self>) -> Vec<Handle> {
+        let entries = self.entries.all().into_iter();
+        entries.map(|entry| Handle::new(Arc::clone(self), entry)).collect()
+    }
+
     /// Finds the entry of a task, or loads it from the store.
     async fn find_or_load(
         self: &Arc<Self>,
@@ -341,7 +357,7 @@ impl Inner {
         let is_fresh = || self.cluster.last_renewal.elapsed() < self.config.lease_renewal * 2;
         let is_current = live.persistence.is_loaded()
             && live.is_stored()
-            && !live.persistence.is_writing()
+            && !live.persistence.is_storing()
             && !live.persistence.has_failed()
             && (!self.cluster.is_shared || live.is_here() && is_fresh());
         is_current.then(|| (Arc::clone(&live.task), live.log.last()))
@@ -351,6 +367,11 @@ impl Inner {
 /// The current time, which tests can pause.
 fn now() -> std::time::Instant {
     tokio::time::Instant::now().into_std()
+}
+
+/// The time of a transition.
+fn moment() -> task::Now {
+    task::Now { instant: now(), time: Timestamp::now() }
 }
 
 /// An executor behind a pointer: erasing its type once lets the engine be compiled once.

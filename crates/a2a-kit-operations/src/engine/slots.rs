@@ -43,77 +43,47 @@ impl Slots {
         self.0.lock().len()
     }
 
-    /// Acquires a slot for a task; `None` if the caller is at `limit`.
+    /// Counts a running task; `None` if the caller is at `limit`.
     pub(super) fn take(
         self: &Arc<Self>,
         owner: &Arc<str>,
         limit: Option<NonZeroUsize>,
-    ) -> Option<Slot> {
-        let mut slot = Slot { slots: Arc::clone(self), owner: Arc::clone(owner), held: false };
-        slot.try_resume(limit).then_some(slot)
+    ) -> Option<Count> {
+        let is_taken = self.update(owner, |used| {
+            let fits = limit.is_none_or(|limit| used.running < limit.get());
+            used.running += usize::from(fits);
+            fits
+        });
+        let (slots, owner) = (Arc::clone(self), Arc::clone(owner));
+        is_taken.then(|| Count { slots, owner, of: |used| &mut used.running })
     }
 
     /// Counts a new task until it is stored, and returns the caller's number of them.
-    pub(super) fn draft(self: &Arc<Self>, owner: &Arc<str>) -> (Draft, usize) {
+    pub(super) fn draft(self: &Arc<Self>, owner: &Arc<str>) -> (Count, usize) {
         let mut drafts = 0;
         self.update(owner, |used| {
             used.drafts += 1;
             drafts = used.drafts;
             true
         });
-        (Draft { slots: Arc::clone(self), owner: Arc::clone(owner) }, drafts)
+        let (slots, owner) = (Arc::clone(self), Arc::clone(owner));
+        (Count { slots, owner, of: |used| &mut used.drafts }, drafts)
     }
 }
 
-/// The slot of a running task, released while the task waits for its user, and when dropped.
+/// A task that is counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct Count {
     slots: Arc<Slots>,
     owner: Arc<str>,
-    held: bool,
+    of: fn(&mut Used) -> &mut usize,
 }
 
-impl Slot {
-    /// Acquires the slot again; returns `false` if the caller is at `limit`.
-    pub(super) fn try_resume(&mut self, limit: Option<NonZeroUsize>) -> bool {
-        if !self.held {
-            self.held = self.slots.update(&self.owner, |used| {
-                let fits = limit.is_none_or(|limit| used.running < limit.get());
-                used.running += usize::from(fits);
-                fits
-            });
-        }
-        self.held
-    }
-
-    /// Releases the slot temporarily.
-    pub(super) fn pause(&mut self) {
-        if std::mem::take(&mut self.held) {
-            self.slots.update(&self.owner, |used| {
-                used.running = used.running.saturating_sub(1);
-                true
-            });
-        }
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.pause();
-    }
-}
-
-/// A new task that is not stored yet.
-#[derive(Debug)]
-pub(super) struct Draft {
-    slots: Arc<Slots>,
-    owner: Arc<str>,
-}
-
-impl Drop for Draft {
+impl Drop for Count {
     fn drop(&mut self) {
         self.slots.update(&self.owner, |used| {
-            used.drafts = used.drafts.saturating_sub(1);
+            let count = (self.of)(used);
+            *count = count.saturating_sub(1);
             true
         });
     }
@@ -124,18 +94,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paused_slots_are_free_for_other_tasks_of_the_caller() {
+    fn running_tasks_of_a_caller_are_limited() {
         let slots = Arc::new(Slots::default());
         let (ann, one) = (Arc::from("ann"), NonZeroUsize::new(1));
-        let mut first = slots.take(&ann, one).unwrap();
+        let first = slots.take(&ann, one).unwrap();
         assert!(slots.take(&ann, one).is_none());
         assert!(slots.take(&"bob".into(), one).is_some());
-        first.pause();
-        let second = slots.take(&ann, one).unwrap();
-        assert!(!first.try_resume(one));
-        assert!(first.try_resume(None), "what was accepted goes on");
-        assert_eq!(slots.running("ann"), 2);
-        drop((first, second));
+        let second = slots.take(&ann, None).unwrap();
+        assert_eq!(slots.running("ann"), 2, "what was accepted goes on");
+        drop(first);
+        assert!(slots.take(&ann, one).is_none());
+        drop(second);
         assert_eq!(slots.callers(), 0);
     }
 

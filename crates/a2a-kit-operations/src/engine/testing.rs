@@ -11,12 +11,10 @@ use std::{
 use a2a_core::{
     TaskState,
     v1::{Message, Task, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload},
+    well_known::Timestamp,
 };
 
-use super::{
-    slots::Slots,
-    task::{self, AdmissionLimits, Creation, Ended, Log, Sender},
-};
+use super::task::{self, AdmissionLimits, Confirmation, Creation, Ended, Log, Now, Sender};
 use crate::{CallContext, Event, TaskLimits, UpdateError, engine::TurnRequest};
 
 /// The state machine of an active task, with a running executor and without a store.
@@ -24,8 +22,7 @@ use crate::{CallContext, Event, TaskLimits, UpdateError, engine::TurnRequest};
 pub struct LiveTask {
     live: task::LiveTask,
     limits: TaskLimits,
-    slots: Arc<Slots>,
-    now: Instant,
+    now: Now,
 }
 
 impl LiveTask {
@@ -39,17 +36,14 @@ impl LiveTask {
         let turn = turn(message);
         let history = vec![Message::clone(&turn.message)];
         let task = Task { id: "task".to_owned(), status, history, ..Task::default() };
-        let slots = Arc::new(Slots::default());
-        let slot = slots.take(&"owner".into(), None).expect("there is no limit");
         let mut live = Self {
             live: task::LiveTask::draft(task, Log::new(0, 1_000, usize::MAX)),
             limits: TaskLimits::default(),
-            slots,
-            now: Instant::now(),
+            now: Now { instant: Instant::now(), time: Timestamp::from_millis(0) },
         };
         let creation = Creation { is_streamed: true, ..Creation::default() };
-        live.live.begin(turn, creation, slot, live.now);
-        live.update(new_status(TaskState::Working, None)).expect("the executor is at work");
+        live.live.begin(turn, creation, true, live.now);
+        live.update(update_to(TaskState::Working)).expect("the executor is at work");
         live.write();
         live
     }
@@ -60,9 +54,9 @@ impl LiveTask {
     ///
     /// The error that the executor gets.
     pub fn update(&mut self, payload: Payload) -> Result<u64, UpdateError> {
-        self.now += Duration::from_millis(1);
+        self.now.instant += Duration::from_millis(1);
         let generation = self.live.ownership.generation;
-        self.live.update(generation, payload, &self.limits, &new_status, self.now)
+        self.live.update(generation, payload, &self.limits, self.now)
     }
 
     /// Takes the pending changes as if the store had written them, and returns the number of
@@ -72,7 +66,7 @@ impl LiveTask {
         if self.live.begin_writing() {
             while let Some(group) = self.live.next_group() {
                 events += group.events().count();
-                self.live.stored(group, None);
+                self.live.stored(group, CONFIRMATION);
             }
         }
         events
@@ -80,22 +74,20 @@ impl LiveTask {
 
     /// Takes another client message, and returns whether it was accepted.
     pub fn message(&mut self, message: Message) -> bool {
-        let slots = Arc::clone(&self.slots);
-        let room = AdmissionLimits {
-            task: &self.limits,
-            max_queued: usize::MAX,
-            max_running: None,
-            slot: &mut || slots.take(&"owner".into(), None),
-        };
-        self.live.take(turn(message), Sender::Waits, room, &new_status, self.now).is_ok()
+        let limits = AdmissionLimits { task: &self.limits, max_queued: usize::MAX, may_run: true };
+        self.live.take(turn(message), Sender::Waits, limits, self.now).is_ok()
     }
 
     /// Ends the run of the executor, and returns whether another turn begins.
     pub fn returned(&mut self) -> bool {
         let generation = self.live.ownership.generation;
-        self.live.ended(generation, Ended::Returned, false, &new_status, self.now).is_some()
+        self.live.ended(generation, Ended::Returned, false, self.now).is_some()
     }
 }
+
+/// What a store says that is not shared and has no webhooks.
+const CONFIRMATION: Confirmation =
+    Confirmation { begun: None, has_pushes: false, is_shared: false };
 
 /// The log of the newest events of a task.
 #[derive(Debug)]
@@ -119,9 +111,8 @@ impl EventLog {
     }
 }
 
-fn new_status(state: TaskState, text: Option<String>) -> Payload {
-    let message = text.map(Message::agent);
-    let status = Some(TaskStatus { state: state.into(), message, timestamp: None });
+fn update_to(state: TaskState) -> Payload {
+    let status = Some(TaskStatus { state: state.into(), ..TaskStatus::default() });
     Payload::StatusUpdate(TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() })
 }
 

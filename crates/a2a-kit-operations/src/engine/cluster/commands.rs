@@ -111,7 +111,7 @@ impl Handle {
     }
 
     /// Answers a command in the store: its caller is waiting, and no other node would.
-    pub(super) async fn answer(&self, id: &Arc<str>, body: Bytes) {
+    pub(in crate::engine) async fn answer(&self, id: &Arc<str>, body: Bytes) {
         let inner = &self.inner;
         let deadline = Instant::now() + inner.config.store_retry_timeout;
         while let Err(error) = inner.store.answer_command(id, body.clone()).await {
@@ -123,19 +123,6 @@ impl Handle {
         }
         self.change(|live| live.commands.finish(id));
         inner.cluster.pending_calls.wake(id);
-    }
-
-    /// Answers commands whose message is already in the history, so that no write follows: they
-    /// were retried while the first attempt was being written.
-    pub(in crate::engine) fn answer_joined(&self) {
-        let late = self.change(|live| match live.changes.pending.is_empty() {
-            true => live.commands.answers(None),
-            false => Vec::new(),
-        });
-        for (id, body) in late {
-            let handle = self.clone();
-            self.inner.tasks.spawn(async move { handle.answer(&id, body).await });
-        }
     }
 }
 

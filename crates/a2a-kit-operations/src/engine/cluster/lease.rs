@@ -57,15 +57,8 @@ impl Inner {
     /// Renews the leases of all tasks with work.
     pub(in crate::engine) async fn renew(self: &Arc<Self>) {
         let begun = self.lease_clock();
-        let held: Vec<_> = self
-            .entries
-            .all()
-            .into_iter()
-            .filter_map(|entry| {
-                let epoch = entry.lock().leased()?;
-                Some((Arc::clone(&entry.task_id), epoch))
-            })
-            .collect();
+        let leased = |handle: Handle| Some((Arc::clone(&handle.task_id), handle.lock().leased()?));
+        let held: Vec<_> = self.handles().into_iter().filter_map(leased).collect();
         let renewal = self.store.renew(&held);
         let renewed = match self.store.lease() {
             Some(lease) => timeout(lease / RENEWAL_TIMEOUT, renewal).await,
@@ -91,7 +84,6 @@ impl Inner {
             if is_lost {
                 tracing::warn!(task.id = %task_id, "lease lost");
                 metrics::lost_lease(self.config.metrics_label);
-                handle.refresh();
             }
         }
     }
@@ -111,16 +103,13 @@ impl Inner {
             return;
         }
         let mut count = 0;
-        for entry in self.entries.all() {
-            let Some(entry) = self.entries.find_any(&entry.task_id) else { continue };
-            let handle = Handle::new(Arc::clone(self), entry);
+        for handle in self.handles() {
             let expired = handle.change(|live| live.expire_lease(|since| self.is_expired(since)));
             if let Some(epoch) = expired {
                 count += 1;
                 metrics::lost_lease(self.config.metrics_label);
                 // As soon as the store answers, any node may take the task over.
                 self.cluster.abandoned.lock().push((Arc::clone(&handle.task_id), epoch));
-                handle.refresh();
             }
         }
         if count > 0 {

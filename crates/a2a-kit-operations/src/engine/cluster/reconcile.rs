@@ -3,7 +3,7 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use a2a_core::{Error, Result, TaskState};
+use a2a_core::{Error, Result};
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
@@ -12,11 +12,9 @@ use super::commands;
 use crate::{
     Recovery,
     engine::{
-        Inner,
-        executor::StartMode,
-        now,
+        Inner, moment,
         runtime::Handle,
-        task::{Holder, LiveTask, Step, Takeover, TurnRequest},
+        task::{Holder, Interrupted, LiveTask, Resumption, Step, Takeover},
     },
     metrics,
     store::{Acquired, Orphan, StoredTask},
@@ -44,11 +42,8 @@ impl Inner {
 }
 
 impl Handle {
-    /// Starts the loop, if there is something to do.
-    pub(super) fn reconcile(&self) {
-        if !self.change_silently(LiveTask::begin_reconciling) {
-            return;
-        }
+    /// Starts the loop.
+    pub(in crate::engine) fn start_reconciling(&self) {
         let handle = self.clone();
         let mut work = Box::pin(async move {
             while let Some(step) = handle.change(LiveTask::next_step) {
@@ -81,27 +76,17 @@ impl Handle {
         let Some(request) = self.change_silently(LiveTask::request_lease) else {
             return Ok(Holder::Here);
         };
-        self.reconcile();
-        self.wait(|live| live.lease_response(request)).await
-    }
-
-    /// Handles the commands of other nodes for this task, in the background.
-    pub(in crate::engine) fn serve_commands(&self) {
-        self.change_silently(LiveTask::notice_commands);
-        self.reconcile();
-    }
-
-    /// Releases the lease, if this node holds it and the task is idle. Interrupted work is left to
-    /// the node that takes the task over.
-    pub(in crate::engine) fn release_if_idle(&self) {
-        self.change_silently(LiveTask::release_if_idle);
-        self.reconcile();
+        loop {
+            self.wait(|live| live.has_lease_response(request).then_some(())).await;
+            if let Some(response) = self.change_silently(|live| live.lease_response(request)) {
+                return response;
+            }
+        }
     }
 
     /// Resumes work of a failed node, and waits until it has begun.
     pub(super) async fn take_over(&self, takeover: Takeover) {
         self.change_silently(|live| live.add_takeover(takeover));
-        self.reconcile();
         self.wait(|live| live.is_taken_over().then_some(())).await;
     }
 
@@ -138,7 +123,7 @@ impl Handle {
     async fn resume(&self, Takeover { orphan, since }: Takeover) {
         let Orphan { stored, checkpoint, checkpoint_epoch, .. } = orphan;
         let epoch = stored.epoch;
-        let reruns = epoch.saturating_sub(checkpoint_epoch);
+        let rerun = epoch.saturating_sub(checkpoint_epoch);
         let (inner, store) = (&self.inner, &self.inner.store);
         // The lease may have changed hands again since it was granted. What is sent to the task
         // meanwhile is handled after what was sent before.
@@ -154,53 +139,18 @@ impl Handle {
             }
         };
         let acknowledged = commands::acknowledged(&commands);
-        let rerun =
-            inner.agent.executor.recovery() == Recovery::Rerun && reruns <= inner.config.max_reruns;
+        let reruns =
+            inner.agent.executor.recovery() == Recovery::Rerun && rerun <= inner.config.max_reruns;
+        let work = Interrupted { checkpoint, reruns, acknowledged };
         // Decided under one lock with the lease, so that no message or cancel can intervene.
-        let next = self.change(|live| {
-            if !live.granted(stored, since, true) {
-                return None;
-            }
-            if checkpoint.is_empty() || live.changes.head.is_terminal() {
-                return Some(Next::Leave);
-            }
-            Some(match live.interrupted_turn(&checkpoint) {
-                // The task waits for input and needs no executor.
-                _ if live.changes.head == TaskState::InputRequired => Next::Leave,
-                // The answer to its question resumes the run.
-                _ if live.is_parked_in_question() && !rerun => Next::Leave,
-                Some(turn) if rerun => {
-                    // The work was accepted before, regardless of the current limits of its caller.
-                    if let Some(slot) = inner.load.slots.take(&self.scope.owner, None) {
-                        live.rerun(slot, now());
-                    }
-                    Next::Run(live.resumed(turn))
-                }
-                _ => {
-                    live.keep_acknowledged(acknowledged);
-                    live.fail_interrupted(&|state, text| self.new_status(state, text), now());
-                    Next::Write
-                }
-            })
-        });
-        let Some(next) = next else { return };
-        let generation = self.lock().ownership.generation;
-        tracing::debug!(task.id = %self.task_id, epoch, outcome = next.name(), "task taken over");
-        metrics::took_over(inner.config.metrics_label, next.name());
-        match next {
-            Next::Leave => {
-                self.execute(commands, generation, true).await;
-                self.change_silently(LiveTask::notice_commands);
-            }
-            Next::Run(turn) => {
-                self.execute(commands, generation, true).await;
-                self.run(turn, StartMode::Spawned);
-            }
-            Next::Write => {
-                self.write();
-            }
+        let resumed = self.change(|live| live.resume(stored, since, work, moment()));
+        let Some((resumption, generation)) = resumed else { return };
+        tracing::debug!(task.id = %self.task_id, epoch, outcome = resumption.name(), "task taken over");
+        metrics::took_over(inner.config.metrics_label, resumption.name());
+        if !matches!(resumption, Resumption::Failed) {
+            self.execute(commands, generation, true).await;
         }
-        inner.wake_outbox();
+        self.change_silently(|live| live.resumed_after_commands(generation, resumption));
     }
 
     /// Reads and handles the pending commands.
@@ -211,10 +161,7 @@ impl Handle {
         };
         if self.inner.draining.is_cancelled() && !is_running {
             // They are for a node that keeps running.
-            return self.change_silently(|live| {
-                live.commands.end_reading();
-                live.release_if_idle();
-            });
+            return self.change_silently(|live| live.end_serving(generation));
         }
         match self.inner.store.commands(&self.task_id).await {
             Ok(commands) => self.execute(commands, generation, false).await,
@@ -224,14 +171,7 @@ impl Handle {
                 self.change_silently(LiveTask::notice_commands);
             }
         }
-        self.change(|live| {
-            if live.ownership.generation != generation {
-                // What was read may be for a later holder, which may be this node.
-                live.notice_commands();
-            }
-            live.commands.end_reading();
-            live.release_if_idle();
-        });
+        self.change(|live| live.end_serving(generation));
     }
 
     async fn release(&self, epoch: u64) {
@@ -269,23 +209,6 @@ impl Handle {
         if let Err(error) = self.inner.store.abandon(&self.task_id, epoch).await {
             tracing::warn!(error = ?error, "failed to abandon lease, will retry");
             self.inner.cluster.abandoned.lock().push((Arc::clone(&self.task_id), epoch));
-        }
-    }
-}
-
-/// The next step for a task that was taken over.
-enum Next {
-    Leave,
-    Run(TurnRequest),
-    Write,
-}
-
-impl Next {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Leave => "left",
-            Self::Run(_) => "rerun",
-            Self::Write => "failed",
         }
     }
 }

@@ -154,8 +154,7 @@ impl Inner {
                 if error.kind() != ErrorKind::ResourceExhausted && handle.lock().is_away() =>
             {
                 // The lease was lost or released; the next holder handles the message.
-                handle.change(|live| live.commands.leave(&[id]));
-                handle.serve_commands();
+                handle.change(|live| live.return_command(id));
                 return Ok(Some(0));
             }
             Err(error) => {
@@ -172,7 +171,7 @@ impl Inner {
                 handle.answer(&id, encode(&Answer::At(last))).await;
             } else {
                 let generation = handle.lock().ownership.generation;
-                let is_over = |live: &mut LiveTask| {
+                let is_over = |live: &LiveTask| {
                     let is_gone = live.listens(generation).is_err() || !live.run.is_running();
                     (live.has_begun(ticket) || is_gone).then_some(())
                 };
@@ -193,7 +192,7 @@ impl Inner {
         }
         // The task may still be waiting for a takeover, or was taken over by this node meanwhile.
         self.cluster.takeover_notify.notify_one();
-        handle.serve_commands();
+        handle.change_silently(LiveTask::notice_commands);
         Ok(Some(call))
     }
 
@@ -213,7 +212,7 @@ impl Inner {
                 // The node that ended the task may have failed before it read the command.
                 () = handle.wait(|live| live.has_ended().then_some(())), if !ended => {
                     ended = true;
-                    handle.serve_commands();
+                    handle.change_silently(LiveTask::notice_commands);
                 }
             }
         }

@@ -10,7 +10,6 @@ use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
 use crate::{
-    Event, EventId,
     engine::{Inner, runtime::Handle, task::LiveTask},
     store::{Signal, Signals},
 };
@@ -25,27 +24,22 @@ pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals)
         match signal {
             Signal::Written { task_id, last_event, events } => {
                 if let Some(entry) = inner.entries.find_any(&task_id) {
-                    Handle::new(Arc::clone(&inner), entry).note(last_event, events);
+                    let handle = Handle::new(Arc::clone(&inner), entry);
+                    handle.change(|live| live.apply_remote(last_event, events));
                 }
             }
             Signal::Posted { task_id } => {
                 if let Some(entry) = inner.entries.find_any(&task_id) {
-                    Handle::new(Arc::clone(&inner), entry).serve_commands();
+                    let handle = Handle::new(Arc::clone(&inner), entry);
+                    handle.change_silently(LiveTask::notice_commands);
                 }
             }
             Signal::Answered { command_id } => inner.cluster.pending_calls.wake(&command_id),
             Signal::Abandoned => inner.cluster.takeover_notify.notify_one(),
             Signal::Lagged => {
                 inner.cluster.pending_calls.wake_all();
-                for entry in inner.entries.all() {
-                    let Some(entry) = inner.entries.find_any(&entry.task_id) else { continue };
-                    let handle = Handle::new(Arc::clone(&inner), entry);
-                    let here = handle.lock().is_here();
-                    if here {
-                        handle.serve_commands();
-                    } else {
-                        handle.refresh();
-                    }
+                for handle in inner.handles() {
+                    handle.change_silently(LiveTask::lagged);
                 }
                 inner.cluster.takeover_notify.notify_one();
             }
@@ -54,19 +48,8 @@ pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals)
 }
 
 impl Handle {
-    /// Applies the events that another node wrote.
-    fn note(&self, last_event: EventId, events: Vec<Event>) {
-        let known = self.change(|live| live.apply_remote(last_event, events));
-        if !known {
-            self.refresh();
-        }
-    }
-
     /// Reloads the task in the background.
-    pub(in crate::engine) fn refresh(&self) {
-        if !self.change(LiveTask::begin_refresh) {
-            return;
-        }
+    pub(in crate::engine) fn start_refresh(&self) {
         let handle = self.clone();
         self.inner.tasks.spawn(async move {
             let patience = handle.inner.config.store_retry_timeout;
@@ -103,16 +86,10 @@ impl Handle {
             return Ok(());
         };
         let loaded = store.load(&self.scope, &self.task_id, after).await.map_err(Error::from)?;
-        let missed = self.change(|live| match loaded {
+        self.change(|live| match loaded {
             Some((stored, replay)) => live.read(mark, stored, replay, store.node()),
-            None => {
-                live.removed();
-                false
-            }
+            None => live.removed(),
         });
-        if missed {
-            self.refresh();
-        }
         Ok(())
     }
 }

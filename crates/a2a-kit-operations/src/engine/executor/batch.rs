@@ -6,7 +6,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use crate::engine::{runtime::Handle, task::Batch};
+use crate::engine::runtime::Handle;
 
 /// How often an executor resumes directly after a write before it yields the thread.
 const MAX_ROUNDS: usize = 16;
@@ -28,15 +28,13 @@ impl<F: Future> Future for Batched<'_, F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         for _ in 0..MAX_ROUNDS {
-            self.handle.change_silently(|live| live.changes.batch = Batch::Open);
-            let result = self.execution.as_mut().poll(cx);
-            let batch = self.handle.change_silently(|live| std::mem::take(&mut live.changes.batch));
+            let Self { handle, execution } = &mut *self;
+            let (result, waits) = handle.batch(|| execution.as_mut().poll(cx));
             if result.is_ready() {
                 // The outcome is written together with the last changes.
                 return result;
             }
-            let is_written = self.handle.write();
-            if batch != Batch::Awaited || !is_written {
+            if !handle.write_batch() || !waits {
                 return Poll::Pending;
             }
         }

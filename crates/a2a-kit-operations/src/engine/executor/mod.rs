@@ -3,5 +3,3 @@
 mod batch;
 mod run;
 mod update;
-
-pub(in crate::engine) use self::run::StartMode;

@@ -16,9 +16,9 @@ use super::batch::Batched;
 use crate::{
     AgentLabel, BoxError, RequestContext, TaskUpdater,
     engine::{
-        now,
+        moment, now,
         runtime::Handle,
-        task::{Ended, Left, LiveTask, TurnRequest},
+        task::{Ended, Left, LiveTask, Start, StartMode, TurnRequest},
     },
     executor::{ForLog, public_message},
     metrics, trace,
@@ -26,17 +26,13 @@ use crate::{
 
 impl Handle {
     /// Runs the executor for an accepted message, and for the messages queued behind it.
-    ///
-    /// If the caller waits for the response, the executor starts inline: one that never yields then
-    /// needs no task of its own.
-    pub(in crate::engine) fn run(&self, turn: TurnRequest, begins: StartMode) {
-        let generation = self.lock().ownership.generation;
+    pub(in crate::engine) fn start_run(&self, Start { turn, generation, mode }: Start) {
         self.inner.load.running.fetch_add(1, Ordering::Relaxed);
         let tracked = self.inner.tasks.track_future(run(self.clone(), generation, turn));
         // Boxed, because tokio aligns the allocation of a task to cache lines, which is slow for
         // all but small sizes.
         let mut running = Box::pin(tracked);
-        let is_over = begins == StartMode::Inline
+        let is_over = mode == StartMode::Inline
             && INSIDE.with(|inside| {
                 // Agents that call each other would overflow the stack.
                 if inside.replace(true) {
@@ -50,15 +46,6 @@ impl Handle {
             tokio::spawn(running);
         }
     }
-}
-
-/// How an executor is started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum StartMode {
-    /// Inline, within the call that started it.
-    Inline,
-    /// In a spawned task.
-    Spawned,
 }
 
 thread_local! {
@@ -75,20 +62,15 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
         let outcome = execute(&handle, generation, request).instrument(span.clone()).await;
         outcome.count(handle.inner.config.metrics_label, &span, begun.elapsed());
         let stops = handle.inner.draining.is_cancelled();
-        let new_status = |state, text| handle.new_status(state, text);
         // Failures are logged within the span of the execution.
         turn = span.in_scope(|| {
             handle.change(|live| {
                 let ended = outcome.into_ended(live, generation);
-                live.ended(generation, ended, stops, &new_status, now())
+                live.ended(generation, ended, stops, moment())
             })
         });
-        handle.write();
     }
     handle.inner.load.running.fetch_sub(1, Ordering::Relaxed);
-    // Wakes the remaining waiters, which see the final state of the run.
-    handle.change(|_| ());
-    handle.release_if_idle();
 }
 
 /// How a run ended.
@@ -162,7 +144,6 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     let silence = async {
         tokio::time::sleep(handle.inner.config.submitted_after).await;
         handle.change(|live| live.silent(generation));
-        handle.write();
         out_of_time(handle, generation).await
     };
     let result = tokio::select! {

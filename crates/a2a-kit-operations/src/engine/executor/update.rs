@@ -17,10 +17,10 @@ use a2a_core::{
 use crate::{
     UpdateError,
     engine::{
-        now,
+        moment, now,
         operations::Exchange,
         runtime::Handle,
-        task::{Batch, Change, LiveTask},
+        task::{Change, LiveTask},
     },
     store::TaskQuery,
 };
@@ -146,10 +146,7 @@ impl Handle {
         self.accept(generation, Payload::ArtifactUpdate(update))?;
         // Chunks are written in batches; backpressure applies only if the store falls behind.
         self.wait(|live| match live.listens(generation) {
-            Ok(()) if live.changes.pending.len() >= MAX_PENDING => {
-                live.await_batch();
-                None
-            }
+            Ok(()) if live.changes.pending.len() >= MAX_PENDING => None,
             heard => Some(heard),
         })
         .await
@@ -157,14 +154,8 @@ impl Handle {
 
     fn accept(&self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
         let limits = &self.inner.config.task_limits;
-        let new_status = |state, text| self.new_status(state, text);
-        let (accepted, batch) = self.change_silently(|live| {
-            let accepted = live.update(generation, payload, limits, &new_status, now());
-            (accepted, live.changes.batch)
-        });
-        if batch == Batch::Closed {
-            self.write();
-        }
+        let accepted =
+            self.change_silently(|live| live.update(generation, payload, limits, moment()));
         self.log_limit(&accepted);
         accepted
     }
@@ -221,10 +212,7 @@ impl Handle {
         self.own_status(&mut question);
         let question = Payload::StatusUpdate(question);
         let limits = &self.inner.config.task_limits;
-        let new_status = |state, text| self.new_status(state, text);
-        let position =
-            self.change(|live| live.ask(generation, question, limits, &new_status, now()));
-        self.write();
+        let position = self.change(|live| live.ask(generation, question, limits, moment()));
         self.log_limit(&position);
         let position = position?;
         let _asking = Asking { handle: self, generation };
@@ -237,7 +225,7 @@ impl Handle {
         let answer = async {
             tokio::select! {
                 biased;
-                answer = self.wait(|live| live.asked(generation)) => Some(answer),
+                answer = self.answer_to(generation) => Some(answer),
                 () = expiry => None,
             }
         };
@@ -247,9 +235,18 @@ impl Handle {
             Ok(Some(answer)) => answer,
             Ok(None) | Err(_) => {
                 // Leaves the task unchanged, unless a message has just arrived.
-                self.change(|live| live.ask_expired(&new_status, now()));
-                self.write();
-                self.wait(|live| live.asked(generation)).await
+                self.change(|live| live.ask_expired(moment()));
+                self.answer_to(generation).await
+            }
+        }
+    }
+
+    /// Waits for the message that the executor asked for.
+    async fn answer_to(&self, generation: u64) -> Result<Message, UpdateError> {
+        loop {
+            self.wait(|live| live.is_answered(generation).then_some(())).await;
+            if let Some(answer) = self.change_silently(|live| live.asked(generation)) {
+                return answer;
             }
         }
     }
@@ -286,18 +283,11 @@ impl Handle {
         value: serde_json::Value,
     ) -> Result<(), UpdateError> {
         let limits = &self.inner.config.task_limits;
-        let new_status = |state, text| self.new_status(state, text);
-        let recorded =
-            self.change(|live| live.record(generation, name, value, limits, &new_status, now()));
-        self.write();
+        let recorded = self.change(|live| live.record(generation, name, value, limits, moment()));
         self.log_limit(&recorded);
         let revision = recorded?;
         self.wait(|live| match live.listens(generation) {
-            Ok(()) if live.journal.has_stored(revision) => Some(Ok(())),
-            Ok(()) => {
-                live.await_batch();
-                None
-            }
+            Ok(()) => live.journal.has_stored(revision).then_some(Ok(())),
             Err(error) => Some(Err(error)),
         })
         .await

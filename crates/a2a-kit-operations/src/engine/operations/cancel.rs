@@ -16,20 +16,11 @@ use tracing::Instrument as _;
 use crate::{
     CallContext, CancelContext, Scope,
     engine::{
-        Inner, now,
+        Inner, moment,
         runtime::Handle,
-        task::{CancelStep, Holder},
+        task::{Cancel, CancelRefusal, CancelRequest, Cancellation, Holder},
     },
 };
-
-/// The result of an accepted cancel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Cancel {
-    /// The task is being canceled, by this call or an earlier one.
-    Started,
-    /// The task has already ended, but that is not stored yet.
-    TooLate,
-}
 
 impl Inner {
     /// Cancels a task and waits for its end.
@@ -59,8 +50,8 @@ impl Inner {
             again = true;
             let task = handle
                 .wait(|live| {
-                    if live.persistence.has_failed() {
-                        return Some(Err(live.failure()));
+                    if let Some(error) = live.failure() {
+                        return Some(Err(error));
                     }
                     let task = live.has_ended().then(|| Arc::clone(&live.task));
                     let is_moved = live.ownership.generation != generation;
@@ -126,33 +117,24 @@ impl Inner {
         metadata: Option<Struct>,
         command: Option<&Arc<str>>,
     ) -> Result<Cancel> {
-        let error = match handle.change(|live| live.cancel(command)) {
-            CancelStep::Signal(task) => {
-                handle.spawn_cancel(CancelContext::new(task, context, metadata));
-                return Ok(Cancel::Started);
-            }
-            CancelStep::Force => {
-                handle.force_canceled();
-                return Ok(Cancel::Started);
-            }
-            CancelStep::Join => return Ok(Cancel::Started),
-            CancelStep::TooLate => return Ok(Cancel::TooLate),
-            CancelStep::Ended(state) => not_cancelable(&handle.task_id, state),
-            CancelStep::NotHolder => {
+        let request = CancelRequest { context, metadata };
+        let canceled = handle.change(|live| live.cancel(request, command, moment()));
+        canceled.map_err(|refusal| match refusal {
+            CancelRefusal::Ended(state) => not_cancelable(&handle.task_id, state),
+            CancelRefusal::NotHolder => {
                 Error::unavailable("another node took over the task; retry the request")
             }
-        };
-        handle.release_if_idle();
-        Err(error)
+        })
     }
 }
 
 impl Handle {
     /// Calls `cancel` of the executor, and drops `execute` after the grace period, or at once if it
     /// cannot notice the cancel. Continues if the caller disconnects.
-    pub(in crate::engine) fn spawn_cancel(&self, context: CancelContext) {
+    pub(in crate::engine) fn start_cancel(&self, cancellation: Cancellation) {
+        let Cancellation { task, request, generation } = cancellation;
+        let context = CancelContext::new(task, request.context, request.metadata);
         let handle = self.clone();
-        let generation = self.lock().ownership.generation;
         let span = tracing::info_span!("cancel", task.id = %self.task_id);
         self.inner.tasks.spawn(
             async move {
@@ -167,7 +149,9 @@ impl Handle {
                     }
                 });
                 let is_told = (&mut call).now_or_never().is_some();
-                if is_default.load(Ordering::Relaxed) && handle.cancel_unnoticed() {
+                if is_default.load(Ordering::Relaxed)
+                    && handle.change(|live| live.cancel_unnoticed(moment()))
+                {
                     return;
                 }
                 let call = async {
@@ -182,27 +166,13 @@ impl Handle {
                 let stopped = async {
                     if tokio::time::timeout(grace, stopped).await.is_err() {
                         tracing::warn!(task.id = %handle.task_id, "executor ignored cancel, dropped");
-                        handle.force_canceled();
+                        handle.change(|live| live.force_cancel(moment()));
                     }
                 };
                 tokio::join!(call, stopped);
             }
             .instrument(span),
         );
-    }
-
-    /// Sets CANCELED if the executor cannot notice the cancel; returns whether it was.
-    fn cancel_unnoticed(&self) -> bool {
-        let new_status = |state, text| self.new_status(state, text);
-        let is_canceled = self.change(|live| live.cancel_unnoticed(&new_status, now()));
-        self.write();
-        is_canceled
-    }
-
-    /// Sets CANCELED, whatever the executor does.
-    pub(in crate::engine) fn force_canceled(&self) {
-        self.change(|live| live.force_cancel(&|state, text| self.new_status(state, text), now()));
-        self.write();
     }
 }
 

@@ -129,7 +129,7 @@ impl Agent for Engine {
         let webhook = Webhook { config: config.clone(), revision: call.context.version, trace };
         self.inner.put_webhook(&scope, webhook).await?;
         // A replaced webhook may have pending events.
-        self.inner.wake_outbox();
+        self.inner.push.wake();
         Ok(Reply { response: config, activated })
     }
 
@@ -244,7 +244,7 @@ impl Inner {
             // The caller may have seen more on another node than this one has received.
             handle.catch_up().await?;
             // It may even be a write of this node that the store has published already.
-            let is_told = |live: &LiveTask| !is_ahead(live) || !live.persistence.is_writing();
+            let is_told = |live: &LiveTask| !is_ahead(live) || !live.persistence.is_storing();
             handle.wait(|live| is_told(live).then_some(())).await;
             if is_ahead(&handle.lock()) {
                 // Or this node may have lost the task without knowing.
@@ -270,14 +270,13 @@ impl Inner {
         let has_ended = task.state().is_terminal();
         let after = match after {
             // This node may have missed events if the store failed.
-            Some(after) if after.get() > last && handle.lock().persistence.has_failed() => {
-                return Err(handle.lock().failure());
-            }
             Some(after) if after.get() > last => {
-                return Err(Error::invalid_params(
-                    "Last-Event-ID",
-                    format!("is {after}, but the newest event of the task is {last}"),
-                ));
+                return Err(handle.lock().failure().unwrap_or_else(|| {
+                    Error::invalid_params(
+                        "Last-Event-ID",
+                        format!("is {after}, but the newest event of the task is {last}"),
+                    )
+                }));
             }
             Some(after) if !has_ended || after.get() < last => after,
             _ if has_ended => {

@@ -59,8 +59,8 @@ impl RemoteTurn {
     async fn stream(self, handle: Handle) -> Result<Reader> {
         let opening = handle
             .wait(|live| {
-                if live.persistence.has_failed() {
-                    return Some(Err(live.failure()));
+                if let Some(error) = live.failure() {
+                    return Some(Err(error));
                 }
                 (live.log.last() >= self.begun).then(|| Ok(self.opening(live)))
             })
@@ -98,8 +98,8 @@ impl Accepted {
                 if let Some(task_id) = live.persistence.superseded() {
                     return Some(Ok(Outcome::Superseded(Arc::clone(task_id))));
                 }
-                if live.persistence.has_failed() {
-                    return Some(Err(live.failure()));
+                if let Some(error) = live.failure() {
+                    return Some(Err(error));
                 }
                 let is_settled = live.task.state().is_settled();
                 if let Some(begun) = remote {
@@ -182,8 +182,8 @@ impl Accepted {
         let opening = self
             .handle
             .wait(|live| {
-                if live.persistence.has_failed() {
-                    return Some(Err(live.failure()));
+                if let Some(error) = live.failure() {
+                    return Some(Err(error));
                 }
                 if let Some(refused) = live.never_begins(ticket) {
                     return Some(Err(refused));
@@ -220,7 +220,7 @@ impl Accepted {
         if !may_be {
             return None;
         }
-        let known = |live: &mut LiveTask| {
+        let known = |live: &LiveTask| {
             let known = live.is_stored() || live.reply.is_some() || live.persistence.has_failed();
             known.then(|| live.persistence.superseded().cloned())
         };

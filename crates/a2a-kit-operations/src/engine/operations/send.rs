@@ -9,15 +9,14 @@ use crate::{
     CallContext, Scope, Webhook,
     engine::{
         CallerLimits, Inner,
-        executor::StartMode,
         limits::exhausted,
-        now,
+        moment,
         operations::{
             key::{KeyClaim, fingerprint, is_definite},
             response::{Accepted, Remote, RemoteTurn},
         },
         runtime::{Begin, Entry, Handle},
-        slots::Draft,
+        slots::Count,
         task::{AdmissionLimits, Creation, Holder, Refusal, Sender, Size, TurnRequest, ended},
     },
     trace::TraceContext,
@@ -150,26 +149,12 @@ impl Inner {
             history: vec![message.clone()],
             ..Task::default()
         };
-        let entry = self.entries.insert(Entry::draft(self, scope, task));
+        let entry = self.entries.insert(Entry::draft(self, scope, task, (slot, draft)));
         let handle = Handle::new(Arc::clone(self), entry);
-        let creation = Creation {
-            draft,
-            webhooks: webhook.into_iter().collect(),
-            key,
-            is_streamed: turn.streams,
-        };
-        let appears = configuration.return_immediately;
-        handle.change_silently(|live| {
-            live.begin(turn.clone(), creation, slot, now());
-            if appears {
-                live.appear();
-            }
-        });
-        if appears {
-            handle.write();
-        }
+        let creation =
+            Creation { webhooks: webhook.into_iter().collect(), key, is_streamed: turn.streams };
         let waits = !configuration.return_immediately;
-        handle.run(turn, if waits { StartMode::Inline } else { StartMode::Spawned });
+        handle.change_silently(|live| live.begin(turn, creation, waits, moment()));
         Ok(Accepted { handle, ticket: 1, remote: None })
     }
 
@@ -281,7 +266,7 @@ impl Inner {
         }
     }
 
-    /// Takes a message for a task that this node holds, and runs the executor if necessary.
+    /// Takes a message for a task that this node holds.
     pub(in crate::engine) fn take_here(
         &self,
         handle: &Handle,
@@ -297,43 +282,19 @@ impl Inner {
         turn: TurnRequest,
         sender: Sender,
     ) -> Result<u64, (Refusal, Error)> {
-        let (ticket, run) = match self.take(handle, turn, sender) {
-            Ok(taken) => taken,
-            Err(refused) => {
-                handle.release_if_idle();
-                return Err(refused);
-            }
-        };
-        handle.write();
-        if let Some(turn) = run {
-            handle.run(turn, StartMode::Spawned);
-        }
-        Ok(ticket)
-    }
-
-    fn take(
-        &self,
-        handle: &Handle,
-        turn: TurnRequest,
-        sender: Sender,
-    ) -> Result<(u64, Option<TurnRequest>), (Refusal, Error)> {
         let owner = &handle.scope.owner;
         let limits = self.config.caller_limits.of(owner);
         let (max_queued, max_running) = match sender {
             Sender::HasLeft => (usize::MAX, None),
             _ => (self.config.max_queued_messages, limits.running_tasks),
         };
-        let new_status = |state, text| handle.new_status(state, text);
-        handle.change(|live| {
-            let room = AdmissionLimits {
-                task: &self.config.task_limits,
-                max_queued,
-                max_running,
-                slot: &mut || self.load.slots.take(owner, max_running),
-            };
-            let taken = live.take(turn, sender, room, &new_status, now());
-            let error_of = |refusal| match refusal {
-                Refusal::Failed => live.failure(),
+        let taken = handle.admit(max_running, |live, may_run| {
+            let limits = AdmissionLimits { task: &self.config.task_limits, max_queued, may_run };
+            live.take(turn, sender, limits, moment())
+        });
+        taken.map_err(|refusal| {
+            let error = match &refusal {
+                Refusal::Failed(failure) => failure.error(&handle.task_id),
                 Refusal::Ended => ended(&handle.task_id),
                 Refusal::NotHolder => {
                     Error::unavailable("another node took over the task; retry the request")
@@ -352,7 +313,7 @@ impl Inner {
                 Refusal::Limit(limit) => limit.refusal(&self.config.task_limits),
                 Refusal::TooManyRunning => too_many_running(limits),
             };
-            taken.map_err(|refusal| (refusal, error_of(refusal)))
+            (refusal, error)
         })
     }
 
@@ -380,7 +341,7 @@ impl Inner {
         owner: &Arc<str>,
         limits: CallerLimits,
         is_new: bool,
-    ) -> Result<Option<Draft>> {
+    ) -> Result<Option<Count>> {
         let open = limits.open_tasks.filter(|_| is_new);
         if open.is_none() && limits.stored_bytes.is_none() {
             return Ok(None);

@@ -1,8 +1,10 @@
 //! One active task and its waiters.
 
 use std::{
+    num::NonZeroUsize,
     ops::Deref,
     sync::{Arc, atomic::AtomicUsize},
+    task::Waker,
 };
 
 use a2a_core::v1::{
@@ -16,7 +18,11 @@ use crate::{
     Scope,
     engine::{
         Inner,
-        runtime::watchers::{Cursors, Waiters},
+        runtime::{
+            Handle,
+            watchers::{Cursors, Waiters},
+        },
+        slots::Count,
         task::{Effects, LiveTask},
     },
     store::StoredTask,
@@ -38,6 +44,9 @@ struct Shared {
     live: LiveTask,
     signals: Signals,
     watchers: Watchers,
+    /// Counts the task while it runs, and until it is stored.
+    running: Option<Count>,
+    draft: Option<Count>,
 }
 
 /// Wakers of the waiters, and the positions of the readers.
@@ -57,7 +66,7 @@ struct Signals {
 }
 
 impl Signals {
-    fn perform(&mut self, effects: Effects) {
+    fn perform(&mut self, effects: &Effects) {
         let Self { cancel, drop } = self;
         if effects.begin {
             cancel.take_if(|cancel| cancel.is_cancelled());
@@ -66,7 +75,7 @@ impl Signals {
         let signal = |token: &Option<CancellationToken>| {
             token.iter().for_each(CancellationToken::cancel);
         };
-        if effects.cancel {
+        if effects.cancel.is_some() {
             signal(cancel);
         }
         if effects.drop {
@@ -96,29 +105,69 @@ impl Deref for Locked<'_> {
 }
 
 impl Locked<'_> {
-    /// The task and its watchers, for transitions without effects.
-    pub(in crate::engine) fn watched(&mut self) -> (&mut LiveTask, &mut Watchers) {
+    /// The task and its watchers.
+    pub(in crate::engine) fn watched(&mut self) -> (&LiveTask, &mut Watchers) {
         let shared = &mut *self.0;
-        (&mut shared.live, &mut shared.watchers)
+        (&shared.live, &mut shared.watchers)
     }
 
     pub(in crate::engine) fn watchers(&self) -> &Watchers {
         &self.0.watchers
     }
 
-    fn make<T>(&mut self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
-        let shared = &mut *self.0;
-        let value = transition(&mut shared.live);
-        shared.signals.perform(shared.live.take_effects());
-        value
+    /// The task, for a transition. [`settle`](Self::settle) has to follow.
+    pub(super) fn live(&mut self) -> &mut LiveTask {
+        &mut self.0.live
     }
+
+    /// Counts the task as running until it settles, and returns whether its caller may run that
+    /// many.
+    pub(super) fn reserve_slot(&mut self, handle: &Handle, max: Option<NonZeroUsize>) -> bool {
+        let running = &mut self.0.running;
+        if running.is_none() {
+            *running = handle.inner.load.slots.take(&handle.scope.owner, max);
+        }
+        running.is_some()
+    }
+
+    /// Completes a transition: gives the signals to the executor, and counts the task as it is now.
+    /// Returns what is to be done without the lock.
+    pub(super) fn settle(&mut self, handle: &Handle, wakes: bool, batches: bool) -> Settled {
+        let Shared { live, signals, watchers, running, draft } = &mut *self.0;
+        let effects = live.take_effects(batches);
+        if let Some(effects) = &effects {
+            signals.perform(effects);
+        }
+        let is_running = live.run.has_slot();
+        if is_running && running.is_none() {
+            *running = handle.inner.load.slots.take(&handle.scope.owner, None);
+        }
+        let wakers = if wakes { watchers.waiters.take() } else { Vec::new() };
+        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !live.is_draft())];
+        Settled { effects, wakers, released }
+    }
+}
+
+/// What is to be done after a transition, without the lock.
+pub(super) struct Settled {
+    pub(super) effects: Option<Effects>,
+    pub(super) wakers: Vec<Waker>,
+    pub(super) released: [Option<Count>; 2],
 }
 
 impl Entry {
     /// Creates the entry of a task that is not visible yet.
-    pub(in crate::engine) fn draft(inner: &Inner, scope: Scope, task: Task) -> Self {
+    pub(in crate::engine) fn draft(
+        inner: &Inner,
+        scope: Scope,
+        task: Task,
+        (running, draft): (Count, Option<Count>),
+    ) -> Self {
         let ids = (task.id.as_str().into(), task.context_id.as_str().into());
-        Self::new(scope, ids, LiveTask::draft(task, inner.empty_log(0)))
+        let mut entry = Self::new(scope, ids, LiveTask::draft(task, inner.empty_log(0)));
+        let shared = entry.shared.get_mut();
+        (shared.running, shared.draft) = (Some(running), draft);
+        entry
     }
 
     /// Creates the entry of a stored task.
@@ -129,36 +178,14 @@ impl Entry {
     }
 
     fn new(scope: Scope, (task_id, context_id): (Arc<str>, Arc<str>), live: LiveTask) -> Self {
-        let (signals, watchers) = Default::default();
-        let shared = Mutex::new(Shared { live, signals, watchers });
+        let (signals, watchers, running, draft) = Default::default();
+        let shared = Mutex::new(Shared { live, signals, watchers, running, draft });
         Self { scope, task_id, context_id, handles: AtomicUsize::new(0), shared }
     }
 
     pub(in crate::engine) fn lock(&self) -> Locked<'_> {
         // Every change under the lock is complete before anything in it can panic.
         Locked(self.shared.lock())
-    }
-
-    /// Makes a transition and carries out its effects, without waking waiters.
-    pub(in crate::engine) fn change_silently<T>(
-        &self,
-        transition: impl FnOnce(&mut LiveTask) -> T,
-    ) -> T {
-        let mut locked = self.lock();
-        locked.make(transition)
-    }
-
-    /// Makes a transition, carries out its effects, and wakes all waiters.
-    pub(in crate::engine) fn change<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
-        let (value, wakers) = {
-            let mut locked = self.lock();
-            let value = locked.make(transition);
-            (value, locked.0.watchers.waiters.take())
-        };
-        for waker in wakers {
-            waker.wake();
-        }
-        value
     }
 
     /// Cancelled when the client cancels.
@@ -177,11 +204,6 @@ impl Entry {
             return listen(&mut None, true);
         }
         listen(&mut shared.signals.drop, shared.live.run.is_dropped())
-    }
-
-    /// A status update of this task with a text of the engine.
-    pub(in crate::engine) fn new_status(&self, state: TaskState, text: Option<String>) -> Payload {
-        self.status_event(state, text.map(Message::agent))
     }
 
     /// A status update of this task, as an event.

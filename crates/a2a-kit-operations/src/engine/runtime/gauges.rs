@@ -1,6 +1,9 @@
 //! Metrics of an engine, and its health check.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use a2a_core::{Error, Result, TaskState};
 
@@ -12,14 +15,14 @@ use crate::{
 
 impl Inner {
     /// Updates the gauges. No more expensive than renewing leases.
-    pub(in crate::engine) fn sample(&self) {
+    pub(in crate::engine) fn sample(self: &Arc<Self>) {
         let mut sample = Sample {
             running: self.load.running.load(Ordering::Relaxed),
             asking: self.load.asking.load(Ordering::Relaxed),
             ..Sample::default()
         };
-        for entry in self.entries.all() {
-            let live = entry.lock();
+        for handle in self.handles() {
+            let live = handle.lock();
             if live.is_stored() {
                 sample.count(live.task.state());
             }

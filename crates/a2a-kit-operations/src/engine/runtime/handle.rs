@@ -41,21 +41,16 @@ impl Handle {
 
     /// Waits until the entry shows what the store had when this was called.
     pub(in crate::engine) async fn catch_up_if_behind(&self) -> Result<()> {
-        let (is_current, written) = {
+        let (is_current, version) = {
             let live = self.lock();
-            let writes = live.is_here() && live.persistence.is_writing();
             let is_current = !live.is_stored() || self.inner.current(&live).is_some();
-            (is_current, writes.then(|| live.persistence.version()))
+            (is_current, live.storing_version())
         };
-        match written {
+        match version {
             _ if is_current => Ok(()),
             Some(version) => {
-                let is_written = |live: &mut LiveTask| {
-                    let persistence = &live.persistence;
-                    let is_written = !persistence.is_writing() || persistence.version() > version;
-                    is_written.then_some(())
-                };
-                self.wait(is_written).await;
+                let is_written = |live: &LiveTask| live.storing_version() != Some(version);
+                self.wait(|live| is_written(live).then_some(())).await;
                 Ok(())
             }
             None => self.catch_up().await,
@@ -65,7 +60,7 @@ impl Handle {
     /// Waits until `ready` returns a value.
     pub(in crate::engine) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
     where
-        F: FnMut(&mut LiveTask) -> Option<T> + Unpin,
+        F: FnMut(&LiveTask) -> Option<T> + Unpin,
     {
         Wait { entry: &self.entry, ready, slot: None }
     }
@@ -106,7 +101,7 @@ pub(in crate::engine) struct Wait<'a, F> {
     slot: Option<usize>,
 }
 
-impl<T, F: FnMut(&mut LiveTask) -> Option<T> + Unpin> Future for Wait<'_, F> {
+impl<T, F: FnMut(&LiveTask) -> Option<T> + Unpin> Future for Wait<'_, F> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
@@ -118,6 +113,7 @@ impl<T, F: FnMut(&mut LiveTask) -> Option<T> + Unpin> Future for Wait<'_, F> {
             None => {
                 // Registered under the same lock as the check, so no change can slip in between.
                 watchers.waiters.register(&mut this.slot, cx.waker());
+                this.entry.note_wait();
                 Poll::Pending
             }
         }

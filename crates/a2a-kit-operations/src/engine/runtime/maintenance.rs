@@ -48,13 +48,6 @@ impl Inner {
             self.tasks.spawn_on(outbox.run(), &runtime);
         }
     }
-
-    /// Signals that webhook deliveries may be due.
-    pub(in crate::engine) fn wake_outbox(&self) {
-        if let Some(outbox) = &self.push.outbox {
-            outbox.wake();
-        }
-    }
 }
 
 /// Renews leases until the engine is dropped. Waits for nothing else.
@@ -162,11 +155,10 @@ impl Inner {
             let is_parked = live.task.state().is_interrupted() && !live.is_here();
             is_parked && time.is_none_or(|time| now.saturating_sub(time.as_millis()) > retention)
         };
-        for entry in self.entries.all() {
-            if is_old(&entry.lock())
-                && let Some(entry) = self.entries.find_any(&entry.task_id)
-            {
-                Handle::new(Arc::clone(self), entry).refresh();
+        for handle in self.handles() {
+            let is_old = is_old(&handle.lock());
+            if is_old {
+                handle.change_silently(LiveTask::refresh);
             }
         }
     }

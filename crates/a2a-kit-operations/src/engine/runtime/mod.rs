@@ -1,5 +1,6 @@
 //! Active tasks at run time: registry, waiters, readers and writers.
 
+mod effects;
 mod entry;
 mod gauges;
 mod handle;

@@ -150,8 +150,8 @@ impl Reader {
             self.buffer.push_back(reply.clone());
             return Ok(Refill::Some);
         }
-        if live.persistence.has_failed() {
-            return Err(live.failure());
+        if let Some(error) = live.failure() {
+            return Err(error);
         }
         let over = match self.until {
             Until::Answered => !live.run.is_running() && live.is_shown(),
@@ -184,10 +184,7 @@ impl Reader {
             }
         };
         if !begins {
-            if live.persistence.has_failed() {
-                return Some(Err(live.failure()));
-            }
-            return Some(Ok(Refill::Wait));
+            return Some(live.failure().map_or(Ok(Refill::Wait), Err));
         }
         let opening = match self.begin {
             Begin::Queued(ticket) if live.turns.current == ticket => live.turns.opening.as_deref(),

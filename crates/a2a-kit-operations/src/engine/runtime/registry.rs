@@ -60,17 +60,19 @@ impl Registry {
         }
     }
 
-    /// All entries.
+    /// All entries; counts a handle of each.
     pub(in crate::engine) fn all(&self) -> Vec<Arc<Entry>> {
         let mut all = Vec::new();
-        self.0.for_each(|entry| all.push(Arc::clone(entry)));
+        self.0.for_each(|entry| all.push(counted(entry)));
         all
     }
 
     /// The number of entries.
     #[cfg(test)]
     pub(in crate::engine) fn len(&self) -> usize {
-        self.all().len()
+        let mut len = 0;
+        self.0.for_each(|_| len += 1);
+        len
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     Event, EventId, LogLimit, UpdateError,
     engine::{
         runtime::Handle,
-        task::{Failure, Group, Holder, LiveTask},
+        task::{Confirmation, Failure, Group, LiveTask},
     },
     store::{Committed, LeaseUpdate, NewTask, StoreError, Transition},
 };
@@ -27,16 +27,10 @@ static FAILURES: LogLimit = LogLimit::new();
 static RETRIES: LogLimit = LogLimit::new();
 
 impl Handle {
-    /// Writes the pending changes and makes them visible.
+    /// Writes the pending changes and makes them visible; returns whether that is done.
     ///
     /// At most one writer runs per task; changes made in the meantime go into its next group.
-    /// Returns whether nothing is left to write.
-    pub(in crate::engine) fn write(&self) -> bool {
-        let (begins, is_writing) =
-            self.change_silently(|live| (live.begin_writing(), live.persistence.is_writing()));
-        if !begins {
-            return !is_writing;
-        }
+    pub(super) fn start_writer(&self) -> bool {
         let mut writer = Box::pin(write(self.clone()));
         // With a memory store the future is ready on the first poll. Otherwise it runs in its own
         // task, so that dropping an executor or a caller leaves no change half written.
@@ -57,48 +51,29 @@ impl Handle {
         generation: u64,
         position: u64,
     ) -> Result<(), UpdateError> {
-        self.wait(|live| {
-            let is_stored = live.log.last() >= position.min(live.changes.last);
-            match live.listens(generation) {
-                Err(UpdateError::Store) | Ok(()) if is_stored => Some(Ok(())),
-                Ok(()) => {
-                    live.await_batch();
-                    None
-                }
-                Err(error) => Some(Err(error)),
-            }
-        })
-        .await
+        self.wait(|live| live.has_stored(generation, position)).await
     }
 }
 
 async fn write(handle: Handle) {
-    while let Some(group) = handle.change_silently(|live| live.next_group()) {
+    while let Some(group) = handle.change_silently(LiveTask::next_group) {
         let generation = group.generation;
         let begun = group.is_new().then(|| handle.inner.lease_clock()).flatten();
         let result = store_with_retries(&handle, &group).await;
-        // A task that was lost in the meantime, and perhaps reacquired, ignores the result. Decided
-        // under one lock with the transition.
-        let is_current = |live: &LiveTask| live.ownership.generation == generation;
+        // A task that was lost in the meantime, and perhaps reacquired, ignores the result.
         match result {
             Ok(committed) => {
-                let releases = group.lease == LeaseUpdate::Release;
-                let Some(states) = handle.change(|live| live.stored(group, begun)) else { return };
+                let is_shared = handle.inner.cluster.is_shared;
+                let has_pushes = committed.has_pushes;
+                let confirmation = Confirmation { begun, has_pushes, is_shared };
+                let stored = handle.change(|live| live.stored(group, confirmation));
+                let Some(states) = stored else { return };
                 states.into_iter().for_each(|state| handle.record_transition(state));
-                handle.answer_joined();
-                if committed.has_pushes {
-                    handle.inner.wake_outbox();
-                }
-                if releases && handle.inner.cluster.is_shared {
-                    handle.serve_commands();
-                }
             }
             Err(StoreError::Conflict { .. }) => {
-                let lose = |live: &mut LiveTask| live.lose(Holder::Elsewhere);
-                if handle.change(|live| is_current(live).then(|| lose(live))).is_some() {
+                if handle.change(|live| live.conflicted(generation)) {
                     tracing::warn!(task.id = %handle.task_id, "lease lost");
                     crate::metrics::lost_lease(handle.inner.config.metrics_label);
-                    handle.refresh();
                 }
                 return;
             }
@@ -110,24 +85,18 @@ async fn write(handle: Handle) {
                     _ => Failure::Unavailable,
                 };
                 let is_superseded = matches!(failure, Failure::Superseded(_));
-                let fail = |live: &mut LiveTask| live.not_stored(failure);
-                if handle.change(|live| is_current(live).then(|| fail(live))).is_none() {
+                if !handle.change(|live| live.not_stored(generation, failure)) {
                     return;
                 }
                 if is_superseded {
                     tracing::warn!(task.id = %handle.task_id, error = %error, "idempotency key taken over by another node");
-                } else {
-                    if let Some(omitted) = FAILURES.admit() {
-                        tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, omitted, "failed to store task");
-                    }
-                    handle.release_if_idle();
+                } else if let Some(omitted) = FAILURES.admit() {
+                    tracing::error!(task.id = %handle.task_id, error = %error, source = ?error, omitted, "failed to store task");
                 }
                 return;
             }
         }
     }
-    // The task may have been idle except for this writer.
-    handle.release_if_idle();
 }
 
 /// Writes a group, with retries while the store fails.
@@ -142,7 +111,9 @@ async fn store_with_retries(handle: &Handle, group: &Group) -> Result<Committed,
     let mut tried = false;
     loop {
         match store(handle, group).await {
-            Err(StoreError::Failed(cause)) if !is_over(pause) && is_current(handle, group) => {
+            Err(StoreError::Failed(cause))
+                if !is_over(pause) && handle.lock().is_current(group.generation) =>
+            {
                 if let Some(omitted) = RETRIES.admit() {
                     tracing::warn!(task.id = %handle.task_id, cause = %cause, omitted, "store write failed, will retry");
                 }
@@ -164,11 +135,6 @@ async fn store_with_retries(handle: &Handle, group: &Group) -> Result<Committed,
             result => return result,
         }
     }
-}
-
-/// Returns whether the task was not lost since the group was formed.
-fn is_current(handle: &Handle, group: &Group) -> bool {
-    handle.lock().ownership.generation == group.generation
 }
 
 async fn is_written(handle: &Handle, group: &Group) -> Result<bool, StoreError> {

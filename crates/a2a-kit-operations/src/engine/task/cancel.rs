@@ -1,25 +1,34 @@
 //! Transitions of a cancel.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
-use a2a_core::{TaskState, v1::Task};
+use a2a_core::{TaskState, well_known::Struct};
 
-use super::{LiveTask, NewStatus};
+use super::{Cancellation, LiveTask, Now};
+use crate::CallContext;
 
 /// The status message of a canceled task.
 pub(super) const CANCELED: &str = "canceled at the client's request";
 
-/// What to do about a cancel.
+/// A call that cancels a task.
 #[derive(Debug)]
-pub(in crate::engine) enum CancelStep {
-    /// Signal the executor.
-    Signal(Arc<Task>),
-    /// No executor runs: set CANCELED.
-    Force,
-    /// An earlier cancel is in progress.
-    Join,
+pub(in crate::engine) struct CancelRequest {
+    pub(in crate::engine) context: Arc<CallContext>,
+    pub(in crate::engine) metadata: Option<Struct>,
+}
+
+/// The result of an accepted cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Cancel {
+    /// The task is being canceled, by this call or an earlier one.
+    Started,
     /// The task has already ended, but that is not stored yet.
     TooLate,
+}
+
+/// Why a cancel is rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum CancelRefusal {
     /// The task has ended in this state.
     Ended(TaskState),
     /// This node does not hold the lease.
@@ -27,52 +36,57 @@ pub(in crate::engine) enum CancelStep {
 }
 
 impl LiveTask {
-    /// Handles a cancel. The command is that of the node that forwarded it.
-    pub(in crate::engine) fn cancel(&mut self, command: Option<&Arc<str>>) -> CancelStep {
-        if self.is_away() {
-            return CancelStep::NotHolder;
-        }
-        if self.has_ended() {
-            return CancelStep::Ended(self.task.state());
+    /// Cancels the task: signals the executor, or sets CANCELED if none runs. The command is that of
+    /// the node that forwarded the cancel.
+    pub(in crate::engine) fn cancel(
+        &mut self,
+        request: CancelRequest,
+        command: Option<&Arc<str>>,
+        now: Now,
+    ) -> Result<Cancel, CancelRefusal> {
+        let refusal = if self.is_away() {
+            Some(CancelRefusal::NotHolder)
+        } else {
+            self.has_ended().then(|| CancelRefusal::Ended(self.task.state()))
+        };
+        if let Some(refusal) = refusal {
+            // The lease may have been acquired for this cancel.
+            self.release_if_idle();
+            return Err(refusal);
         }
         // Answered with the write that ends the task, so that no end comes without it.
         command.into_iter().for_each(|id| self.commands.cancel(Arc::clone(id)));
         if self.changes.head.is_terminal() {
-            return CancelStep::TooLate;
+            return Ok(Cancel::TooLate);
         }
         let is_first = !std::mem::replace(&mut self.run.is_canceling, true);
-        match (self.run.is_running(), is_first) {
-            (true, true) => {
-                self.effects.cancel = true;
-                CancelStep::Signal(Arc::clone(&self.task))
-            }
-            (true, false) => CancelStep::Join,
-            (false, _) => CancelStep::Force,
+        if !self.run.is_running() {
+            self.force_cancel(now);
+        } else if is_first {
+            let (task, generation) = (Arc::clone(&self.task), self.ownership.generation);
+            self.effects.cancel = Some(Box::new(Cancellation { task, request, generation }));
         }
+        Ok(Cancel::Started)
     }
 
     /// Sets CANCELED if the executor cannot notice the cancel; returns whether it was.
-    pub(in crate::engine) fn cancel_unnoticed(
-        &mut self,
-        new_status: NewStatus<'_>,
-        now: Instant,
-    ) -> bool {
+    pub(in crate::engine) fn cancel_unnoticed(&mut self, now: Now) -> bool {
         let is_unnoticed = self.is_here() && self.run.is_running() && !self.run.notices_cancel();
         if is_unnoticed {
-            self.force_cancel(new_status, now);
+            self.force_cancel(now);
         }
         is_unnoticed
     }
 
     /// Sets CANCELED, whatever the executor does.
-    pub(in crate::engine) fn force_cancel(&mut self, new_status: NewStatus<'_>, now: Instant) {
+    pub(in crate::engine) fn force_cancel(&mut self, now: Now) {
         if !self.is_here() {
             return;
         }
         self.drop_executor();
         if !self.is_over() {
             self.appear();
-            self.push(new_status(TaskState::Canceled, Some(CANCELED.to_owned())), now);
+            self.set_state(TaskState::Canceled, Some(CANCELED.to_owned()), now);
         }
     }
 }

@@ -115,6 +115,12 @@ impl Commands {
 }
 
 impl LiveTask {
+    /// Leaves a command to the next holder, which may be this node again.
+    pub(in crate::engine) fn return_command(&mut self, id: Arc<str>) {
+        self.commands.leave(&[id]);
+        self.notice_commands();
+    }
+
     /// Takes a command, unless it was taken before or is for another node.
     pub(in crate::engine) fn take_command(
         &mut self,

@@ -1,6 +1,6 @@
 //! Transitions of a conversation: questions of the executor, and results that it records.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use a2a_core::{
     TaskState,
@@ -8,7 +8,7 @@ use a2a_core::{
 };
 use serde_json::Value;
 
-use super::{LiveTask, NewStatus, TaskLimit, checkpoint::encode, journal::Repeated, run::Question};
+use super::{LiveTask, Now, TaskLimit, checkpoint::encode, journal::Repeated, run::Question};
 use crate::{TaskLimits, UpdateError};
 
 impl LiveTask {
@@ -19,8 +19,7 @@ impl LiveTask {
         generation: u64,
         question: Payload,
         limits: &TaskLimits,
-        new_status: NewStatus<'_>,
-        now: Instant,
+        now: Now,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
         if self.run.is_canceling {
@@ -29,7 +28,7 @@ impl LiveTask {
         match self.journal.next_question() {
             Some(Repeated::Answered(number)) => {
                 let Some(message) = self.client_message(number) else {
-                    return Err(self.diverge(new_status, now));
+                    return Err(self.diverge(now));
                 };
                 self.run.hand(&message);
                 return Ok(self.log.last());
@@ -42,29 +41,29 @@ impl LiveTask {
                 let (head, has_queued) = (self.changes.head, self.turns.has_queued());
                 self.run.begin_asking();
                 if let Some(work) = self.run.work() {
-                    work.note(Some(head), has_queued, now);
+                    work.note(Some(head), has_queued, now.instant);
                 }
-                self.hand_queued(new_status, now);
+                self.hand_queued(now);
                 return Ok(self.log.last());
             }
             None => {}
         }
-        self.fit(&question, limits, new_status, now)?;
-        self.fit_journal(0, limits, new_status, now)?;
+        self.fit(&question, limits, now)?;
+        self.fit_journal(0, limits, now)?;
         self.appear();
         let waits = self.run.begin_asking();
         self.record_question(!waits);
         let position = self.push(question, now);
         if waits {
-            self.hand_queued(new_status, now);
+            self.hand_queued(now);
         }
         Ok(position)
     }
 
     /// Hands the next queued message to the waiting executor.
-    fn hand_queued(&mut self, new_status: NewStatus<'_>, now: Instant) {
+    fn hand_queued(&mut self, now: Now) {
         if let Some(queued) = self.turns.next() {
-            self.begin_turn(queued.ticket, &queued.turn, new_status, now);
+            self.begin_turn(queued.ticket, &queued.turn, now);
             self.hand(&queued.turn.message);
         }
     }
@@ -73,6 +72,11 @@ impl LiveTask {
     pub(super) fn hand(&mut self, message: &Arc<Message>) {
         self.run.hand(message);
         self.journal.answer();
+    }
+
+    /// Returns whether [`asked`](Self::asked) has something for the executor.
+    pub(in crate::engine) fn is_answered(&self, generation: u64) -> bool {
+        self.run.has_handed() || self.run.is_canceling || self.accepts(generation).is_err()
     }
 
     /// The message that an executor waits for, or the error that ends the wait; `None` to keep
@@ -108,9 +112,9 @@ impl LiveTask {
 
     /// The executor has waited for too long: it is dropped, and leaves the task unchanged. One that
     /// should have given up its question has not repeated an earlier run.
-    pub(in crate::engine) fn ask_expired(&mut self, new_status: NewStatus<'_>, now: Instant) {
+    pub(in crate::engine) fn ask_expired(&mut self, now: Now) {
         if self.run.repeats_question() && !self.is_over() {
-            let _error = self.diverge(new_status, now);
+            let _error = self.diverge(now);
         }
         self.drop_asking();
     }
@@ -129,11 +133,10 @@ impl LiveTask {
         name: &str,
         value: Value,
         limits: &TaskLimits,
-        new_status: NewStatus<'_>,
-        now: Instant,
+        now: Now,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
-        self.fit_journal(name.len() + encode(&value).len(), limits, new_status, now)?;
+        self.fit_journal(name.len() + encode(&value).len(), limits, now)?;
         self.appear();
         self.record_result(name.to_owned(), value);
         Ok(self.journal.revision())
@@ -144,15 +147,14 @@ impl LiveTask {
         &mut self,
         bytes: usize,
         limits: &TaskLimits,
-        new_status: NewStatus<'_>,
-        now: Instant,
+        now: Now,
     ) -> Result<(), UpdateError> {
         if !self.exceeds_journal(bytes, limits) {
             return Ok(());
         }
         let limit = TaskLimit::JournalBytes;
         self.appear();
-        self.push(new_status(TaskState::Failed, Some(limit.reason(limits))), now);
+        self.set_state(TaskState::Failed, Some(limit.reason(limits)), now);
         Err(UpdateError::Limit(limit))
     }
 }

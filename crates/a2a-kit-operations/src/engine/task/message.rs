@@ -1,23 +1,24 @@
 //! Transitions for client messages.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use a2a_core::{
     Error, TaskState,
-    v1::{Message, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload},
+    v1::{TaskStatus, TaskStatusUpdateEvent, stream_response::Payload},
 };
 
-use super::{Change, Creation, LiveTask, NewStatus, TaskLimit, TurnRequest, applied, turn::Queued};
-use crate::{TaskLimits, engine::slots::Slot};
+use super::{
+    Change, Creation, Failure, LiveTask, Now, StartMode, TaskLimit, TurnRequest, applied,
+    turn::Queued,
+};
+use crate::TaskLimits;
 
 /// Admission limits for a message.
 pub(in crate::engine) struct AdmissionLimits<'a> {
     pub(in crate::engine) task: &'a TaskLimits,
     pub(in crate::engine) max_queued: usize,
-    /// Maximum number of running tasks of the caller.
-    pub(in crate::engine) max_running: Option<NonZeroUsize>,
-    /// Acquires a slot for a run, unless the caller is at its limit.
-    pub(in crate::engine) slot: &'a mut dyn FnMut() -> Option<Slot>,
+    /// Whether the caller may have another running task, if this one does not count as such.
+    pub(in crate::engine) may_run: bool,
 }
 
 /// What the sender of a message waits for.
@@ -32,10 +33,10 @@ pub(in crate::engine) enum Sender {
 }
 
 /// Why a message is rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Refusal {
     /// The task could not be stored or loaded.
-    Failed,
+    Failed(Failure),
     /// The task has ended, or is about to.
     Ended,
     /// This node does not hold the lease.
@@ -62,37 +63,56 @@ pub(in crate::engine) fn ended(task_id: &str) -> Error {
 }
 
 impl LiveTask {
-    /// Starts a new task with its first message.
+    /// Starts a new task with its first message. The task is visible at once if its sender does not
+    /// wait for the response.
     pub(in crate::engine) fn begin(
         &mut self,
         turn: TurnRequest,
         creation: Creation,
-        slot: Slot,
-        now: Instant,
+        sender_waits: bool,
+        now: Now,
     ) {
-        self.run.begin(slot, now);
+        self.run.begin(now);
         self.run.set_request(&turn);
-        self.run.execution = Some(turn);
+        self.run.execution = Some(turn.clone());
         self.turns.begin_first();
         self.creation = creation;
+        if !sender_waits {
+            self.appear();
+        }
+        self.start(turn, if sender_waits { StartMode::Inline } else { StartMode::Spawned });
     }
 
-    /// Takes a message: hands it to a waiting executor, queues it behind a running one, or returns
-    /// it for a new run. The ticket is 0 if the message is already in the history.
+    /// Takes a message: hands it to a waiting executor, queues it behind a running one, or starts a
+    /// run. Returns the ticket of the message, 0 if it is already in the history.
     pub(in crate::engine) fn take(
         &mut self,
         turn: TurnRequest,
         sender: Sender,
-        room: AdmissionLimits<'_>,
-        new_status: NewStatus<'_>,
-        now: Instant,
-    ) -> Result<(u64, Option<TurnRequest>), Refusal> {
-        if self.persistence.has_failed() {
-            return Err(Refusal::Failed);
+        limits: AdmissionLimits<'_>,
+        now: Now,
+    ) -> Result<u64, Refusal> {
+        let taken = self.admit(turn, sender, limits, now);
+        if taken.is_err() {
+            // The lease may have been acquired for this message.
+            self.release_if_idle();
+        }
+        taken
+    }
+
+    fn admit(
+        &mut self,
+        turn: TurnRequest,
+        sender: Sender,
+        limits: AdmissionLimits<'_>,
+        now: Now,
+    ) -> Result<u64, Refusal> {
+        if let Some(failure) = self.persistence.failure() {
+            return Err(Refusal::Failed(failure.clone()));
         }
         if let Some(ticket) = self.turns.ticket_of(&self.task, &turn) {
             self.join(ticket, turn.commands, sender);
-            return Ok((ticket, None));
+            return Ok(ticket);
         }
         if self.is_over() || self.run.is_canceling {
             return Err(Refusal::Ended);
@@ -106,7 +126,7 @@ impl LiveTask {
                 return Err(Refusal::AtWork);
             }
             let queued = self.turns.queue_len();
-            if queued >= room.max_queued {
+            if queued >= limits.max_queued {
                 return Err(Refusal::QueueFull(queued));
             }
             if sender == Sender::Leaves && turn.commands.is_empty() {
@@ -114,35 +134,31 @@ impl LiveTask {
             }
         }
         if sender != Sender::HasLeft
-            && let Some(limit) = self.refuses(&turn.message, room.task)
+            && let Some(limit) = self.refuses(&turn.message, limits.task)
         {
             return Err(Refusal::Limit(limit));
         }
-        let (may_run, new_slot) = match self.run.work() {
-            Some(work) => (work.try_resume(room.max_running), None),
-            None => {
-                let slot = (room.slot)();
-                (slot.is_some(), slot)
-            }
-        };
-        if !may_run {
+        if !limits.may_run && !self.run.has_slot() {
             return Err(Refusal::TooManyRunning);
         }
         let ticket = self.turns.take_ticket(self.log.last(), &turn);
-        if let Some(slot) = new_slot {
-            self.run.begin(slot, now);
-            self.effects.begin = true;
-            self.begin_turn(ticket, &turn, new_status, now);
-            return Ok((ticket, Some(self.resumed(turn))));
-        }
-        if is_queued {
-            let is_acknowledged = sender != Sender::Waits;
-            self.turns.enqueue(Queued { ticket, turn, is_acknowledged });
+        if let Some(work) = self.run.work() {
+            work.occupy_slot();
+            if is_queued {
+                let is_acknowledged = sender != Sender::Waits;
+                self.turns.enqueue(Queued { ticket, turn, is_acknowledged });
+            } else {
+                self.begin_turn(ticket, &turn, now);
+                self.hand(&turn.message);
+            }
         } else {
-            self.begin_turn(ticket, &turn, new_status, now);
-            self.hand(&turn.message);
+            self.run.begin(now);
+            self.effects.begin = true;
+            self.begin_turn(ticket, &turn, now);
+            let turn = self.resumed(turn);
+            self.start(turn, StartMode::Spawned);
         }
-        Ok((ticket, None))
+        Ok(ticket)
     }
 
     /// A retry of the message with this ticket.
@@ -163,7 +179,7 @@ impl LiveTask {
 
     /// Adds the acknowledged messages that are still queued to the history, because the task is
     /// about to end with this status. Each is followed by the reason why it is not handled.
-    pub(super) fn settle_acknowledged(&mut self, end: &TaskStatusUpdateEvent, now: Instant) {
+    pub(super) fn settle_acknowledged(&mut self, end: &TaskStatusUpdateEvent, now: Now) {
         for Queued { ticket, turn, .. } in self.turns.take_acknowledged() {
             let status = |message| {
                 let timestamp = end.status.as_ref().and_then(|status| status.timestamp);
@@ -182,12 +198,8 @@ impl LiveTask {
             }
             self.turns.begin(ticket, begin);
             self.put(Change::History(Arc::clone(&turn.message)));
-            let refusal = Message {
-                message_id: format!("{}-not-handled", turn.message.message_id),
-                task_id: end.task_id.clone(),
-                context_id: end.context_id.clone(),
-                ..Message::agent(NOT_HANDLED)
-            };
+            let message_id = format!("{}-not-handled", turn.message.message_id);
+            let refusal = self.message(message_id, NOT_HANDLED.to_owned());
             // The status that ends the task moves it into the history.
             self.push(status(Some(refusal)), now);
         }
@@ -227,21 +239,15 @@ impl LiveTask {
     }
 
     /// Begins the turn of a message: the task is WORKING again, and the message enters the history.
-    pub(super) fn begin_turn(
-        &mut self,
-        ticket: u64,
-        turn: &TurnRequest,
-        new_status: NewStatus<'_>,
-        now: Instant,
-    ) {
+    pub(super) fn begin_turn(&mut self, ticket: u64, turn: &TurnRequest, now: Now) {
         // The status first: it moves the open question into the history, before the answer.
-        let start = self.push(new_status(TaskState::Working, None), now);
+        let start = self.set_state(TaskState::Working, None, now);
         self.turns.begin(ticket, start);
         for command in &turn.commands {
             self.commands.begin(Arc::clone(command), self.turns.start);
         }
         if let Some(work) = self.run.work() {
-            work.begin_turn(now);
+            work.begin_turn(now.instant);
         }
         self.run.execution = Some(turn.clone());
         self.put(Change::History(Arc::clone(&turn.message)));

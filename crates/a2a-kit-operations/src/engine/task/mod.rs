@@ -1,14 +1,15 @@
 //! An active task as a state machine.
 //!
-//! Each transition is a method of [`LiveTask`] that takes an input and returns what to do next.
-//! Nothing here waits, reads a clock, accesses the store or spawns: the rest of the engine does
-//! that, and holds the lock around each transition.
+//! Each transition is a method of [`LiveTask`], and leaves what has to follow as [`Effects`].
+//! Nothing here waits, reads a clock, accesses the store or spawns: `Handle::change` holds the lock
+//! around each transition, and performs its effects.
 
 mod cancel;
 mod change;
 mod checkpoint;
 mod commands;
 mod conversation;
+mod effects;
 mod journal;
 mod log;
 mod message;
@@ -25,30 +26,32 @@ mod work;
 use std::{sync::Arc, time::Instant};
 
 use a2a_core::{
-    Error, ErrorKind, TaskState,
-    v1::{Message, StreamResponse, Task, TaskStatusUpdateEvent, stream_response::Payload},
+    Error, Role, TaskState,
+    v1::{
+        Message, StreamResponse, Task, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload,
+    },
     well_known::Timestamp,
 };
 
 pub use self::size::TaskLimit;
 pub(crate) use self::turn::TurnRequest;
 pub(in crate::engine) use self::{
-    cancel::CancelStep,
+    cancel::{Cancel, CancelRefusal, CancelRequest},
     change::{Change, applied},
     checkpoint::{Checkpoint, Context, encode},
     commands::{Answer, Commands},
+    effects::{Cancellation, Effects, Start, StartMode},
     journal::Journal,
     log::Log,
     message::{AdmissionLimits, Refusal, Sender, ended},
     ownership::{Holder, Ownership},
-    persistence::{Failure, Group, Persistence},
-    reconcile::{Step, Takeover},
+    persistence::{Confirmation, Failure, Group, Persistence},
+    reconcile::{Interrupted, Resumption, Step, Takeover},
     run::{Ended, Run},
     size::Size,
     turn::Turns,
     work::Left,
 };
-use super::slots::Draft;
 use crate::{Event, EventId, TaskLimits, Webhook, store::StoredTask};
 
 /// An active task.
@@ -76,7 +79,7 @@ pub(in crate::engine) struct LiveTask {
     pub(in crate::engine) commands: Commands,
     /// What the run awaited.
     pub(in crate::engine) journal: Journal,
-    /// Pending effects for the executor.
+    /// What has to follow.
     effects: Effects,
 }
 
@@ -85,8 +88,6 @@ pub(in crate::engine) struct LiveTask {
 pub(in crate::engine) struct Changes {
     /// Changes that no writer has taken.
     pub(in crate::engine) pending: Vec<Change>,
-    /// Whether the executor's next changes are batched.
-    pub(in crate::engine) batch: Batch,
     /// The state of the task with all changes applied.
     pub(in crate::engine) head: TaskState,
     /// The position of the newest event, including unstored ones.
@@ -113,23 +114,9 @@ fn status_time(task: &Task) -> Option<Timestamp> {
     task.status.as_ref()?.timestamp
 }
 
-/// Whether changes of the executor are batched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) enum Batch {
-    /// Changes are written immediately.
-    #[default]
-    Closed,
-    /// The executor is being polled: changes are written when it yields.
-    Open,
-    /// The same, and the executor waits for the write.
-    Awaited,
-}
-
 /// State of a task that is not stored yet.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Creation {
-    /// Counts the task until it is stored.
-    pub(in crate::engine) draft: Option<Draft>,
     pub(in crate::engine) webhooks: Vec<Webhook>,
     pub(in crate::engine) key: Option<String>,
     /// Whether the sender reads a stream.
@@ -143,19 +130,13 @@ impl Creation {
     }
 }
 
-/// Effects on the executor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) struct Effects {
-    /// A new turn begins: earlier signals are void.
-    pub(in crate::engine) begin: bool,
-    /// The client cancels.
-    pub(in crate::engine) cancel: bool,
-    /// The executor is dropped.
-    pub(in crate::engine) drop: bool,
+/// When a transition is made.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Now {
+    pub(in crate::engine) instant: Instant,
+    /// The time of the statuses that the transition sets.
+    pub(in crate::engine) time: Timestamp,
 }
-
-/// Creates a status update of the task, with its ids and the time, which a transition lacks.
-pub(in crate::engine) type NewStatus<'a> = &'a dyn Fn(TaskState, Option<String>) -> Payload;
 
 impl LiveTask {
     /// A new task that is not stored or visible yet.
@@ -177,7 +158,6 @@ impl LiveTask {
         let last = log.last();
         let changes = Changes {
             pending: Vec::new(),
-            batch: Batch::Closed,
             head: task.state(),
             last,
             status_time: status_time(&task),
@@ -197,11 +177,6 @@ impl LiveTask {
             journal: Journal::default(),
             effects: Effects::default(),
         }
-    }
-
-    /// Takes the pending effects.
-    pub(in crate::engine) fn take_effects(&mut self) -> Effects {
-        std::mem::take(&mut self.effects)
     }
 
     /// The changes that are not visible yet, in order.
@@ -269,22 +244,14 @@ impl LiveTask {
     }
 
     /// The error for callers of a task that could not be stored or loaded.
-    pub(in crate::engine) fn failure(&self) -> Error {
-        match self.persistence.failure() {
-            Some(Failure::Full) => crate::store::StoreError::Full.into(),
-            Some(Failure::Rejected) => {
-                Error::new(ErrorKind::Internal, "the store rejected a change of the task")
-            }
-            Some(Failure::Removed) => Error::task_not_found(&self.task.id),
-            _ => Error::unavailable("the task could not be stored"),
-        }
+    pub(in crate::engine) fn failure(&self) -> Option<Error> {
+        self.persistence.failure().map(|failure| failure.error(&self.task.id))
     }
 
-    /// The executor waits for its changes to be stored.
-    pub(in crate::engine) fn await_batch(&mut self) {
-        if self.changes.batch == Batch::Open {
-            self.changes.batch = Batch::Awaited;
-        }
+    /// Returns whether the task counts as a new one of its caller, which is not stored yet.
+    pub(in crate::engine) fn is_draft(&self) -> bool {
+        let is_answered = self.reply.is_some() && !self.run.is_running();
+        !self.is_stored() && !self.persistence.has_failed() && !is_answered
     }
 
     /// Makes the task visible, if it is not yet.
@@ -295,11 +262,35 @@ impl LiveTask {
         }
     }
 
+    /// Sets a state with a text of the engine, and returns the position of the event.
+    pub(super) fn set_state(&mut self, state: TaskState, text: Option<String>, now: Now) -> u64 {
+        let (task_id, context_id) = (self.task.id.clone(), self.task.context_id.clone());
+        // No other event of the task has this position.
+        let message_id = || format!("{task_id}-{}", self.changes.last + 1);
+        let message = text.map(|text| self.message(message_id(), text));
+        let status = TaskStatus { state: state.into(), message, timestamp: Some(now.time) };
+        let status = Some(status);
+        let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata: None };
+        self.push(Payload::StatusUpdate(update), now)
+    }
+
+    /// A message of the engine about the task.
+    fn message(&self, message_id: String, text: String) -> Message {
+        Message {
+            message_id,
+            role: Role::Agent.into(),
+            parts: vec![text.into()],
+            task_id: self.task.id.clone(),
+            context_id: self.task.context_id.clone(),
+            ..Message::default()
+        }
+    }
+
     /// Adds an event to the pending changes, and returns its position.
     ///
     /// Its time is not before that of the previous status, whatever the clocks of nodes and
     /// executors say: tasks are listed by it.
-    pub(in crate::engine) fn push(&mut self, mut payload: Payload, now: Instant) -> u64 {
+    pub(in crate::engine) fn push(&mut self, mut payload: Payload, now: Now) -> u64 {
         if let Payload::StatusUpdate(update) = &mut payload {
             self.changes.order(update);
             let ends = update.status.as_ref().is_some_and(|status| status.state().is_terminal());
@@ -315,7 +306,7 @@ impl LiveTask {
             self.changes.head = state;
         }
         if let Some(work) = self.run.work() {
-            work.note(state, self.turns.has_queued(), now);
+            work.note(state, self.turns.has_queued(), now.instant);
         }
         self.put(Change::Event(event));
         self.changes.last

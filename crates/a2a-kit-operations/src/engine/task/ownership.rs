@@ -4,10 +4,9 @@ use std::{sync::Arc, time::Instant};
 
 use a2a_core::v1::stream_response::Payload;
 
-use super::{Failure, LiveTask, TurnRequest, reconcile::Reconciliation, status_time};
+use super::{Failure, LiveTask, Now, TurnRequest, reconcile::Reconciliation, status_time};
 use crate::{
     Event, EventId,
-    engine::slots::Slot,
     store::{Replay, StoredTask},
 };
 
@@ -143,8 +142,8 @@ impl LiveTask {
     }
 
     /// Restarts the interrupted work on the newest message.
-    pub(in crate::engine) fn rerun(&mut self, slot: Slot, now: Instant) {
-        self.run.begin(slot, now);
+    pub(super) fn rerun(&mut self, now: Now) {
+        self.run.begin(now);
         self.effects.begin = true;
         self.turns.begin_again(self.log.last());
     }
@@ -174,6 +173,7 @@ impl LiveTask {
             self.is_here() && !self.persistence.is_writing() && Some(self.ownership.epoch) == epoch;
         if is_lost {
             self.lose(Holder::Elsewhere);
+            self.refresh();
         }
         is_lost
     }
@@ -190,6 +190,7 @@ impl LiveTask {
         }
         let epoch = self.ownership.epoch;
         self.lose(Holder::Elsewhere);
+        self.refresh();
         Some(epoch)
     }
 
@@ -244,15 +245,15 @@ impl LiveTask {
         (is_held && is_at_work).then_some(self.ownership.epoch)
     }
 
-    /// Applies events that another node wrote, up to `last`. Returns whether nothing is missing;
-    /// otherwise the task has to be reloaded.
-    pub(in crate::engine) fn apply_remote(&mut self, last: EventId, events: Vec<Event>) -> bool {
+    /// Applies events that another node wrote, up to `last`. The task is reloaded if something is
+    /// missing.
+    pub(in crate::engine) fn apply_remote(&mut self, last: EventId, events: Vec<Event>) {
         if self.is_here() {
             self.ownership.reads.ignored += 1;
-            return true;
+            return;
         }
         if !self.is_stored() {
-            return true;
+            return;
         }
         // Artifact chunks affect nothing else, so they need no reload.
         let next = self.log.last() + 1;
@@ -260,7 +261,7 @@ impl LiveTask {
         let are_chunks =
             events.iter().all(|event| matches!(event.payload(), Some(Payload::ArtifactUpdate(_))));
         if !follows || !are_chunks || !self.run.is_running() {
-            return false;
+            return self.refresh();
         }
         let task = Arc::make_mut(&mut self.task);
         for event in events {
@@ -270,16 +271,26 @@ impl LiveTask {
             self.log.push(event);
         }
         self.changes.last = self.log.last();
-        self.log.last() >= last.get()
+        if self.log.last() < last.get() {
+            self.refresh();
+        }
     }
 
-    /// Requests a reload, and returns whether the caller has to do it; a reload in progress is
-    /// repeated instead.
-    pub(in crate::engine) fn begin_refresh(&mut self) -> bool {
+    /// Reloads the task. A reload in progress is repeated.
+    pub(in crate::engine) fn refresh(&mut self) {
         let refresh = &mut self.ownership.reads.refresh;
         let begins = *refresh == Refresh::Idle;
         *refresh = if begins { Refresh::Running } else { Refresh::Again };
-        begins
+        self.effects.refresh |= begins;
+    }
+
+    /// Signals of other nodes were lost.
+    pub(in crate::engine) fn lagged(&mut self) {
+        if self.is_here() {
+            self.notice_commands();
+        } else {
+            self.refresh();
+        }
     }
 
     /// Ends the reload, unless another one was requested; returns whether it ended.
@@ -308,31 +319,32 @@ impl LiveTask {
         ReadMark { number: reads.begun, ignored: reads.ignored, after, is_here }
     }
 
-    /// Applies a read, and returns whether to read again: updates were ignored because this node
-    /// believed to hold the lease. `node` is this node.
+    /// Applies a read. `node` is this node.
     pub(in crate::engine) fn read(
         &mut self,
         mark: ReadMark,
         stored: StoredTask,
         replay: Replay,
         node: &str,
-    ) -> bool {
-        let mut is_missed = false;
+    ) {
         if self.is_here() {
             // The holder knows more than the store, unless another node has taken over.
             if stored.epoch <= self.ownership.epoch || stored.node.as_deref() == Some(node) {
-                return false;
+                return;
             }
             self.lose(Holder::Elsewhere);
-            // The update may be newer than this read.
-            is_missed = self.ownership.reads.ignored > mark.ignored;
+            if self.ownership.reads.ignored > mark.ignored {
+                // An update was ignored because this node believed to hold the lease. It may be
+                // newer than this read.
+                self.refresh();
+            }
         }
         let (stands, stood) =
             ((stored.epoch, stored.version), (self.ownership.epoch, self.persistence.version()));
         // A release changes neither version nor epoch: then the read that started later counts.
         let newest = &mut self.ownership.reads.newest;
         if stands < stood || (stands == stood && mark.number < *newest) {
-            return is_missed;
+            return;
         }
         *newest = mark.number.max(*newest);
         if let Replay::Events(events) = replay {
@@ -348,7 +360,6 @@ impl LiveTask {
         if self.log.last() == stored.last_event.get() {
             self.follow(stored);
         }
-        is_missed
     }
 
     /// Applies a task that this node lost before it became visible here.
@@ -369,12 +380,12 @@ impl LiveTask {
     }
 
     /// Returns whether the task waits for the answer to a question of its run.
-    pub(in crate::engine) fn is_parked_in_question(&self) -> bool {
+    pub(super) fn is_parked_in_question(&self) -> bool {
         self.changes.head.is_interrupted() && self.journal.is_asking()
     }
 
     /// The interrupted turn, restored from its checkpoint.
-    pub(in crate::engine) fn interrupted_turn(&self, checkpoint: &[u8]) -> Option<TurnRequest> {
+    pub(super) fn interrupted_turn(&self, checkpoint: &[u8]) -> Option<TurnRequest> {
         let checkpoint = super::Checkpoint::read(checkpoint)?;
         let mut messages = self.task.history.iter().rev();
         let message = messages.find(|message| message.role() == a2a_core::Role::User)?;

@@ -2,11 +2,14 @@
 
 use std::{sync::Arc, time::Instant};
 
-use a2a_core::{TaskState, v1::Task};
+use a2a_core::{Error, ErrorKind, TaskState, v1::Task};
 use bytes::Bytes;
 
-use super::{Change, Checkpoint, Creation, LiveTask, applied, journal::JournalUpdate};
-use crate::{Event, EventId, Webhook, store::LeaseUpdate};
+use super::{Change, Checkpoint, Creation, Holder, LiveTask, applied, journal::JournalUpdate};
+use crate::{
+    Event, EventId, UpdateError, Webhook,
+    store::{LeaseUpdate, StoreError},
+};
 
 /// What is stored of a task, and whether a write is in progress.
 #[derive(Debug, Default)]
@@ -21,11 +24,13 @@ pub(in crate::engine) struct Persistence {
 
 #[derive(Debug, Default)]
 enum Phase {
-    /// No write is in progress.
+    /// No writer runs.
     #[default]
     Idle,
+    /// A writer runs, between two writes.
+    Writing,
     /// A writer is storing these changes: no longer pending, not yet visible.
-    Writing(Arc<Vec<Change>>),
+    Storing(Arc<Vec<Change>>),
     /// The task can no longer be served from here.
     Failed(Failure),
 }
@@ -46,6 +51,33 @@ pub(in crate::engine) enum Failure {
     Superseded(Arc<str>),
 }
 
+impl Failure {
+    /// The error for callers of the task.
+    pub(in crate::engine) fn error(&self, task_id: &str) -> Error {
+        match self {
+            Self::Full => StoreError::Full.into(),
+            Self::Rejected => {
+                Error::new(ErrorKind::Internal, "the store rejected a change of the task")
+            }
+            Self::Removed => Error::task_not_found(task_id),
+            Self::Unavailable | Self::Superseded(_) => {
+                Error::unavailable("the task could not be stored")
+            }
+        }
+    }
+}
+
+/// What the store has said about a stored group.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Confirmation {
+    /// When the write of a new task began, which granted the lease, if leases expire.
+    pub(in crate::engine) begun: Option<Instant>,
+    /// Whether webhook deliveries are due.
+    pub(in crate::engine) has_pushes: bool,
+    /// Whether other nodes share the store, and may have posted commands meanwhile.
+    pub(in crate::engine) is_shared: bool,
+}
+
 impl Persistence {
     /// The number of stored writes.
     pub(in crate::engine) fn version(&self) -> u64 {
@@ -62,14 +94,20 @@ impl Persistence {
         self.is_loaded = true;
     }
 
+    /// Returns whether a writer runs.
     pub(in crate::engine) fn is_writing(&self) -> bool {
-        matches!(self.phase, Phase::Writing(_))
+        matches!(self.phase, Phase::Writing | Phase::Storing(_))
+    }
+
+    /// Returns whether the store may have changes that are not visible yet.
+    pub(in crate::engine) fn is_storing(&self) -> bool {
+        matches!(self.phase, Phase::Storing(_))
     }
 
     pub(in crate::engine) fn failure(&self) -> Option<&Failure> {
         match &self.phase {
             Phase::Failed(failure) => Some(failure),
-            Phase::Idle | Phase::Writing(_) => None,
+            Phase::Idle | Phase::Writing | Phase::Storing(_) => None,
         }
     }
 
@@ -92,8 +130,8 @@ impl Persistence {
 
     pub(super) fn being_written(&self) -> &[Change] {
         match &self.phase {
-            Phase::Writing(changes) => changes,
-            Phase::Idle | Phase::Failed(_) => &[],
+            Phase::Storing(changes) => changes,
+            Phase::Idle | Phase::Writing | Phase::Failed(_) => &[],
         }
     }
 
@@ -158,21 +196,50 @@ impl Group {
 }
 
 impl LiveTask {
-    /// Returns whether the caller has to start a writer: changes are pending and no write is in
-    /// progress.
+    /// Returns whether the task was not lost since this generation.
+    pub(in crate::engine) fn is_current(&self, generation: u64) -> bool {
+        self.ownership.generation == generation
+    }
+
+    /// The version that is being stored by this node, which holds the lease.
+    pub(in crate::engine) fn storing_version(&self) -> Option<u64> {
+        (self.is_here() && self.persistence.is_storing()).then_some(self.persistence.version)
+    }
+
+    /// Whether the event at `position` is stored, for an executor of this generation; `None` while
+    /// it is not known.
+    pub(in crate::engine) fn has_stored(
+        &self,
+        generation: u64,
+        position: u64,
+    ) -> Option<Result<(), UpdateError>> {
+        let is_stored = self.log.last() >= position.min(self.changes.last);
+        match self.listens(generation) {
+            Err(UpdateError::Store) | Ok(()) if is_stored => Some(Ok(())),
+            Ok(()) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Returns whether a writer has to start: changes are pending and none runs.
+    pub(super) fn has_to_write(&self) -> bool {
+        matches!(self.persistence.phase, Phase::Idle) && !self.changes.pending.is_empty()
+    }
+
+    /// Begins to write, if a writer has to start.
     pub(in crate::engine) fn begin_writing(&mut self) -> bool {
-        let begins =
-            matches!(self.persistence.phase, Phase::Idle) && !self.changes.pending.is_empty();
+        let begins = self.has_to_write();
         if begins {
-            self.persistence.phase = Phase::Writing(Arc::default());
+            self.persistence.phase = Phase::Writing;
         }
         begins
     }
 
-    /// The next group to store; `None` if there is nothing to write.
+    /// The next group to store; `None` ends the writer.
     pub(in crate::engine) fn next_group(&mut self) -> Option<Group> {
         if self.changes.pending.is_empty() || self.persistence.has_failed() {
             self.persistence.abandon();
+            self.release_if_idle();
             return None;
         }
         let pending = std::mem::take(&mut self.changes.pending);
@@ -190,7 +257,7 @@ impl LiveTask {
             let task = &self.task;
             Arc::new(pending.into_iter().map(|change| change.into_event(task)).collect())
         };
-        self.persistence.phase = Phase::Writing(Arc::clone(&changes));
+        self.persistence.phase = Phase::Storing(Arc::clone(&changes));
         let execution = self.run.execution.take();
         // The lease is released with the end of the task, or if no executor ever ran.
         let lease = match execution {
@@ -218,12 +285,11 @@ impl LiveTask {
     }
 
     /// Makes a stored group visible, and returns the states that the task goes through; `None` if the
-    /// task was lost in the meantime, and perhaps reacquired. `begun` is when the write of a new task
-    /// began, which granted the lease, if leases expire.
+    /// task was lost in the meantime, and perhaps reacquired.
     pub(in crate::engine) fn stored(
         &mut self,
         group: Group,
-        begun: Option<Instant>,
+        confirmation: Confirmation,
     ) -> Option<Vec<TaskState>> {
         if self.ownership.generation != group.generation {
             return None;
@@ -235,28 +301,52 @@ impl LiveTask {
                 group.changes.iter().for_each(|change| change.apply(task));
             }
         }
-        if let Phase::Writing(changes) = &mut self.persistence.phase {
-            *changes = Arc::default();
+        if self.persistence.is_storing() {
+            self.persistence.phase = Phase::Writing;
         }
         group.answers.iter().for_each(|(command, _)| self.commands.finish(command));
         self.persistence.version = group.version + 1;
         self.journal.stored(&group.journal);
-        self.ownership.keep(group.epoch, group.lease == LeaseUpdate::Release, begun);
+        let releases = group.lease == LeaseUpdate::Release;
+        self.ownership.keep(group.epoch, releases, confirmation.begun);
+        if releases && confirmation.is_shared {
+            self.notice_commands();
+        }
+        self.effects.wake_outbox |= confirmation.has_pushes;
         self.creation = Creation::default();
         if group.is_whole {
             self.log.skip_to(EventId::FIRST.get());
         }
         group.events().for_each(|event| self.log.push(event.clone()));
+        if self.changes.pending.is_empty() {
+            // Of commands that were retried while their first attempt was being written.
+            self.effects.answers.append(&mut self.commands.answers(None));
+        }
         Some(group.states)
     }
 
-    /// Discards changes that could not be stored, and drops the executor.
-    pub(in crate::engine) fn not_stored(&mut self, failure: Failure) {
-        self.persistence.fail(failure);
-        self.creation.draft = None;
-        self.changes.pending.clear();
-        self.commands.give_up();
-        self.run.drop_executor();
-        self.effects.drop = true;
+    /// Handles a write that conflicts with that of another node, unless the task was lost in the
+    /// meantime.
+    pub(in crate::engine) fn conflicted(&mut self, generation: u64) -> bool {
+        let is_current = self.is_current(generation);
+        if is_current {
+            self.lose(Holder::Elsewhere);
+            self.refresh();
+        }
+        is_current
+    }
+
+    /// Discards changes that could not be stored, and drops the executor, unless the task was lost
+    /// in the meantime.
+    pub(in crate::engine) fn not_stored(&mut self, generation: u64, failure: Failure) -> bool {
+        let is_current = self.is_current(generation);
+        if is_current {
+            self.persistence.fail(failure);
+            self.changes.pending.clear();
+            self.commands.give_up();
+            self.drop_executor();
+            self.release_if_idle();
+        }
+        is_current
     }
 }

@@ -5,10 +5,11 @@
 
 use std::time::Instant;
 
-use a2a_core::{Error, Result};
+use a2a_core::{Error, Result, TaskState};
+use bytes::Bytes;
 
-use super::{Holder, LiveTask};
-use crate::store::Orphan;
+use super::{Holder, LiveTask, Now, StartMode, TurnRequest};
+use crate::store::{Orphan, StoredTask};
 
 /// Pending work of the loop.
 #[derive(Debug, Default)]
@@ -48,6 +49,38 @@ pub(in crate::engine) enum Step {
     Release { epoch: u64, is_unfinished: bool },
 }
 
+/// Work that a failed node left.
+#[derive(Debug)]
+pub(in crate::engine) struct Interrupted {
+    /// The checkpoint of its turn; empty if there is none.
+    pub(in crate::engine) checkpoint: Bytes,
+    /// Whether it may be rerun.
+    pub(in crate::engine) reruns: bool,
+    /// The messages whose senders may have been told that they are accepted.
+    pub(in crate::engine) acknowledged: Vec<TurnRequest>,
+}
+
+/// What becomes of interrupted work.
+#[derive(Debug)]
+pub(in crate::engine) enum Resumption {
+    /// Nothing: it waits for its client, or there is none.
+    Left,
+    /// The executor runs again, after the commands that were sent before.
+    Rerun(TurnRequest),
+    /// The task fails.
+    Failed,
+}
+
+impl Resumption {
+    pub(in crate::engine) fn name(&self) -> &'static str {
+        match self {
+            Self::Left => "left",
+            Self::Rerun(_) => "rerun",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 impl Reconciliation {
     pub(super) fn is_running(&self) -> bool {
         self.is_running
@@ -64,12 +97,16 @@ impl Reconciliation {
 }
 
 impl LiveTask {
-    /// Returns whether the caller has to start the loop: there is something to do, and it is not
-    /// running.
-    pub(in crate::engine) fn begin_reconciling(&mut self) -> bool {
+    /// Returns whether the loop has to start: there is something to do, and it is not running.
+    pub(super) fn has_to_reconcile(&self) -> bool {
         let work = &self.ownership.work;
-        let begins = !work.is_running
-            && (self.is_urgent() || self.can_serve() || work.releases && self.is_idle());
+        !work.is_running
+            && (self.is_urgent() || self.can_serve() || work.releases && self.is_idle())
+    }
+
+    /// Begins the loop, if it has to start.
+    pub(super) fn begin_reconciling(&mut self) -> bool {
+        let begins = self.has_to_reconcile();
         self.ownership.work.is_running |= begins;
         begins
     }
@@ -142,15 +179,76 @@ impl LiveTask {
         work.failure = failure;
     }
 
+    /// Returns whether a request for the lease has an outcome.
+    pub(in crate::engine) fn has_lease_response(&self, request: u64) -> bool {
+        self.is_here() || self.ownership.work.answered >= request
+    }
+
     /// The outcome of a request for the lease; `None` while there is none. It may be outdated, so
     /// callers retry. One of several callers gets the error.
     pub(in crate::engine) fn lease_response(&mut self, request: u64) -> Option<Result<Holder>> {
         if self.is_here() {
             return Some(Ok(Holder::Here));
         }
-        let work = &mut self.ownership.work;
-        let is_answered = work.answered >= request;
-        is_answered.then(|| work.failure.take().map_or(Ok(self.ownership.holder), Err))
+        let is_answered = self.has_lease_response(request);
+        let failure = &mut self.ownership.work.failure;
+        is_answered.then(|| failure.take().map_or(Ok(self.ownership.holder), Err))
+    }
+
+    /// Takes over interrupted work with its lease, unless that has changed hands again since. Returns
+    /// what becomes of the work, and the generation.
+    pub(in crate::engine) fn resume(
+        &mut self,
+        stored: StoredTask,
+        since: Option<Instant>,
+        work: Interrupted,
+        now: Now,
+    ) -> Option<(Resumption, u64)> {
+        if !self.granted(stored, since, true) {
+            return None;
+        }
+        // Of the failed node.
+        self.effects.wake_outbox = true;
+        let Interrupted { checkpoint, reruns, acknowledged } = work;
+        let turn = self.interrupted_turn(&checkpoint).filter(|_| reruns);
+        let resumption = if checkpoint.is_empty()
+            || self.changes.head.is_terminal()
+            // The task waits for input and needs no executor.
+            || self.changes.head == TaskState::InputRequired
+            // The answer to its question resumes the run.
+            || self.is_parked_in_question() && !reruns
+        {
+            Resumption::Left
+        } else if let Some(turn) = turn {
+            self.rerun(now);
+            Resumption::Rerun(self.resumed(turn))
+        } else {
+            self.keep_acknowledged(acknowledged);
+            self.fail_interrupted(now);
+            Resumption::Failed
+        };
+        Some((resumption, self.ownership.generation))
+    }
+
+    /// The commands that were sent before interrupted work have been handled.
+    pub(in crate::engine) fn resumed_after_commands(&mut self, generation: u64, work: Resumption) {
+        match work {
+            Resumption::Left => self.notice_commands(),
+            Resumption::Rerun(turn) if self.ownership.generation == generation => {
+                self.start(turn, StartMode::Spawned);
+            }
+            Resumption::Rerun(_) | Resumption::Failed => {}
+        }
+    }
+
+    /// The commands that were read under this generation have been handled.
+    pub(in crate::engine) fn end_serving(&mut self, generation: u64) {
+        if self.ownership.generation != generation {
+            // What was read may be for a later holder, which may be this node.
+            self.notice_commands();
+        }
+        self.commands.end_reading();
+        self.release_if_idle();
     }
 
     /// Adds work of a failed node that was granted to this one.

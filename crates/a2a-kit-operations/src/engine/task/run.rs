@@ -12,11 +12,11 @@ use a2a_core::{
 };
 
 use super::{
-    LiveTask, NewStatus, TurnRequest,
+    LiveTask, Now, TurnRequest,
     cancel::CANCELED,
     work::{Left, Work},
 };
-use crate::{Event, RunLimits, TaskLimits, UpdateError, engine::slots::Slot};
+use crate::{Event, RunLimits, TaskLimits, UpdateError};
 
 /// The status message of a task whose run does not repeat an earlier one.
 const DIVERGED: &str = "the agent could not resume the conversation";
@@ -94,10 +94,9 @@ pub(in crate::engine) enum Ended {
 }
 
 impl Run {
-    pub(super) fn begin(&mut self, slot: Slot, now: Instant) {
-        let mut executing = Executing::default();
-        executing.work.begin(slot, now);
-        self.phase = Phase::Here(executing);
+    pub(super) fn begin(&mut self, now: Now) {
+        let work = Work::begin(now.instant);
+        self.phase = Phase::Here(Executing { work, ..Executing::default() });
         self.is_canceling = false;
     }
 
@@ -143,6 +142,11 @@ impl Run {
     /// The slot and the clocks of the local executor.
     pub(super) fn work(&mut self) -> Option<&mut Work> {
         self.executing().map(|executing| &mut executing.work)
+    }
+
+    /// Returns whether the run counts as one of its caller's.
+    pub(in crate::engine) fn has_slot(&self) -> bool {
+        matches!(&self.phase, Phase::Here(executing) if executing.work.has_slot())
     }
 
     /// Suspends the run limits while the executor waits for others.
@@ -265,6 +269,10 @@ impl Run {
         }
     }
 
+    pub(super) fn has_handed(&self) -> bool {
+        matches!(&self.phase, Phase::Here(Executing { ask: Ask::Handed(_), .. }))
+    }
+
     pub(super) fn take_handed(&mut self) -> Option<Arc<Message>> {
         let ask = &mut self.executing()?.ask;
         match std::mem::take(ask) {
@@ -306,20 +314,19 @@ impl LiveTask {
         generation: u64,
         payload: Payload,
         limits: &TaskLimits,
-        new_status: NewStatus<'_>,
-        now: Instant,
+        now: Now,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
         if self.journal.is_replaying() {
             match state_of(&payload) {
                 // Something is missing: what came before the end was not stored again.
-                Some(TaskState::Completed) => return Err(self.diverge(new_status, now)),
+                Some(TaskState::Completed) => return Err(self.diverge(now)),
                 Some(state) if state.is_terminal() => {}
                 // An earlier run has stored it.
                 _ => return Ok(self.log.last()),
             }
         }
-        self.fit(&payload, limits, new_status, now)?;
+        self.fit(&payload, limits, now)?;
         if state_of(&payload).is_some_and(|state| !state.is_interrupted()) {
             self.record_decision();
         }
@@ -328,8 +335,8 @@ impl LiveTask {
     }
 
     /// Fails the task: its run does not repeat what an earlier one did.
-    pub(super) fn diverge(&mut self, new_status: NewStatus<'_>, now: Instant) -> UpdateError {
-        self.push(new_status(TaskState::Failed, Some(DIVERGED.to_owned())), now);
+    pub(super) fn diverge(&mut self, now: Now) -> UpdateError {
+        self.set_state(TaskState::Failed, Some(DIVERGED.to_owned()), now);
         UpdateError::Diverged
     }
 
@@ -338,12 +345,11 @@ impl LiveTask {
         &mut self,
         payload: &Payload,
         limits: &TaskLimits,
-        new_status: NewStatus<'_>,
-        now: Instant,
+        now: Now,
     ) -> Result<(), UpdateError> {
         let Some(limit) = self.exceeded(payload, limits) else { return Ok(()) };
         self.appear();
-        self.push(new_status(TaskState::Failed, Some(limit.reason(limits))), now);
+        self.set_state(TaskState::Failed, Some(limit.reason(limits)), now);
         Err(UpdateError::Limit(limit))
     }
 
@@ -369,12 +375,7 @@ impl LiveTask {
     }
 
     /// Drops the executor because the engine stops. If it may not be rerun, its caller is asked.
-    pub(in crate::engine) fn stop(
-        &mut self,
-        reruns: bool,
-        new_status: NewStatus<'_>,
-        now: Instant,
-    ) {
+    pub(in crate::engine) fn stop(&mut self, reruns: bool, now: Now) {
         let generation = self.ownership.generation;
         let is_at_work = self.run.executing().is_some()
             && self.accepts(generation).is_ok()
@@ -383,7 +384,7 @@ impl LiveTask {
             && !self.run.is_canceling;
         if is_at_work && !reruns {
             self.appear();
-            self.push(new_status(TaskState::InputRequired, Some(STOPPED.to_owned())), now);
+            self.set_state(TaskState::InputRequired, Some(STOPPED.to_owned()), now);
             self.run.was_stopped = true;
         }
         self.drop_executor();
@@ -403,8 +404,7 @@ impl LiveTask {
         generation: u64,
         ended: Ended,
         stops: bool,
-        new_status: NewStatus<'_>,
-        now: Instant,
+        now: Now,
     ) -> Option<TurnRequest> {
         if self.ownership.generation != generation {
             return None;
@@ -420,9 +420,9 @@ impl LiveTask {
         if self.accepts(generation).is_ok() {
             self.appear();
             if self.run.is_canceling {
-                self.push(new_status(TaskState::Canceled, Some(CANCELED.to_owned())), now);
+                self.set_state(TaskState::Canceled, Some(CANCELED.to_owned()), now);
             } else if let Ended::Failed(text) = ended {
-                self.push(new_status(TaskState::Failed, Some(text)), now);
+                self.set_state(TaskState::Failed, Some(text), now);
             }
         }
         // The work continues elsewhere, or here after a restart.
@@ -438,14 +438,11 @@ impl LiveTask {
                     executing.refuses_messages = false;
                 }
                 self.effects.begin = true;
-                self.begin_turn(queued.ticket, &queued.turn, new_status, now);
+                self.begin_turn(queued.ticket, &queued.turn, now);
                 Some(self.resumed(queued.turn))
             }
             None => {
                 self.run.end();
-                if self.reply.is_some() {
-                    self.creation.draft = None;
-                }
                 // Commands of other nodes stay in the store. They are read again when the end of
                 // the task is stored, or by the node that takes the task over.
                 let left = self.turns.drain();
@@ -453,6 +450,7 @@ impl LiveTask {
                 if !left.is_empty() && !stops {
                     self.notice_commands();
                 }
+                self.release_if_idle();
                 None
             }
         }
@@ -468,9 +466,9 @@ impl LiveTask {
     }
 
     /// Fails an interrupted task that is not rerun.
-    pub(in crate::engine) fn fail_interrupted(&mut self, new_status: NewStatus<'_>, now: Instant) {
+    pub(super) fn fail_interrupted(&mut self, now: Now) {
         let text = "the agent was interrupted while working on this task";
-        self.push(new_status(TaskState::Failed, Some(text.to_owned())), now);
+        self.set_state(TaskState::Failed, Some(text.to_owned()), now);
     }
 }
 

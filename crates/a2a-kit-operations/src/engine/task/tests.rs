@@ -13,16 +13,16 @@ use a2a_core::{
         Message, StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
         stream_response::Payload,
     },
+    well_known::Timestamp,
 };
 use bytes::Bytes;
 
 use super::{
-    AdmissionLimits, CancelStep, Creation, Ended, Failure, Group, Holder, LiveTask, Log, NewStatus,
-    Refusal, Sender, TurnRequest, run::RunSummary,
+    AdmissionLimits, CancelRequest, Confirmation, Creation, Effects, Ended, Failure, Group, Holder,
+    LiveTask, Log, Now, Sender, TurnRequest, reconcile::Reconciliation, run::RunSummary,
 };
 use crate::{
     CallContext, Event, EventId, TaskLimits, UpdateError,
-    engine::slots::{Slot, Slots},
     store::{Replay, StoredTask},
 };
 
@@ -33,7 +33,7 @@ struct Fixture {
     live: LiveTask,
     /// A write that the store has not answered yet.
     group: Option<Group>,
-    now: Instant,
+    now: Now,
 }
 
 type State = (&'static str, fn() -> Fixture);
@@ -77,10 +77,10 @@ const INPUTS: &[Input] = &[
     ("ask", |b| result(b.put_question())),
     ("record a result", |b| {
         let (generation, limits) = (b.live.ownership.generation, TaskLimits::default());
-        result(b.live.record(generation, "name", 1.into(), &limits, &new_status, b.now))
+        result(b.live.record(generation, "name", 1.into(), &limits, b.now))
     }),
     ("recall a result", |b| format!("{:?}", b.live.journal.recall("name"))),
-    ("waited for too long", |b| b.apply(|live, now| live.ask_expired(&new_status, now))),
+    ("waited for too long", |b| b.apply(|live, now| live.ask_expired(now))),
     ("poll for the answer", |b| match b.live.asked(b.live.ownership.generation) {
         Some(Ok(message)) => format!("message {}", message.message_id),
         Some(Err(error)) => error_name(&error),
@@ -92,27 +92,24 @@ const INPUTS: &[Input] = &[
     ("executor fails", |b| b.end(Ended::Failed("why".to_owned()), false)),
     ("executor dropped", |b| b.end(Ended::Dropped, false)),
     ("executor dropped at shutdown", |b| b.end(Ended::Dropped, true)),
-    ("cancel", |b| match b.live.cancel(None) {
-        CancelStep::Signal(_) => "signal".to_owned(),
-        step => format!("{step:?}").to_lowercase(),
-    }),
-    ("force cancel", |b| b.apply(|live, now| live.force_cancel(&new_status, now))),
-    ("cancel unnoticed", |b| b.live.cancel_unnoticed(&new_status, b.now).to_string()),
+    ("cancel", |b| format!("{:?}", b.live.cancel(cancel(), None, b.now)).to_lowercase()),
+    ("force cancel", |b| b.apply(|live, now| live.force_cancel(now))),
+    ("cancel unnoticed", |b| b.live.cancel_unnoticed(b.now).to_string()),
     ("drop the executor", |b| b.apply(|live, _| live.drop_executor())),
     ("drop an asking executor", |b| b.apply(|live, _| live.drop_asking())),
-    ("begin writing", |b| b.live.begin_writing().to_string()),
     ("advance the writer", Fixture::advance_writer),
     ("stored", Fixture::store),
-    ("store failed", |b| b.apply(|live, _| live.not_stored(Failure::Unavailable))),
-    ("store full", |b| b.apply(|live, _| live.not_stored(Failure::Full))),
-    ("key taken over", |b| b.apply(|live, _| live.not_stored(Failure::Superseded("other".into())))),
+    ("store failed", |b| b.fail(Failure::Unavailable)),
+    ("store full", |b| b.fail(Failure::Full)),
+    ("key taken over", |b| b.fail(Failure::Superseded("other".into()))),
+    ("write conflicts", |b| b.live.conflicted(b.live.ownership.generation).to_string()),
     ("lost to another node", |b| b.apply(|live, _| live.lose(Holder::Elsewhere))),
     ("lease lost", |b| b.live.lose_lease(Some(b.live.ownership.epoch)).to_string()),
     ("lease expired", |b| format!("{:?}", b.live.expire_lease(|_| true))),
     ("request the lease", |b| format!("{:?}", b.live.request_lease())),
     ("acquired", |b| b.acquire(false)),
     ("taken over", |b| b.acquire(true)),
-    ("rerun", |b| b.apply(|live, now| live.rerun(slot(), now))),
+    ("rerun", |b| b.apply(|live, now| live.rerun(now))),
     ("commands posted", |b| b.reconcile(|live| live.notice_commands())),
     ("lease wanted", |b| b.reconcile(|live| _ = live.request_lease())),
     ("lease not needed", |b| b.reconcile(|live| live.release_if_idle())),
@@ -239,8 +236,14 @@ fn describe(live: &LiveTask) -> Vec<String> {
         (live.journal.is_asking(), "question open"),
         (live.journal.is_replaying(), "replaying"),
         (live.effects.begin, "effect begin"),
-        (live.effects.cancel, "effect cancel"),
+        (live.effects.cancel.is_some(), "effect cancel"),
         (live.effects.drop, "effect drop"),
+        (live.effects.run.is_some(), "effect run"),
+        (live.effects.refresh, "effect refresh"),
+        (live.effects.wake_outbox, "effect wake outbox"),
+        (!live.effects.answers.is_empty(), "effect answer"),
+        (live.has_to_write(), "effect write"),
+        (live.has_to_reconcile(), "effect reconcile"),
     ] {
         all.extend(flag.then(|| effect.to_owned()));
     }
@@ -258,14 +261,9 @@ fn error_name(error: &UpdateError) -> String {
     format!("rejected: {error:?}")
 }
 
-fn new_status(state: TaskState, text: Option<String>) -> Payload {
-    let message = text.map(|text| message(&text));
-    let status = Some(TaskStatus { state: state.into(), message, timestamp: None });
-    Payload::StatusUpdate(TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() })
-}
-
 fn status(state: TaskState) -> Payload {
-    new_status(state, None)
+    let status = Some(TaskStatus { state: state.into(), ..TaskStatus::default() });
+    Payload::StatusUpdate(TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() })
 }
 
 fn chunk() -> Payload {
@@ -301,14 +299,15 @@ fn draft() -> Fixture {
     let history = vec![message("first")];
     let task = Task { id: "t".to_owned(), status, history, ..Task::default() };
     let live = LiveTask::draft(task, Log::new(0, 100, usize::MAX));
-    let mut fixture = Fixture { live, group: None, now: Instant::now() };
+    let now = Now { instant: Instant::now(), time: Timestamp::from_millis(0) };
+    let mut fixture = Fixture { live, group: None, now };
     let creation = Creation { is_streamed: true, ..Creation::default() };
-    fixture.live.begin(turn("first"), creation, slot(), fixture.now);
-    fixture
+    fixture.live.begin(turn("first"), creation, true, fixture.now);
+    fixture.acknowledged()
 }
 
-fn slot() -> Slot {
-    Arc::new(Slots::default()).take(&"ann".into(), None).unwrap()
+fn cancel() -> CancelRequest {
+    CancelRequest { context: Arc::default(), metadata: None }
 }
 
 fn working() -> Fixture {
@@ -316,13 +315,13 @@ fn working() -> Fixture {
 }
 
 impl Fixture {
-    fn apply(&mut self, input: impl FnOnce(&mut LiveTask, Instant)) -> String {
+    fn apply(&mut self, input: impl FnOnce(&mut LiveTask, Now)) -> String {
         input(&mut self.live, self.now);
         String::new()
     }
 
     fn put_as(&mut self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
-        self.live.update(generation, payload, &TaskLimits::default(), &new_status, self.now)
+        self.live.update(generation, payload, &TaskLimits::default(), self.now)
     }
 
     fn put(&mut self, payload: Payload) -> String {
@@ -332,13 +331,13 @@ impl Fixture {
     fn put_too_much(&mut self) -> String {
         let limits = TaskLimits::default().with_max_artifact_bytes(1);
         let generation = self.live.ownership.generation;
-        result(self.live.update(generation, chunk(), &limits, &new_status, self.now))
+        result(self.live.update(generation, chunk(), &limits, self.now))
     }
 
     fn put_question(&mut self) -> Result<u64, UpdateError> {
         let question = status(TaskState::InputRequired);
         let (generation, limits) = (self.live.ownership.generation, TaskLimits::default());
-        self.live.ask(generation, question, &limits, &new_status, self.now)
+        self.live.ask(generation, question, &limits, self.now)
     }
 
     fn take(&mut self, id: &str, sender: Sender) -> String {
@@ -346,27 +345,17 @@ impl Fixture {
     }
 
     fn take_turn(&mut self, turn: TurnRequest, sender: Sender) -> String {
-        let new_status: NewStatus<'_> = &new_status;
         let limits = TaskLimits::default();
-        let room = AdmissionLimits {
-            task: &limits,
-            max_queued: 2,
-            max_running: None,
-            slot: &mut || Some(slot()),
-        };
-        match self.live.take(turn, sender, room, new_status, self.now) {
-            Ok((ticket, None)) => format!("ticket {ticket}"),
-            Ok((ticket, Some(_))) => format!("ticket {ticket}, run"),
-            Err(refusal) => {
-                let refusal: Refusal = refusal;
-                format!("rejected: {refusal:?}")
-            }
+        let limits = AdmissionLimits { task: &limits, max_queued: 2, may_run: true };
+        match self.live.take(turn, sender, limits, self.now) {
+            Ok(ticket) => format!("ticket {ticket}"),
+            Err(refusal) => format!("rejected: {refusal:?}"),
         }
     }
 
     fn end(&mut self, ended: Ended, stops: bool) -> String {
         let generation = self.live.ownership.generation;
-        match self.live.ended(generation, ended, stops, &new_status, self.now) {
+        match self.live.ended(generation, ended, stops, self.now) {
             Some(turn) => format!("run {}", turn.message.message_id),
             None => String::new(),
         }
@@ -386,12 +375,20 @@ impl Fixture {
 
     fn store(&mut self) -> String {
         match self.group.take() {
-            Some(group) => match self.live.stored(group, Some(self.now)) {
-                Some(states) => format!("{} states", states.len()),
-                None => "stale".to_owned(),
-            },
+            Some(group) => {
+                let begun = Some(self.now.instant);
+                let confirmation = Confirmation { begun, has_pushes: true, is_shared: true };
+                match self.live.stored(group, confirmation) {
+                    Some(states) => format!("{} states", states.len()),
+                    None => "stale".to_owned(),
+                }
+            }
             None => "nothing".to_owned(),
         }
+    }
+
+    fn fail(&mut self, failure: Failure) -> String {
+        self.live.not_stored(self.live.ownership.generation, failure).to_string()
     }
 
     /// The stored task, `ahead` writes later.
@@ -409,13 +406,13 @@ impl Fixture {
     fn acquire(&mut self, is_orphan: bool) -> String {
         let mut stored = self.in_store(0);
         stored.epoch += 1;
-        self.live.granted(stored, Some(self.now), is_orphan).to_string()
+        self.live.granted(stored, Some(self.now.instant), is_orphan).to_string()
     }
 
     /// The first step of the loop, if it begins.
     fn reconcile(&mut self, input: fn(&mut LiveTask)) -> String {
         input(&mut self.live);
-        if !self.live.begin_reconciling() {
+        if !self.live.has_to_reconcile() {
             return "nothing to do".to_owned();
         }
         match self.live.next_step() {
@@ -429,18 +426,21 @@ impl Fixture {
         let stored = self.in_store(ahead);
         let next = mark.after.map_or(1, |after| after.get() + 1);
         let events = (next..=stored.last_event.get()).map(|id| event(id, chunk())).collect();
-        self.live.read(mark, stored, Replay::Events(events), "me").to_string()
+        self.live.read(mark, stored, Replay::Events(events), "me");
+        String::new()
     }
 
     fn remote(&mut self, payload: Payload) -> String {
         let next = self.live.log.last() + 1;
         let last = EventId::new(next).unwrap();
-        self.live.apply_remote(last, vec![event(next, payload)]).to_string()
+        self.live.apply_remote(last, vec![event(next, payload)]);
+        String::new()
     }
 
     fn acknowledged(mut self) -> Self {
-        self.live.take_effects();
-        self.now += Duration::from_secs(1);
+        self.live.effects = Effects::default();
+        self.live.ownership.work = Reconciliation::default();
+        self.now.instant += Duration::from_secs(1);
         self
     }
 
@@ -477,7 +477,7 @@ impl Fixture {
     }
 
     fn cancel(mut self) -> Self {
-        assert!(matches!(self.live.cancel(None), CancelStep::Signal(_)));
+        self.live.cancel(cancel(), None, self.now).unwrap();
         self.acknowledged()
     }
 
@@ -499,7 +499,7 @@ impl Fixture {
     }
 
     fn not_stored(mut self) -> Self {
-        self.live.not_stored(Failure::Unavailable);
+        self.fail(Failure::Unavailable);
         self.acknowledged()
     }
 

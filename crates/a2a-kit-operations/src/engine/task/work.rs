@@ -1,19 +1,17 @@
 //! The slot and the clocks of a run.
 
-use std::{
-    num::NonZeroUsize,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use a2a_core::TaskState;
 
-use crate::{RunLimits, engine::slots::Slot};
+use crate::RunLimits;
 
 /// The slot and the clocks of a run. While the task waits for user input or authorization, the slot
 /// is released and the clocks are stopped.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Work {
-    slot: Option<Slot>,
+    /// Whether the run counts as one of its caller's.
+    has_slot: bool,
     clocks: Option<Clocks>,
 }
 
@@ -45,10 +43,20 @@ pub(in crate::engine) enum Left {
 }
 
 impl Work {
-    /// Starts a run in a slot.
-    pub(in crate::engine) fn begin(&mut self, slot: Slot, now: Instant) {
-        self.slot = Some(slot);
-        self.begin_turn(now);
+    /// Starts a run.
+    pub(super) fn begin(now: Instant) -> Self {
+        let mut work = Self { has_slot: true, clocks: None };
+        work.begin_turn(now);
+        work
+    }
+
+    pub(super) fn has_slot(&self) -> bool {
+        self.has_slot
+    }
+
+    /// Occupies the slot again, for a message to a waiting task.
+    pub(super) fn occupy_slot(&mut self) {
+        self.has_slot = true;
     }
 
     /// Restarts the clocks for another message.
@@ -60,11 +68,6 @@ impl Work {
             parked: None,
             stopped: false,
         });
-    }
-
-    /// Reacquires the slot for a message to a waiting task; `false` if the caller is at `limit`.
-    pub(in crate::engine) fn try_resume(&mut self, limit: Option<NonZeroUsize>) -> bool {
-        self.slot.as_mut().is_none_or(|slot| slot.try_resume(limit))
     }
 
     /// Records an update of the executor, and the new state if it set one. The slot is kept if a
@@ -83,24 +86,19 @@ impl Work {
             // limits.
             clocks.since.get_or_insert(now);
             clocks.parked = None;
-            if let Some(slot) = self.slot.as_mut().filter(|_| !has_queued) {
-                slot.pause();
-            }
+            self.has_slot &= has_queued;
         } else if state.is_interrupted() {
             if let Some(since) = clocks.since.take() {
                 clocks.worked += now - since;
             }
             clocks.parked.get_or_insert(now);
-            if let Some(slot) = self.slot.as_mut().filter(|_| !has_queued) {
-                slot.pause();
-            }
+            self.has_slot &= has_queued;
         } else {
             if !clocks.stopped {
                 clocks.since.get_or_insert(now);
             }
             clocks.parked = None;
-            // The slot was reserved with the queued message.
-            let _held = self.slot.as_mut().is_none_or(|slot| slot.try_resume(None));
+            self.has_slot = true;
         }
     }
 
@@ -165,10 +163,7 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::engine::slots::Slots;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -180,17 +175,15 @@ mod tests {
 
     #[test]
     fn clocks_stop_while_the_task_waits() {
-        let slots = Arc::new(Slots::default());
-        let mut work = Work::default();
         let begun = Instant::now();
         let at = |seconds: u32| begun + SECOND * seconds;
-        work.begin(slots.take(&"ann".into(), None).unwrap(), begun);
+        let mut work = Work::begin(begun);
         work.note(Some(TaskState::InputRequired), false, at(4));
-        assert_eq!(slots.running("ann"), 0);
+        assert!(!work.has_slot());
         assert!(matches!(work.left(limits(10, 5), None, at(104)), Left::Until(_)));
         assert_eq!(work.left(limits(10, 5), Some(SECOND * 100), at(104)), Left::Parked);
         work.note(Some(TaskState::Working), false, at(104));
-        assert_eq!(slots.running("ann"), 1);
+        assert!(work.has_slot());
         assert_eq!(work.left(limits(10, 5), None, at(108)), Left::Until(at(109)));
         work.note(None, false, at(108));
         let expired = "the agent worked on this message for longer than 10s";
