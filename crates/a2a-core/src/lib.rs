@@ -30,6 +30,8 @@ mod operation;
 mod part;
 mod security;
 mod task;
+#[doc(hidden)]
+pub mod text;
 pub mod url;
 mod validate;
 pub mod value_limit;

@@ -3,8 +3,7 @@
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`agent`], follows tasks with [`watch`], saves artifacts with [`download`], and prints
 //! through [`output`]. [`token`] stores the tokens of `a2a auth login`. `a2a serve` is in [`serve`],
-//! with the agents that it can run in [`script`] and [`exec`]. The load of `a2a bench` is in [`bench`],
-//! and [`listen`] receives webhooks.
+//! with the built-in agents. The load of `a2a bench` is in [`bench`], and [`listen`] receives webhooks.
 
 mod agent;
 mod bench;
@@ -19,7 +18,6 @@ mod output;
 mod part_run;
 mod redaction;
 mod runtime;
-mod script;
 mod serve;
 mod settings;
 mod signal;

@@ -17,7 +17,7 @@ const LAYERS: [&[&str]; 9] = [
         "a2a-kit-store-testing",
         "a2a-kit-telemetry",
     ],
-    &["a2a-kit-auth", "a2a-kit-grpc", "a2a-kit-jsonrpc", "a2a-kit-rest"],
+    &["a2a-kit-auth", "a2a-kit-grpc", "a2a-kit-jsonrpc", "a2a-kit-rest", "a2a-kit-script"],
     &["a2a-kit-compat"],
     &["a2a-kit-client"],
     &["a2a-kit-conformance", "a2a-kit-gateway"],

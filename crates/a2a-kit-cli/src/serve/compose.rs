@@ -14,6 +14,7 @@ use a2a_kit_operations::{
     engine::EngineBuilder,
     store::{Measured, TaskStore},
 };
+use a2a_kit_script::Faults;
 use axum::{Router, http::Uri, middleware};
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -21,7 +22,8 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use super::{
     access,
     bearer::{self, Bearer},
-    encryption,
+    bench_agent::BenchAgent,
+    built_in, encryption,
     front::Front,
     options::Options,
     pages::{self, AuthorizeEndpoint},
@@ -30,8 +32,7 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    script::{self, Authorizations, BenchAgent, Profile, Script, ScriptAgent, Target},
-    settings::serve::{ExecRecovery, GrpcInCard, Io, Serve},
+    settings::serve::{ExecRecovery, GrpcInCard, Io, Profile, Serve},
 };
 
 /// Maximum number of reruns of an interrupted run. Scripts continue where they stopped, so many
@@ -71,7 +72,6 @@ pub(super) fn compose(
     address: SocketAddr,
     grpc_address: Option<SocketAddr>,
 ) -> Result<Composed, Failure> {
-    let authorizations = Authorizations::default();
     let exec = exec_agent(serve, options)?;
     #[cfg(target_os = "linux")]
     if exec.is_some() {
@@ -94,25 +94,18 @@ pub(super) fn compose(
             ((upstream.agent)(index.clone()), with_words(serve, options, upstream.card)?, None)
         }
         None => {
-            let engine = engine(
-                serve,
-                options,
-                store,
-                signer.clone(),
-                authorizations.clone(),
-                exec.clone(),
-            )?;
+            let engine = engine(serve, options, store, signer.clone(), exec.clone())?;
             (Arc::new(engine.clone()), engine.card().clone(), Some(engine))
         }
     };
-    let script = serve.is_scripted() && options.script.has_faults();
-    let script = script.then(|| Arc::clone(&options.script));
-    let card_faults = script.clone().filter(|script| script.schedule.has_target(Target::Card));
-    let (has_faults, bearer) = (script.is_some(), options.bearer.clone());
-    let agent: Arc<dyn Agent> = if has_faults || bearer.is_some() {
-        Arc::new(Front { agent, bearer, script })
-    } else {
-        agent
+    let faults = if serve.is_scripted() { options.script.faults() } else { None };
+    let agent = match &faults {
+        Some(faults) => faults.agent(agent),
+        None => agent,
+    };
+    let agent: Arc<dyn Agent> = match options.bearer.clone() {
+        Some(bearer) => Arc::new(Front { agent, bearer }),
+        None => agent,
     };
     // Shared by all listeners, so that the limits hold for all of them together. An engine counts
     // its own tasks.
@@ -180,9 +173,10 @@ pub(super) fn compose(
         };
         let has_bearer = options.bearer.is_some();
         let forwards = serve.proxy.forwards_auth();
+        let faults = faults.clone();
         let server = ready(with_places(with_bindings(of(&card), bindings), serve))
             .with_limits(options.limits.clone())
-            .with_layers(move |router| layered(router, has_faults, forwards, has_bearer));
+            .with_layers(move |router| layered(router, faults.as_ref(), forwards, has_bearer));
         let server = match &options.access {
             Some(access) => server.with_auth(access.guard(&card)?),
             None if !is_open => server.with_external_security(),
@@ -214,24 +208,21 @@ pub(super) fn compose(
         pages = pages.merge(signer.jwks().router());
     }
     if serve.is_scripted() {
-        pages = pages.merge(authorize_endpoint(options, &card, &front, authorizations)?);
+        pages = pages.merge(authorize_endpoint(options, &card, &front)?);
     }
     if is_open {
         pages = guard.layer(pages);
     }
     let router = router.merge(pages);
-    let with_card_faults = |router: Router| match &card_faults {
-        Some(script) => {
-            let script = Arc::clone(script);
-            router.layer(middleware::from_fn_with_state(script, script::card_fault_layer))
-        }
+    let router = match &faults {
+        Some(faults) => faults.card_layer(router),
         None => router,
     };
     Ok(Composed {
         engine,
         exec,
         card,
-        router: with_card_faults(router),
+        router,
         grpc_router,
         guard,
         is_anonymous: is_open || serve.auth.anonymous,
@@ -255,18 +246,18 @@ fn authorize_endpoint(
     options: &Options,
     card: &AgentCard,
     agent: &Arc<dyn Agent>,
-    authorizations: Authorizations,
 ) -> Result<Router, Failure> {
+    let script = options.script.clone();
     let mut router = match &options.access {
         Some(access) => {
             let enforcement = access.guard(card)?.enforce(card);
             let enforcement = enforcement.map_err(|error| Failure::usage(super::chain(&error)))?;
             let agent = enforcement.agent(Arc::clone(agent));
-            enforcement.layer(AuthorizeEndpoint { authorizations, agent }.router())
+            enforcement.layer(AuthorizeEndpoint { script, agent }.router())
         }
-        None => AuthorizeEndpoint { authorizations, agent: Arc::clone(agent) }.router(),
+        None => AuthorizeEndpoint { script, agent: Arc::clone(agent) }.router(),
     };
-    router = layered(router, false, false, options.bearer.is_some());
+    router = layered(router, None, false, options.bearer.is_some());
     Ok(match &options.address_rate {
         Some(rate) => rate.layer(router),
         None => router,
@@ -274,9 +265,14 @@ fn authorize_endpoint(
 }
 
 /// Adds HTTP layers to the bindings.
-fn layered(mut router: Router, has_faults: bool, forwards: bool, has_bearer: bool) -> Router {
-    if has_faults {
-        router = router.layer(middleware::from_fn(script::fault_layer));
+fn layered(
+    mut router: Router,
+    faults: Option<&Faults>,
+    forwards: bool,
+    has_bearer: bool,
+) -> Router {
+    if let Some(faults) = faults {
+        router = faults.layer(router);
     }
     if forwards {
         router = router.layer(middleware::from_fn(proxy::keep_credential));
@@ -342,7 +338,6 @@ fn engine(
     options: &Options,
     store: Option<Arc<dyn Store>>,
     signer: Option<WebhookSigner>,
-    authorizations: Authorizations,
     command: Option<Exec>,
 ) -> Result<Engine, Failure> {
     let builder = if let Some(command) = command {
@@ -355,18 +350,8 @@ fn engine(
     } else if serve.is_bench() {
         with_card(serve, options, BenchAgent::card(), |card| Engine::builder(card, BenchAgent))?
     } else {
-        let script =
-            if serve.agent.echo { Arc::new(Script::echo()?) } else { Arc::clone(&options.script) };
-        let card = script.card();
-        let agent = ScriptAgent {
-            script,
-            authorizations,
-            trust: options.trust.clone(),
-            // Authenticated callers must not reach addresses that only this machine can reach.
-            reach: (options.access.is_some() || serve.listen.production)
-                .then(|| options.webhooks.clone()),
-        };
-        with_card(serve, options, card, |card| Engine::builder(card, agent))?
+        let script = if serve.agent.echo { built_in::echo()? } else { options.script.clone() };
+        with_card(serve, options, script.card(), |card| Engine::builder(card, script))?
     };
     let builder = if options.push {
         let webhooks = Webhooks::new(options.webhooks.clone())
@@ -431,7 +416,7 @@ fn with_card(
         card = card.with_extension(extension);
     }
     let builder = builder(card.clone());
-    Ok(if has_extended { builder.extended_card(script::extended_card(&card)) } else { builder })
+    Ok(if has_extended { builder.extended_card(built_in::extended_card(&card)) } else { builder })
 }
 
 /// Applies the settings that are common to all agents to a card.

@@ -3,6 +3,10 @@
 mod access;
 mod announce;
 mod bearer;
+mod bench_agent;
+mod built_in;
+mod call;
+mod client_parse;
 mod compose;
 mod encryption;
 mod front;

@@ -1,6 +1,6 @@
 //! The options of a server, from its settings and its script.
 
-use std::{error::Error, path::Path, sync::Arc};
+use std::{error::Error, path::Path};
 
 use a2a_core::AgentCard;
 use a2a_kit::Revisions;
@@ -14,19 +14,19 @@ use a2a_kit_http::{
     rate::AddressRate,
     tls::{ClientTls, Tls},
 };
+use a2a_kit_script::Script;
 
 use super::{
     access::{self, Access},
     bearer::{Bearer, Protects},
-    encryption,
+    built_in, encryption,
 };
 use crate::{
     failure::Failure,
     log::{Detail, Observe},
-    script::{Profile, Script, Switch},
     settings::{
         PREFIX, Settings,
-        serve::{Secret, Serve},
+        serve::{Profile, Secret, Serve},
     },
 };
 
@@ -58,7 +58,7 @@ pub(super) struct Options {
     /// TLS configuration of outgoing connections.
     pub(super) trust: ClientTls,
     /// The script of the demo agent, or that of `--script`.
-    pub(super) script: Arc<Script>,
+    pub(super) script: Script,
     pub(super) log: Detail,
     pub(super) observe: Observe,
     pub(super) metrics_listen: Option<String>,
@@ -86,32 +86,34 @@ impl Options {
     pub(super) fn new(serve: &Serve, settings: &Settings) -> Result<Self, Failure> {
         check_exec_env(serve)?;
         let completes = serve.agent.default.is_some();
+        let access = Access::read(serve, &settings.trust)?;
+        let webhooks = webhooks(serve)?;
+        // Authenticated callers must not reach addresses that only this machine can reach.
+        let reach = (access.is_some() || serve.listen.production).then(|| webhooks.clone());
+        let builtins = built_in::builtins(reach, settings.trust.clone());
         let script = match &serve.agent.script_file {
-            Some(path) => Script::read(path)?,
-            None => Script::of_profile(serve.agent.profile, completes)?,
+            Some(path) => built_in::read(path, builtins)?,
+            None => built_in::of_profile(serve.agent.profile, completes, &builtins)?,
         };
-        let is_reduced = script.is_switched(Switch::ReducedCapabilities);
+        let is_reduced = script.has_reduced_capabilities();
         if completes && serve.agent.profile != Profile::Conformance {
             return Err(Failure::usage("--default is only for --profile conformance"));
         }
-        let requires_bearer = script.is_switched(Switch::RequireBearer);
-        let bearer = match (&serve.auth.extended_card_token, requires_bearer) {
+        let bearer = match (&serve.auth.extended_card_token, script.required_token()) {
             // Suites send wrong tokens on purpose, and the right one is public.
-            (_, true) => {
+            (_, Some(token)) => {
                 let guard =
                     Guard::new().with_throttle(Throttle::default().with_failures_allowed(u32::MAX));
-                Some(Bearer::new(&script.bearer.accepted, Protects::Everything, guard)?)
+                Some(Bearer::new(token, Protects::Everything, guard)?)
             }
-            (Some(Secret(token)), false) => {
+            (Some(Secret(token)), None) => {
                 Some(Bearer::new(token, Protects::ExtendedCard, access::guard(serve)?)?)
             }
-            (None, false) => None,
+            (None, None) => None,
         };
-        let insufficient = script.bearer.insufficient.as_deref();
-        let bearer = bearer.map(|bearer| bearer.with_insufficient(insufficient));
-        let access = Access::read(serve, &settings.trust)?;
+        let bearer = bearer.map(|bearer| bearer.with_insufficient(script.insufficient_token()));
         check_access(serve, access.as_ref(), bearer.as_ref())?;
-        let push = serve.webhooks.enabled && !is_reduced && script.has_push_notifications();
+        let push = serve.webhooks.enabled && !is_reduced && script.card().can_push();
         let is_bench = serve.agent.profile == Profile::Bench;
         Ok(Self {
             host: serve.listen.host.clone(),
@@ -124,7 +126,7 @@ impl Options {
             extended_card: serve.agent.extended_card && !is_reduced,
             bearer,
             access,
-            webhooks: webhooks(serve)?,
+            webhooks,
             webhook_key: webhook_key(serve, push)?,
             card_key: match &serve.agent.card_key_file {
                 Some(path) => Some(signing_key("--card-key", path)?),
@@ -134,7 +136,7 @@ impl Options {
             address_rate: address_rate(serve)?,
             tls: encryption::tls(&serve.tls)?,
             trust: settings.trust.clone(),
-            script: Arc::new(script),
+            script,
             log: match settings.debug {
                 true => Detail::Debug,
                 false if serve.telemetry.log_traffic && !is_bench => Detail::Operations,

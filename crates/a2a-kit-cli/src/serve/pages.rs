@@ -5,6 +5,7 @@ use std::sync::Arc;
 use a2a_core::{Error, ErrorKind, v1::GetTaskRequest};
 use a2a_kit_http::{error_body, service_parameters};
 use a2a_kit_operations::{Agent, Call, CallContext};
+use a2a_kit_script::Script;
 use axum::{
     Json, Router,
     extract::{Path, Request, State},
@@ -15,8 +16,6 @@ use http::{StatusCode, header::CONTENT_TYPE};
 use serde_json::json;
 use url::form_urlencoded;
 
-use crate::script::Authorizations;
-
 /// The paths of every agent.
 pub(super) fn router() -> Router {
     Router::new().route("/openapi.json", get(openapi))
@@ -25,7 +24,7 @@ pub(super) fn router() -> Router {
 /// The endpoint that authorizes waiting tasks of scripted agents, for their owners.
 #[derive(Clone)]
 pub(super) struct AuthorizeEndpoint {
-    pub(super) authorizations: Authorizations,
+    pub(super) script: Script,
     /// Returns tasks to their owners only.
     pub(super) agent: Arc<dyn Agent>,
 }
@@ -56,7 +55,7 @@ async fn authorize(
         history_length: Some(0),
     };
     match endpoint.agent.get_task(Call::from_parts(context, asked)).await {
-        Ok(_own) if endpoint.authorizations.grant(&task_id) => {
+        Ok(_own) if endpoint.script.authorize(&task_id) => {
             Json(json!({"taskId": task_id, "authorized": true})).into_response()
         }
         Err(error) if error.kind() != ErrorKind::TaskNotFound => rejected(&error),

@@ -25,7 +25,10 @@ use url::Url;
 use super::chain;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use crate::failure::Code;
-use crate::{failure::Failure, script::Profile, settings::serve::Serve};
+use crate::{
+    failure::Failure,
+    settings::serve::{Profile, Serve},
+};
 
 /// The default file of an agent, and of a proxy.
 const FILE: &str = "a2a.db";

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use a2a_core::{ProtocolVersion, v1::TaskState, well_known::Struct};
+pub(crate) use a2a_core::text::{duration, state};
+use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_kit_client::{
     Transport,
     credentials::{InvalidOrigin, Origin},
@@ -47,23 +48,6 @@ pub(crate) fn format(text: &str) -> Result<Format, String> {
         "json" => Ok(Format::Json),
         _ => Err("expected text or json".into()),
     }
-}
-
-/// Reads `500ms`, `2s`, `5m`, `1h`, or plain seconds.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || "expected a duration such as 500ms, 2s, 5m, 1h, or plain seconds".to_owned();
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let number: f64 = number.parse().map_err(|_error| expected())?;
-    let seconds = match unit {
-        "ms" => number / 1000.0,
-        "" | "s" => number,
-        "m" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return Err(expected()),
-    };
-    Duration::try_from_secs_f64(seconds).map_err(|_error| expected())
 }
 
 /// Reads a pause between polls: at least 100 ms.
@@ -176,18 +160,6 @@ pub(crate) fn json_object(text: &str) -> Result<Struct, String> {
     serde_json::from_str(text).map_err(|error| format!("expected a JSON object: {error}"))
 }
 
-/// Reads a state: `working`, `WORKING`, `input-required`, `TASK_STATE_WORKING`.
-pub(crate) fn state(text: &str) -> Result<TaskState, String> {
-    let name = text.trim().to_ascii_uppercase().replace('-', "_");
-    let name = if name.starts_with("TASK_STATE_") { name } else { format!("TASK_STATE_{name}") };
-    match TaskState::from_str_name(&name) {
-        Some(TaskState::Unspecified) | None => Err("expected a state such as working, \
-            completed, failed, canceled, rejected, submitted, input-required or auth-required"
-            .into()),
-        Some(state) => Ok(state),
-    }
-}
-
 /// Reads a switch from a variable: `1 true yes on`, `0 false no off`.
 pub(crate) fn switch(text: &str) -> Result<bool, String> {
     match text.trim().to_ascii_lowercase().as_str() {
@@ -217,15 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_units_and_plain_numbers_are_seconds() {
-        for (text, millis) in
-            [("500ms", 500), ("2s", 2_000), ("5m", 300_000), ("1h", 3_600_000), ("1.5", 1_500)]
-        {
-            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
-        }
-        for text in ["", "s", "5 m", "1d", "-1s", "1e400"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
+    fn a_poll_interval_has_a_minimum_and_a_fingerprint_32_bytes() {
         assert!(poll_interval("99ms").is_err());
         let colons = ["Ab"; 32].join(":");
         assert_eq!(fingerprint(&colons), Ok(Fingerprint([0xab; 32])));
@@ -233,15 +197,6 @@ mod tests {
         for invalid in ["", "sha256", &"0".repeat(63), &"0".repeat(66), &"+1".repeat(32)] {
             assert!(fingerprint(invalid).is_err(), "{invalid}");
         }
-    }
-
-    #[test]
-    fn a_state_is_read_in_every_spelling() {
-        for text in ["working", "WORKING", "TASK_STATE_WORKING", "task-state-working"] {
-            assert_eq!(state(text), Ok(TaskState::Working), "{text}");
-        }
-        assert_eq!(state("input-required"), Ok(TaskState::InputRequired));
-        assert!(state("unspecified").is_err());
     }
 
     #[test]

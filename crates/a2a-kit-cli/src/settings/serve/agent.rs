@@ -9,7 +9,6 @@ use super::{
     section::section,
     types::{Binding, Bytes, Duration, RateLimit, Version},
 };
-use crate::script::Profile;
 
 section! {
     /// Agent and card
@@ -45,6 +44,19 @@ section! {
         /// URI of an extension that callers must activate; repeatable
         required_extensions: Vec<String> = [], "--required-extension";
     }
+}
+
+/// A built-in agent.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Profile {
+    /// For people: words such as `stream 5` and `ask`.
+    #[default]
+    Demo,
+    /// For conformance suites.
+    Conformance,
+    /// For measurements: the least work around the library.
+    Bench,
 }
 
 /// What the conformance profile does with messages that no rule matches.

@@ -22,7 +22,7 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Deserialize;
 
-pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Proxy, ProxyIsolation};
+pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Profile, Proxy, ProxyIsolation};
 use auth::Auth;
 pub(crate) use flags::with_flags;
 pub(crate) use layered::{LayeredSettings, store_location};
@@ -33,8 +33,6 @@ pub(crate) use section::{PREFIX, Section, Setting};
 pub(crate) use store::{Store, Webhooks};
 pub(crate) use suggestion::{is_similar, renamed_flag};
 pub(crate) use types::{Duration, Secret};
-
-use crate::script::Profile;
 
 /// The suffix of keys that name a file with a secret, in place of the secret.
 pub(crate) const FILE_SUFFIX: &str = "_file";

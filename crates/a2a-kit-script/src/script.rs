@@ -1,11 +1,10 @@
 //! A script, and how it is read: TOML, in tables.
 
-use std::{collections::BTreeMap, fmt, fs, io::Read as _, path::Path};
+use std::{collections::BTreeMap, fmt, fs, io::Read as _, path::Path, sync::Arc};
 
 use a2a_core::AgentCard;
-use schemars::JsonSchema;
 use serde::{
-    Deserialize, Serialize,
+    Deserialize,
     de::{DeserializeOwned, IntoDeserializer as _},
 };
 use toml::{
@@ -13,53 +12,48 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{
+use crate::{
+    authorize::Authorizations,
+    builtin::Builtins,
     card::Card,
+    error::{ScriptError, ScriptProblem},
     rule::{Rule, Rules},
     schedule::{Schedule, ScheduledFault},
     step::Step,
 };
-use crate::failure::Failure;
 
 /// The largest script, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-const DEMO: &str = include_str!("demo.toml");
-const CONFORMANCE: &str = include_str!("conformance.toml");
-const ECHO: &str = include_str!("echo.toml");
-
-/// A built-in agent.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Profile {
-    /// For people: words such as `stream 5` and `ask`.
-    #[default]
-    Demo,
-    /// For conformance suites.
-    Conformance,
-    /// For measurements: the least work around the library.
-    Bench,
-}
-
 /// An agent as a file describes it.
-#[derive(Debug, Default)]
-pub(crate) struct Script {
-    pub(super) card: Card,
+///
+/// It is the executor of an engine, which answers the messages. Clones are the same agent: they
+/// share the counts of its faults, and the tasks that wait for [`authorize`](Self::authorize).
+#[derive(Clone)]
+pub struct Script(pub(crate) Arc<Contents>);
+
+/// What a file says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) card: Card,
     pub(crate) rules: Rules,
     /// The faults that don't depend on the message.
-    pub(crate) schedule: Schedule,
-    /// The steps of the default rule with `--default complete`.
+    pub(crate) schedule: Arc<Schedule>,
+    /// The steps of the default rule of [`Script::completing`].
     complete: Vec<Step>,
     /// Variables that conformance suites set to `1`, and what each switches.
     environment: BTreeMap<String, Switch>,
     /// The tokens of conformance suites.
-    pub(crate) bearer: Tokens,
+    bearer: Tokens,
+    pub(crate) builtins: Builtins,
+    /// The tasks that wait for their authorization.
+    pub(crate) authorizations: Authorizations,
 }
 
 /// What a variable of the environment switches.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Switch {
+enum Switch {
     /// No streaming, no push notifications, no extended card.
     ReducedCapabilities,
     /// All operations need a bearer token.
@@ -69,26 +63,47 @@ pub(crate) enum Switch {
 /// Bearer tokens that a script knows.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Tokens {
+struct Tokens {
     /// Allows everything where a token is required.
-    pub(crate) accepted: String,
+    accepted: String,
     /// Is known and allows nothing: 403 instead of 401.
-    pub(crate) insufficient: Option<String>,
+    insufficient: Option<String>,
 }
 
-/// An error in a script.
-#[derive(Debug, Serialize)]
-struct Problem {
-    file: String,
-    line: usize,
-    key: String,
-    message: String,
-}
+impl Builtins {
+    /// Reads a script, whose steps may use these behaviours.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Script::read`].
+    pub fn read(self, path: impl AsRef<Path>) -> Result<Script, ScriptError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let unreadable = |source| ScriptError::Unreadable { file: name.clone(), source };
+        let mut text = String::new();
+        let file = fs::File::open(path).map_err(unreadable)?;
+        let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX) + 1;
+        file.take(limit).read_to_string(&mut text).map_err(unreadable)?;
+        self.parse(&name, &text)
+    }
 
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, key, message } = self;
-        write!(f, "{file}:{line}: {key}: {message}")
+    /// Reads the text of a script, whose steps may use these behaviours.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Script::parse`].
+    pub fn parse(self, file: &str, text: &str) -> Result<Script, ScriptError> {
+        if text.len() > MAX_BYTES {
+            return Err(ScriptError::TooLarge(file.to_owned()));
+        }
+        let mut reader = Reader { file, text, builtins: &self, problems: Vec::new() };
+        let contents = reader.contents();
+        let problems = reader.problems;
+        if problems.is_empty() {
+            Ok(Script(Arc::new(Contents { builtins: self, ..contents })))
+        } else {
+            Err(ScriptError::Invalid(problems))
+        }
     }
 }
 
@@ -97,96 +112,91 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// A usage failure with every problem in the file.
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let place = path.display();
-        let unreadable = |error| Failure::usage(format!("--script {place}: {error}"));
-        let mut text = String::new();
-        let file = fs::File::open(path).map_err(unreadable)?;
-        let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX) + 1;
-        file.take(limit).read_to_string(&mut text).map_err(unreadable)?;
-        if text.len() > MAX_BYTES {
-            return Err(Failure::usage(format!("--script {place} is larger than 1 MiB")));
-        }
-        Self::parse(&place.to_string(), &text)
+    /// [`ScriptError::Unreadable`] or [`ScriptError::TooLarge`], else all problems of the file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
+        Builtins::new().read(path)
     }
 
-    /// The script of a built-in agent.
+    /// Reads the text of a script; `file` names it in errors.
     ///
     /// # Errors
     ///
-    /// None: a test reads every built-in script.
-    pub(crate) fn of_profile(profile: Profile, completes: bool) -> Result<Self, Failure> {
-        let mut script = Self::parse("conformance.toml", CONFORMANCE)?;
-        match profile {
-            Profile::Conformance if completes => {
-                script.rules.default.steps = std::mem::take(&mut script.complete);
-            }
-            Profile::Conformance => {}
-            Profile::Bench => script.rules = Rules::default(),
-            Profile::Demo => {
-                // Suites may run against the demo agent too.
-                let demo = Self::parse("demo.toml", DEMO)?;
-                script.card = demo.card;
-                script.rules.all.extend(demo.rules.all);
-                script.rules.default = demo.rules.default;
-            }
-        }
-        Ok(script)
+    /// [`ScriptError::TooLarge`], else all problems of the text.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScriptError> {
+        Builtins::new().parse(file, text)
     }
 
-    /// The script of the agent that echoes.
-    ///
-    /// # Errors
-    ///
-    /// None: a test reads every built-in script.
-    pub(crate) fn echo() -> Result<Self, Failure> {
-        Self::parse("echo.toml", ECHO)
+    /// Lets another script answer the messages that no rule matches; the agent is the other one,
+    /// with its card and its default, and keeps tokens, variables and scheduled faults of this one.
+    #[must_use]
+    pub fn or_else(mut self, other: Self) -> Self {
+        let contents = Arc::make_mut(&mut self.0);
+        contents.card.clone_from(&other.0.card);
+        contents.rules.all.extend(other.0.rules.all.iter().cloned());
+        contents.rules.default.clone_from(&other.0.rules.default);
+        let builtins = other.0.builtins.0.iter();
+        contents.builtins.0.extend(builtins.map(|(name, run)| (name.clone(), Arc::clone(run))));
+        self
     }
 
-    fn parse(file: &str, text: &str) -> Result<Self, Failure> {
-        let mut reader = Reader { file, text, problems: Vec::new() };
-        let script = reader.script();
-        let problems = reader.problems;
-        if problems.is_empty() {
-            return Ok(script);
-        }
-        let lines: Vec<_> = problems.iter().map(Problem::to_string).collect();
-        Err(Failure::usage(lines.join("; "))
-            .with_hint("docs/scripts.md describes scripts")
-            .with_details(serde_json::json!({ "problems": problems })))
+    /// Answers messages that no rule matches with `complete` of `[default]` in place of its `steps`.
+    #[must_use]
+    pub fn completing(mut self) -> Self {
+        let contents = Arc::make_mut(&mut self.0);
+        contents.rules.default.steps = std::mem::take(&mut contents.complete);
+        self
     }
 
     /// The card, without interfaces.
-    pub(crate) fn card(&self) -> AgentCard {
-        self.card.card()
+    pub fn card(&self) -> AgentCard {
+        self.0.card.card()
     }
 
-    /// Returns whether some response has a fault.
-    pub(crate) fn has_faults(&self) -> bool {
-        self.rules.have_faults() || !self.schedule.is_empty()
+    /// Lets a task go on that waits for its authorization (`wait_until = "authorized"`), and returns
+    /// whether there is one. Whoever offers this to callers checks that the task is theirs.
+    pub fn authorize(&self, task_id: &str) -> bool {
+        self.0.authorizations.grant(task_id)
     }
 
-    pub(crate) fn has_push_notifications(&self) -> bool {
-        self.card.push_notifications
+    /// Whether a variable of `[environment]` switches streaming, push notifications and the extended
+    /// card off.
+    pub fn has_reduced_capabilities(&self) -> bool {
+        self.is_switched(Switch::ReducedCapabilities)
+    }
+
+    /// The bearer token that all operations need, if a variable of `[environment]` says so.
+    pub fn required_token(&self) -> Option<&str> {
+        self.is_switched(Switch::RequireBearer).then_some(&*self.0.bearer.accepted)
+    }
+
+    /// The bearer token that is known and allows nothing.
+    pub fn insufficient_token(&self) -> Option<&str> {
+        self.0.bearer.insufficient.as_deref()
     }
 
     /// Returns whether the environment switches something.
-    pub(crate) fn is_switched(&self, switch: Switch) -> bool {
-        let mut variables = self.environment.iter().filter(|(_, switched)| **switched == switch);
+    fn is_switched(&self, switch: Switch) -> bool {
+        let mut variables = self.0.environment.iter().filter(|(_, switched)| **switched == switch);
         variables.any(|(name, _)| std::env::var(name).is_ok_and(|value| value == "1"))
+    }
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Script").field("card", &self.0.card).finish_non_exhaustive()
     }
 }
 
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    problems: Vec<Problem>,
+    builtins: &'a Builtins,
+    problems: Vec<ScriptProblem>,
 }
 
 impl<'a> Reader<'a> {
-    fn script(&mut self) -> Script {
-        let mut script = Script::default();
+    fn contents(&mut self) -> Contents {
+        let mut script = Contents::default();
         let root = match DeTable::parse(self.text) {
             Ok(root) => root.into_inner(),
             Err(error) => {
@@ -214,7 +224,7 @@ impl<'a> Reader<'a> {
                     script.complete = self.steps("default.complete", complete.take());
                 }
                 "rule" => script.rules.all = self.rules(value),
-                "fault" => script.schedule = Schedule::new(self.faults(value)),
+                "fault" => script.schedule = Arc::new(Schedule::new(self.faults(value))),
                 other => {
                     let expected = "expected card, default, rule, fault, environment or bearer";
                     self.problem(other, at, format!("unknown key, {expected}"));
@@ -312,7 +322,18 @@ impl<'a> Reader<'a> {
             if steps.last().is_some_and(Step::is_end) {
                 self.problem(&key, at, "is never reached: the step in front of it ends".into());
             }
-            steps.extend(self.value(&key, value));
+            let step = self.value(&key, value);
+            if let Some(Step::Builtin(name)) = &step
+                && !self.builtins.0.contains_key(name)
+            {
+                let known: Vec<_> = self.builtins.0.keys().map(String::as_str).collect();
+                let message = match &known[..] {
+                    [] => format!("unknown builtin {name:?}"),
+                    known => format!("unknown builtin {name:?}, expected {}", known.join(" or ")),
+                };
+                self.problem(&key, at, message);
+            }
+            steps.extend(step);
         }
         steps
     }
@@ -337,21 +358,6 @@ impl<'a> Reader<'a> {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let (file, key) = (self.file.to_owned(), key.to_owned());
-        self.problems.push(Problem { file, line, key, message });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn built_in_scripts_are_valid() {
-        for profile in [Profile::Demo, Profile::Conformance, Profile::Bench] {
-            for completes in [false, true] {
-                Script::of_profile(profile, completes).unwrap();
-            }
-        }
-        Script::echo().unwrap();
+        self.problems.push(ScriptProblem { file, line, key, message });
     }
 }

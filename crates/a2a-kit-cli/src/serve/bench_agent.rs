@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use a2a_core::{AgentCard, Artifact, Message, Part, TaskState, v1::AgentSkill};
-use a2a_kit_operations::{AgentExecutor, Recovery, RequestContext, TaskUpdater};
-
-use super::turn::Done;
+use a2a_kit_operations::{AgentExecutor, BoxError, Recovery, RequestContext, TaskUpdater};
 
 /// Most events or messages that one task may ask for.
 const MAX: usize = 1_000_000;
+
+type Done = Result<(), BoxError>;
 
 /// The agent for measurements.
 #[derive(Clone, Copy, Debug)]

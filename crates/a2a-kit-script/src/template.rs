@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, de};
 /// A text with placeholders: `{name}`, or `{name|default}` for a value that may be missing.
 /// `{{` and `}}` are literal braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template(Vec<Piece>);
+pub(crate) struct Template(Vec<Piece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
@@ -38,7 +38,7 @@ fn is_known(name: &str) -> bool {
 
 impl Template {
     /// Fills in the placeholders; a value that is missing is its default, else empty.
-    pub(super) fn render(&self, value: impl Fn(&str) -> Option<String>) -> String {
+    pub(crate) fn render(&self, value: impl Fn(&str) -> Option<String>) -> String {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
@@ -53,7 +53,7 @@ impl Template {
     }
 
     /// Returns the text with every default in its place; `None` where a placeholder has none.
-    pub(super) fn with_defaults(&self) -> Option<String> {
+    pub(crate) fn with_defaults(&self) -> Option<String> {
         let is_complete = self.0.iter().all(|piece| match piece {
             Piece::Literal(_) => true,
             Piece::Placeholder { default, .. } => default.is_some(),

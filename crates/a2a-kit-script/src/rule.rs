@@ -6,30 +6,30 @@ use a2a_core::{
 };
 use serde::Deserialize;
 
-use super::{fault::Fault, step::Step};
+use crate::{fault::Fault, step::Step};
 
 /// What a script does with the messages that match.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rule {
     /// What `follows` of other rules refers to.
-    pub(super) id: Option<String>,
-    pub(super) when: Conditions,
-    pub(super) fault: Option<Fault>,
-    pub(super) steps: Vec<Step>,
+    pub(crate) id: Option<String>,
+    pub(crate) when: Conditions,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// The rules of a script, in the order of the file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
-    pub(super) all: Vec<Rule>,
+    pub(crate) all: Vec<Rule>,
     /// Handles the messages that no rule matches.
-    pub(super) default: Rule,
+    pub(crate) default: Rule,
 }
 
 /// What a message must be like to match; all conditions have to hold.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Conditions {
+pub(crate) struct Conditions {
     message_id: Option<Pattern>,
     /// The name at the start of the first text part.
     name: Option<Pattern>,
@@ -42,17 +42,17 @@ pub(super) struct Conditions {
     /// Members of the metadata of the message.
     metadata: Option<toml::Table>,
     /// The id of the rule that handled the previous message of the task.
-    pub(super) follows: Option<String>,
+    pub(crate) follows: Option<String>,
 }
 
 /// A text in which `*` stands for any characters.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 struct Pattern(String);
 
 impl Rules {
     /// Chooses the steps for the last message of a task: those behind an open question, those of
     /// the first rule that matches, or those of the rule that the task began with.
-    pub(super) fn choose(&self, task: &Task, message: &Message) -> &[Step] {
+    pub(crate) fn choose(&self, task: &Task, message: &Message) -> &[Step] {
         let earlier = task.history.iter().filter(|one| one.role() == Role::User);
         let count = earlier.clone().count().saturating_sub(1);
         let mut first: Option<&Rule> = None;
@@ -78,7 +78,7 @@ impl Rules {
         self.matching(message, None).unwrap_or(&self.default).fault.as_ref()
     }
 
-    pub(super) fn have_faults(&self) -> bool {
+    pub(crate) fn have_faults(&self) -> bool {
         self.all.iter().chain([&self.default]).any(|rule| rule.fault.is_some())
     }
 
@@ -126,12 +126,12 @@ impl Conditions {
 
 impl Rule {
     /// How many questions the rule asks.
-    pub(super) fn questions(&self) -> usize {
+    pub(crate) fn questions(&self) -> usize {
         self.steps.iter().filter(|step| step.is_question()).count()
     }
 
     /// The steps behind a number of questions.
-    pub(super) fn steps_after(&self, answers: usize) -> &[Step] {
+    pub(crate) fn steps_after(&self, answers: usize) -> &[Step] {
         let questions = self.steps.iter().enumerate().filter(|(_, step)| step.is_question());
         let last = questions.take(answers).last();
         last.map_or(&self.steps[..], |(index, _)| &self.steps[index + 1..])
@@ -155,7 +155,7 @@ impl Pattern {
 
 /// The name at the start of the first text part: words of lower-case letters and digits, joined
 /// by hyphens.
-pub(super) fn name(message: &Message) -> Option<String> {
+pub(crate) fn name(message: &Message) -> Option<String> {
     let text = message.parts.iter().find_map(Part::as_text)?.trim_start();
     let is_of_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let mut end = 0;

@@ -7,9 +7,9 @@ use a2a_core::{
 use serde::Deserialize;
 
 /// The card as a script has it.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Card {
+pub(crate) struct Card {
     name: String,
     description: String,
     version: String,
@@ -17,19 +17,19 @@ pub(super) struct Card {
     input_modes: Vec<String>,
     output_modes: Vec<String>,
     streaming: bool,
-    pub(super) push_notifications: bool,
+    pub(crate) push_notifications: bool,
     extended_card: bool,
     skills: Vec<Skill>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Provider {
     organization: String,
     url: String,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Skill {
     id: String,
@@ -60,7 +60,7 @@ impl Default for Card {
 
 impl Card {
     /// The card, without interfaces.
-    pub(super) fn card(&self) -> AgentCard {
+    pub(crate) fn card(&self) -> AgentCard {
         let mut card = AgentCard::new(&self.name, &self.description)
             .with_version(&self.version)
             .with_input_modes(&self.input_modes)
@@ -80,15 +80,8 @@ impl Card {
     }
 
     /// The skills with their descriptions, one a line.
-    pub(super) fn skills(&self) -> String {
+    pub(crate) fn skills(&self) -> String {
         let line = |skill: &Skill| format!("{:<8} {}", skill.id, skill.description);
         self.skills.iter().map(line).collect::<Vec<_>>().join("\n")
     }
-}
-
-/// The card that authenticated callers get: one skill more.
-pub(crate) fn extended_card(card: &AgentCard) -> AgentCard {
-    let skill = AgentSkill::new("extended", "Extended", "A skill of the extended card only")
-        .with_tags(["extended"]);
-    card.clone().with_skill(skill)
 }

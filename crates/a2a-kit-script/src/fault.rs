@@ -14,9 +14,9 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::{Error, ErrorKind};
+use a2a_core::{Error, ErrorKind, text};
 use a2a_kit_operations::EventStream;
-use axum::{body::Body, extract::Request, middleware::Next, response::Response};
+use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{
@@ -27,8 +27,7 @@ use http_body::Frame;
 use memchr::memmem;
 use serde::Deserialize;
 
-use super::step::MAX_WAIT;
-use crate::settings::value;
+use crate::step::MAX_WAIT;
 
 /// How long the events before a fault have to reach the client.
 const FLUSH: Duration = Duration::from_millis(30);
@@ -129,7 +128,7 @@ fn header<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<HeaderVal
 }
 
 fn delay<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let delay = value::duration(&String::deserialize(deserializer)?);
+    let delay = text::duration(&String::deserialize(deserializer)?);
     let delay = delay.map_err(serde::de::Error::custom)?;
     if delay > MAX_WAIT { Err(serde::de::Error::custom("must be at most 1h")) } else { Ok(delay) }
 }
@@ -152,13 +151,8 @@ struct Injection {
     is_due: AtomicBool,
 }
 
-/// Injects the faults that [`Fault::arm`] was called for.
-pub(crate) async fn layer(request: Request, next: Next) -> Response {
-    injected(next.run(request)).await
-}
-
 /// Injects the fault that is armed while the response is created.
-pub(super) async fn injected(response: impl Future<Output = Response>) -> Response {
+pub(crate) async fn injected(response: impl Future<Output = Response>) -> Response {
     let injection = Arc::<Injection>::default();
     let response = INJECTION.scope(Arc::clone(&injection), response).await;
     injection.apply(response)

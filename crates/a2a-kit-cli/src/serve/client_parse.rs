@@ -7,29 +7,32 @@ use a2a_core::{
     v1::{GetExtendedAgentCardRequest, GetTaskRequest, SendMessageRequest},
 };
 use a2a_kit_client::{ClientSettings, Discovery};
-use a2a_kit_operations::{Agent, Call};
+use a2a_kit_operations::{Agent, AgentExecutor, BoxError, Call, RequestContext, TaskUpdater};
 use axum::{Router, body::Bytes, response::IntoResponse, routing::any};
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::turn::{Done, Turn};
-
 /// Runs the operation that the second part names against a stand-in for an agent.
-pub(super) async fn run(turn: &Turn<'_>) -> Done {
-    let parts = &turn.context.message().parts;
-    let asked = parts.get(1).and_then(Part::as_data).cloned().map(Value::from);
-    let Some(asked) = asked else {
-        turn.updates.fail("The second part is not data").await?;
-        return Ok(());
-    };
-    let operation = asked["operation"].as_str().unwrap_or_default();
-    let read = read(operation, asked["wire_payload"].clone()).await;
-    let read = read.unwrap_or_else(|error| {
-        json!({"error": {"code": error.kind().codes().jsonrpc, "message": error.message()}})
-    });
-    turn.updates.artifact(Artifact::new("parsed", Part::from(read))).await?;
-    turn.updates.complete(()).await?;
-    Ok(())
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ParseResponse;
+
+impl AgentExecutor for ParseResponse {
+    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        let parts = &context.message().parts;
+        let asked = parts.get(1).and_then(Part::as_data).cloned().map(Value::from);
+        let Some(asked) = asked else {
+            updates.fail("The second part is not data").await?;
+            return Ok(());
+        };
+        let operation = asked["operation"].as_str().unwrap_or_default();
+        let read = read(operation, asked["wire_payload"].clone()).await;
+        let read = read.unwrap_or_else(|error| {
+            json!({"error": {"code": error.kind().codes().jsonrpc, "message": error.message()}})
+        });
+        updates.artifact(Artifact::new("parsed", Part::from(read))).await?;
+        updates.complete(()).await?;
+        Ok(())
+    }
 }
 
 /// Returns what our client makes of an answer.

@@ -2,27 +2,26 @@
 
 use std::time::Duration;
 
-use a2a_core::{Part, TaskState, v1::part, well_known::Value};
+use a2a_core::{Part, TaskState, text, v1::part, well_known::Value};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, de};
 
-use super::template::Template;
-use crate::settings::value;
+use crate::template::Template;
 
 /// Most rounds of one `repeat`.
-pub(super) const MAX_REPEAT: u32 = 10_000;
+pub(crate) const MAX_REPEAT: u32 = 10_000;
 /// Longest `wait` and `pause`.
-pub(super) const MAX_WAIT: Duration = Duration::from_secs(3600);
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 const ONE_ACTION: &str = "a step has exactly one of state, ask, message, artifact, wait, \
                           wait_until, repeat, panic and builtin";
 const NEEDS_DEFAULT: &str = "a placeholder here needs a default, such as {1|5}";
 
 /// One step of the answer to a message.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "StepFile")]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Sets the state, with an optional status message.
     State {
         state: TaskState,
@@ -41,12 +40,13 @@ pub(super) enum Step {
         steps: Vec<Self>,
     },
     Panic(String),
-    Builtin(Builtin),
+    /// Runs a behaviour of [`Builtins`](crate::Builtins).
+    Builtin(String),
 }
 
 /// Returns whether steps end the task without waiting for anybody, so that no further message can
 /// get a turn.
-pub(super) fn end_the_task(steps: &[Step]) -> bool {
+pub(crate) fn end_the_task(steps: &[Step]) -> bool {
     let waits = |step: &Step| matches!(step, Step::Ask(_) | Step::WaitUntil(Signal::Authorized));
     let ends = |step: &Step| match step {
         Step::State { state, .. } => state.is_terminal(),
@@ -59,60 +59,50 @@ pub(super) fn end_the_task(steps: &[Step]) -> bool {
 /// What a step waits for.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Signal {
+pub(crate) enum Signal {
     /// The client cancels the task.
     Canceled,
     /// `POST /demo/authorize/<task id>`.
     Authorized,
 }
 
-/// What steps can't express: a whole behaviour in code.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Builtin {
-    /// Calls the agent that the text names and relays its stream.
-    Call,
-    /// Lets our client parse the response in the second part of the message.
-    ParseResponse,
-}
-
 /// The parts of a message: a text, then others.
-#[derive(Debug, Default)]
-pub(super) struct Content {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Content {
     text: Option<Template>,
     parts: Vec<PartTemplate>,
 }
 
 /// An artifact, or a chunk of one. In a `repeat`, each round is a chunk.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Artifact {
+pub(crate) struct Artifact {
     #[serde(default)]
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its id; a generated one if there is none.
-    pub(super) id: Option<String>,
+    pub(crate) id: Option<String>,
     text: Option<Template>,
     #[serde(default)]
     parts: Vec<PartTemplate>,
     /// Whether it has the parts of the message.
     #[serde(default)]
-    pub(super) copy_message: bool,
+    pub(crate) copy_message: bool,
     #[serde(default)]
-    pub(super) append: bool,
+    pub(crate) append: bool,
     #[serde(default = "yes")]
-    pub(super) last_chunk: bool,
+    pub(crate) last_chunk: bool,
 }
 
 /// A part whose texts may have placeholders.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "PartFile")]
-pub(super) struct PartTemplate {
+pub(crate) struct PartTemplate {
     content: PartContent,
     filename: String,
     media_type: String,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum PartContent {
     Text(Template),
     Url(Template),
@@ -120,7 +110,7 @@ enum PartContent {
     Raw(Bytes),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StepFile {
     #[serde(default, deserialize_with = "state")]
@@ -132,7 +122,7 @@ struct StepFile {
     wait_until: Option<Signal>,
     repeat: Option<Template>,
     panic: Option<String>,
-    builtin: Option<Builtin>,
+    builtin: Option<String>,
     text: Option<Template>,
     #[serde(default)]
     parts: Vec<PartTemplate>,
@@ -140,7 +130,7 @@ struct StepFile {
     steps: Option<Vec<Step>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PartFile {
     text: Option<Template>,
@@ -160,23 +150,23 @@ fn yes() -> bool {
 
 fn state<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TaskState>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    value::state(&text).map(Some).map_err(de::Error::custom)
+    text::state(&text).map(Some).map_err(de::Error::custom)
 }
 
 impl Step {
     /// The step of scripts without a default.
-    pub(super) fn no_rule_matches() -> Self {
+    pub(crate) fn no_rule_matches() -> Self {
         let text = "no rule of the script matches the message".parse().ok();
         let content = Content { text, parts: Vec::new() };
         Self::State { state: TaskState::Rejected, content }
     }
 
-    pub(super) fn is_question(&self) -> bool {
+    pub(crate) fn is_question(&self) -> bool {
         matches!(self, Self::Ask(_))
     }
 
     /// Returns whether no step can follow.
-    pub(super) fn is_end(&self) -> bool {
+    pub(crate) fn is_end(&self) -> bool {
         match self {
             Self::State { state, .. } => state.is_terminal(),
             Self::WaitUntil(signal) => *signal == Signal::Canceled,
@@ -252,7 +242,7 @@ fn repeat(times: Template, pause: Option<Template>, steps: Vec<Step>) -> Result<
 /// Checks a duration, as far as the script has it.
 fn check_duration(time: &Template) -> Result<(), String> {
     let text = time.with_defaults().ok_or(NEEDS_DEFAULT)?;
-    match value::duration(&text)? {
+    match text::duration(&text)? {
         time if time <= MAX_WAIT => Ok(()),
         _ => Err(format!("{text:?} is longer than 1h")),
     }
@@ -260,7 +250,7 @@ fn check_duration(time: &Template) -> Result<(), String> {
 
 impl Artifact {
     /// The parts of the artifact, or of its chunk.
-    pub(super) fn parts(
+    pub(crate) fn parts(
         &self,
         message: &[Part],
         render: impl Fn(&Template) -> String,
@@ -273,11 +263,11 @@ impl Artifact {
 }
 
 impl Content {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.text.is_none() && self.parts.is_empty()
     }
 
-    pub(super) fn parts(&self, render: impl Fn(&Template) -> String) -> Vec<Part> {
+    pub(crate) fn parts(&self, render: impl Fn(&Template) -> String) -> Vec<Part> {
         let text = self.text.iter().map(|text| Part::text(render(text)));
         text.chain(self.parts.iter().map(|part| part.render(&render))).collect()
     }

@@ -21,7 +21,7 @@ pub(crate) struct Place {
 
 impl Authorizations {
     /// Registers a task before it waits, so that no authorization is too early.
-    pub(super) fn enter(&self, task_id: &str) -> Place {
+    pub(crate) fn enter(&self, task_id: &str) -> Place {
         let granted = Arc::new(Notify::new());
         self.lock().insert(task_id.to_owned(), granted.clone());
         Place { task_id: task_id.to_owned(), granted, all: self.clone() }
@@ -44,7 +44,7 @@ impl Authorizations {
 
 impl Place {
     /// Waits for the grant.
-    pub(super) async fn granted(&self) {
+    pub(crate) async fn granted(&self) {
         self.granted.notified().await;
     }
 }

@@ -5,11 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use a2a_core::Operation;
+use a2a_core::{Operation, text};
 use serde::Deserialize;
 
-use super::fault::Fault;
-use crate::settings::value;
+use crate::fault::Fault;
 
 /// The faults of a script, in the order of the file.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub(crate) struct Schedule {
 /// A fault, and the requests that it applies to.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScheduledFault {
+pub(crate) struct ScheduledFault {
     /// The targets; if empty, all.
     #[serde(default)]
     on: Vec<Target>,
@@ -99,7 +98,7 @@ impl Default for TimeRange {
 }
 
 fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    value::duration(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    text::duration(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
 fn not_zero<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -121,7 +120,7 @@ impl Default for Schedule {
 
 impl Schedule {
     /// Creates a schedule that starts now.
-    pub(super) fn new(faults: Vec<ScheduledFault>) -> Self {
+    pub(crate) fn new(faults: Vec<ScheduledFault>) -> Self {
         Self { start: Instant::now(), faults }
     }
 

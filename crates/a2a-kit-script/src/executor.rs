@@ -5,17 +5,28 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::{Artifact, Message, Role, Task, TaskState, v1::TaskArtifactUpdateEvent};
-use a2a_kit_operations::{AgentExecutor, CancelContext, Recovery, RequestContext, TaskUpdater};
-
-use super::{
-    call, client_parse,
-    rule::name,
-    step::{self, Builtin, MAX_REPEAT, MAX_WAIT, Signal, Step},
-    template::Template,
-    turn::{Done, ScriptAgent, Turn},
+use a2a_core::{Artifact, Message, Role, Task, TaskState, text, v1::TaskArtifactUpdateEvent};
+use a2a_kit_operations::{
+    AgentExecutor, BoxError, CancelContext, Recovery, RequestContext, TaskUpdater,
 };
-use crate::settings::value;
+
+use crate::{
+    rule::name,
+    script::Script,
+    step::{self, MAX_REPEAT, MAX_WAIT, Signal, Step},
+    template::Template,
+};
+
+/// The result of a run.
+type Done = Result<(), BoxError>;
+
+/// A message, and the updates of its task.
+#[derive(Clone, Copy, Debug)]
+struct Turn<'a> {
+    script: &'a Script,
+    context: &'a RequestContext,
+    updates: &'a TaskUpdater,
+}
 
 /// A step, and the round of the `repeat` that it is in.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +45,13 @@ struct Round {
     is_inside: bool,
 }
 
-impl AgentExecutor for ScriptAgent {
+/// An interrupted run continues behind the last step whose outcome is stored.
+impl AgentExecutor for Script {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Done {
-        let turn = Turn { agent: self, context: &context, updates: &updates };
+        let turn = Turn { script: self, context: &context, updates: &updates };
         let done = {
             let task = context.task();
-            let steps = self.script.rules.choose(&task, context.message());
+            let steps = self.0.rules.choose(&task, context.message());
             Box::pin(turn.run(steps)).await
         };
         if context.is_cancelled() {
@@ -70,7 +82,7 @@ impl Turn<'_> {
         let authorization = steps
             .iter()
             .any(awaits_authorization)
-            .then(|| self.agent.authorizations.enter(self.updates.task_id()));
+            .then(|| self.script.0.authorizations.enter(self.updates.task_id()));
         for action in self.actions(steps).skip(self.stored(steps)) {
             let render = |template: &Template| self.render(template, action.round);
             if let Some(pause) = action.pause
@@ -123,8 +135,12 @@ impl Turn<'_> {
                         panic!("{message}");
                     }
                 }
-                Step::Builtin(Builtin::Call) => call::run(self).await?,
-                Step::Builtin(Builtin::ParseResponse) => client_parse::run(self).await?,
+                Step::Builtin(name) => {
+                    // Reading the script has refused other names.
+                    if let Some(run) = self.script.0.builtins.0.get(name) {
+                        run(self.context.clone(), self.updates.clone()).await?;
+                    }
+                }
                 // Replaced by its rounds in `actions`.
                 Step::Repeat { .. } => {}
             }
@@ -251,7 +267,7 @@ impl Turn<'_> {
 
     /// Returns a duration, or its default if the message has an invalid one.
     fn duration(&self, time: &Template, round: Round) -> Duration {
-        let read = |text: String| value::duration(&text).ok();
+        let read = |text: String| text::duration(&text).ok();
         let default = || time.with_defaults().and_then(read);
         read(self.render(time, round)).or_else(default).unwrap_or_default().min(MAX_WAIT)
     }
@@ -264,6 +280,13 @@ impl Turn<'_> {
 
     fn render(&self, template: &Template, round: Round) -> String {
         template.render(|name| self.value(name, round))
+    }
+
+    /// The text behind the first word.
+    fn argument(&self) -> String {
+        let text = self.context.text();
+        let rest = text.trim_start().split_once(char::is_whitespace).map(|(_, rest)| rest);
+        rest.unwrap_or_default().trim().to_owned()
     }
 
     /// Returns the value of a placeholder.
@@ -282,7 +305,7 @@ impl Turn<'_> {
             }
             "number" => round.number.to_string(),
             "count" => round.count.to_string(),
-            "skills" => self.agent.script.card.skills(),
+            "skills" => self.script.0.card.skills(),
             _ => {
                 if let Some(member) = placeholder.strip_prefix("metadata.") {
                     let value = message.metadata.as_ref()?.get(member)?.clone();
