@@ -1,13 +1,19 @@
 //! The command line: the global flags and the commands.
 
-use clap::{ArgAction, Parser, Subcommand};
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, CommandFactory as _, Parser, Subcommand, ValueHint};
 
 use super::{
     auth::AuthCommand, bench::Bench, card::CardCommand, chat::Chat, completion::Completion,
     config::ConfigCommand, conformance::Conformance, listen::Listen, man::Man, send::Send,
     serve::Serve, skill::SkillCommand, store::StoreCommand, task::TaskCommand,
 };
-use crate::settings::Flags;
+use crate::settings::{
+    Declared as _, arguments, global_flags,
+    serve::{self, NO_COMPAT},
+    switch,
+};
 
 /// Serve, call and inspect A2A agents
 #[derive(Debug, Parser)]
@@ -19,13 +25,38 @@ use crate::settings::Flags;
     term_width = 100
 )]
 pub(super) struct Cli {
-    #[command(flatten)]
-    pub(super) flags: Flags,
+    /// Settings file to read instead of the nearest .env; see `a2a config show`
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
+          help_heading = "Agent", display_order = 100)]
+    pub(super) config: Option<PathBuf>,
+    /// Stream events as they arrive
+    #[arg(long, global = true, help_heading = "Waiting")]
+    pub(super) stream: bool,
     /// Print the version
     #[arg(short = 'v', long, action = ArgAction::Version)]
     version: Option<bool>,
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+/// The commands with all their flags: those above, and one for each declared setting.
+pub(super) fn tree() -> clap::Command {
+    let globals: Vec<_> = global_flags().collect();
+    let is_global = |flag: &Arg| globals.iter().any(|one| one.get_long() == flag.get_long());
+    let serve = |command: clap::Command| {
+        serve::Serve::sections().iter().fold(command, |command, section| {
+            let flags =
+                arguments(section).filter(|flag| flag.get_long().is_none() || !is_global(flag));
+            let no_compat = Arg::new(NO_COMPAT)
+                .long(NO_COMPAT)
+                .help("Serve protocol version 1.0 only, as --protocol 1.0 does")
+                .help_heading(section.title);
+            let no_compat = (section.name == "listen").then(|| switch(no_compat));
+            command.args(flags.chain(no_compat))
+        })
+    };
+    let tree = Cli::command().args(globals.clone());
+    tree.mut_subcommand("serve", serve).mut_subcommand("demo-server", serve)
 }
 
 #[derive(Debug, Subcommand)]
@@ -49,7 +80,7 @@ pub(super) enum Command {
     /// Inspect the store of an agent
     #[command(subcommand)]
     Store(StoreCommand),
-    /// Log in at agents, and hash passwords
+    /// Log in to agents; hash passwords
     #[command(subcommand)]
     Auth(AuthCommand),
     /// Measure throughput and latency of an agent
@@ -105,15 +136,12 @@ impl Command {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use std::{
         collections::BTreeSet,
         path::{Path, PathBuf},
     };
 
     use super::*;
-    use crate::settings::serve::with_flags;
 
     /// Flags of other tools that texts name, and the names that flags had before.
     const FOREIGN: [&str; 0] = [];
@@ -141,7 +169,7 @@ mod tests {
     #[test]
     fn flags_that_texts_name_exist() {
         let mut flags = BTreeSet::from(["help".to_owned(), "version".to_owned()]);
-        flags_of(&with_flags(Cli::command()), &mut flags);
+        flags_of(&tree(), &mut flags);
         let mut files = Vec::new();
         rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
         for path in files {
@@ -165,13 +193,13 @@ mod tests {
 
     #[test]
     fn command_tree_is_consistent() {
-        with_flags(Cli::command()).debug_assert();
+        tree().debug_assert();
     }
 
     /// An argument with the id of a global one is read in its place.
     #[test]
     fn arguments_with_the_id_of_a_global_one_have_its_type() {
-        fn check(command: &clap::Command, globals: &[clap::Arg]) {
+        fn check(command: &clap::Command, globals: &[Arg]) {
             for argument in command.get_arguments() {
                 let Some(global) = globals.iter().find(|one| one.get_id() == argument.get_id())
                 else {
@@ -182,7 +210,7 @@ mod tests {
             }
             command.get_subcommands().for_each(|command| check(command, globals));
         }
-        let tree = with_flags(Cli::command());
+        let tree = tree();
         let globals = tree.get_arguments().filter(|argument| argument.is_global_set());
         let globals: Vec<_> = globals.cloned().collect();
         assert!(!globals.is_empty());

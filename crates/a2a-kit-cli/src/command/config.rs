@@ -1,12 +1,12 @@
 //! `a2a config`: the settings of the commands that call an agent.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     failure::Failure,
     output::{Output, Text},
-    settings::{Effective, EffectiveSettings, Settings},
+    settings::{Settings, document},
 };
 
 #[derive(Debug, Subcommand)]
@@ -17,32 +17,18 @@ pub(crate) enum ConfigCommand {
 
 impl ConfigCommand {
     pub(super) fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        match self {
-            Self::Show => {
-                if let Err(refused) = settings.check_secrets() {
-                    output.warning(refused.message());
-                }
-                let settings = &settings.effective;
-                let documents: Vec<_> = settings.iter().map(document).collect();
-                output.result(&json!({ "settings": documents }), || text(settings))
-            }
+        let Self::Show = self;
+        if let Err(refused) = settings.check_secrets() {
+            output.warning(refused.message());
         }
+        let documents: Vec<_> =
+            settings.effective().map(|one| document(one.name, one.value, &one.source)).collect();
+        output.result(&json!({ "settings": documents }), || {
+            let mut text = Text::new();
+            for setting in settings.effective() {
+                text.line(setting.name, &format!("{} (source: {})", setting.text, setting.place()));
+            }
+            text
+        })
     }
-}
-
-fn document(setting: &Effective) -> Value {
-    json!({
-        "name": setting.name,
-        "value": setting.value,
-        "source": setting.source.name(),
-        "path": setting.source.path().map(|path| path.display().to_string()),
-    })
-}
-
-fn text(settings: &EffectiveSettings) -> Text {
-    let mut text = Text::new();
-    for setting in settings.iter() {
-        text.line(setting.name, &format!("{} (source: {})", setting.text(), setting.source));
-    }
-    text
 }

@@ -1,11 +1,11 @@
 //! Running a command line.
 
-use std::{ffi::OsString, path::Path, process::ExitCode, sync::Arc};
+use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, error::ErrorKind};
+use clap::{ArgMatches, FromArgMatches as _};
 
 use super::{
-    cli::{Cli, Command},
+    cli::{Cli, Command, tree},
     part, usage,
 };
 use crate::{
@@ -13,44 +13,42 @@ use crate::{
     failure::{Code, Failure},
     output::Output,
     runtime,
-    settings::{Directories, Environment, Flags, Layers, Settings, serve::with_flags},
+    settings::{Directories, Environment, Settings, Source, Sources},
     wire_log::WireLog,
 };
 
 /// Runs a command line and returns the exit status.
 pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
     let directories = Directories::of_process();
-    let early = early_layers(&arguments, environment, &directories);
-    let fallback = Layers::of_environment(environment);
-    let output = Output::plain(usage::format(&arguments, early.as_ref().unwrap_or(&fallback)));
-    let matches = match with_flags(Cli::command()).try_get_matches_from(&arguments) {
-        Ok(matches) => matches,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
-            return print_help(&arguments, early, output);
-        }
-        Err(error) => return usage::report(&error, output),
+    let parsed = tree().try_get_matches_from(&arguments);
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (Cli { config, stream, command, .. }, matches) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return usage::report(error, &arguments, environment, &directories),
     };
-    let Cli { mut flags, command, .. } = match Cli::from_arg_matches(&matches) {
-        Ok(cli) => cli,
-        Err(error) => return usage::report(&error, output),
-    };
+    let without_files = Sources::of_environment(environment).with_flags(&matches);
     let command = match (command, matches.subcommand()) {
         (Command::Serve(serve) | Command::DemoServer(serve), Some((_, matches))) => {
-            let output = Output::plain(usage::format(&arguments, &fallback));
-            return match serve.run(flags, matches, environment, output) {
+            let output = Output::plain(without_files.format());
+            return match serve.run(without_files, config, matches, environment, output) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => report(&failure, output),
             };
         }
         (command, _) => command,
     };
-    if let Some(reference) = command.reference() {
-        flags.agent_card = Some(reference.clone());
-    }
-    let agent = flags.agent_card.as_deref().or(flags.endpoint.as_deref());
-    let layers = layers(environment, &directories, flags.config.as_deref(), agent);
-    let resolved = layers.and_then(|layers| {
-        let settings = Settings::resolve(&flags, &layers)?;
+    let sources = Sources::read(environment, &directories, config.as_deref());
+    let sources = sources.and_then(|sources| {
+        let mut sources = sources.with_flags(&matches);
+        if let Some(reference) = command.reference() {
+            let source = Source::Flag("--agent-card".to_owned());
+            sources.layer.insert("agent-card", reference.as_str(), source);
+        }
+        sources.with_agent()
+    });
+    let output = Output::plain(sources.as_ref().unwrap_or(&without_files).format());
+    let resolved = sources.and_then(|sources| {
+        let settings = Settings::resolve(&sources, stream)?;
         let reference = settings.agent_card.as_deref();
         if let Some(name) = reference.and_then(agent::file_of_that_name) {
             Output::new(&settings).note(&format!(
@@ -64,13 +62,13 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
         // Before a catalog is fetched, as well as for the agent that it names.
         check(&settings)?;
         if command.is_local() {
-            return Ok((settings, layers));
+            return Ok((settings, sources));
         }
-        let (settings, layers) = with_catalog_entry(settings, layers, flags)?;
+        let (settings, sources) = with_catalog_entry(settings, sources)?;
         check(&settings)?;
-        Ok((settings, layers))
+        Ok((settings, sources))
     });
-    let (mut settings, layers) = match resolved {
+    let (mut settings, sources) = match resolved {
         Ok(resolved) => resolved,
         Err(failure) => return report(&failure, output),
     };
@@ -81,10 +79,10 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     if settings.debug {
         settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
     }
-    for note in layers.notes() {
+    for note in sources.notes() {
         output.note(note);
     }
-    for warning in layers.warnings() {
+    for warning in sources.warnings() {
         output.warning(warning);
     }
     agent::warn_if_insecure(&settings, output);
@@ -97,79 +95,27 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     }
 }
 
-/// Reads the settings files for help and for invalid command lines, which can't be parsed.
-fn early_layers(
-    arguments: &[OsString],
-    environment: &Environment,
-    directories: &Directories,
-) -> Result<Layers, Failure> {
-    let config = usage::value_of(arguments, None, "--config").map(Path::new);
-    let agent = usage::value_of(arguments, Some("-a"), "--agent-card")
-        .or_else(|| usage::value_of(arguments, Some("-e"), "--endpoint"));
-    layers(environment, directories, config, agent)
-}
-
-/// Reads the settings files that a command line selects, by `--config` and by the agent.
-fn layers(
-    environment: &Environment,
-    directories: &Directories,
-    config: Option<&Path>,
-    agent: Option<&str>,
-) -> Result<Layers, Failure> {
-    let layers = Layers::read(environment, directories, config)?;
-    match agent.or_else(|| layers.agent()).map(str::to_owned) {
-        Some(agent) => layers.with_agent(&agent),
-        None => Ok(layers),
-    }
-}
-
 /// Replaces a reference to an entry of a catalog by the reference in the entry, and adds the settings
 /// file of that agent.
 fn with_catalog_entry(
     settings: Settings,
-    layers: Layers,
-    mut flags: Flags,
-) -> Result<(Settings, Layers), Failure> {
-    let Some(reference) =
-        settings.agent_card.as_deref().filter(|text| agent::is_catalog_entry(text))
-    else {
-        return Ok((settings, layers));
+    mut sources: Sources,
+) -> Result<(Settings, Sources), Failure> {
+    let reference = settings.agent_card.as_deref();
+    let Some(reference) = reference.filter(|text| agent::is_catalog_entry(text)) else {
+        return Ok((settings, sources));
     };
     let output = Output::new(&settings);
     let entry = agent::resolve_catalog_entry(reference, &settings, output);
     let Some((entry, catalog)) = runtime::run_unlogged(entry)? else {
-        return Ok((settings, layers));
+        return Ok((settings, sources));
     };
-    let layers = layers.with_agent(&entry)?;
-    flags.agent_card = Some(entry);
-    let mut resolved = Settings::resolve(&flags, &layers)?;
-    resolved.effective.set_source("agent-card", settings.effective.source("agent-card").clone());
+    sources.layer.insert("agent-card", entry, settings.source("agent-card"));
+    let sources = sources.with_agent()?;
+    let mut resolved = Settings::resolve(&sources, settings.stream)?;
     resolved.catalog = catalog;
     resolved.bare_file = settings.bare_file;
-    Ok((resolved, layers))
-}
-
-/// Prints help, which ends with the effective defaults. An invalid setting is reported when a
-/// command runs.
-fn print_help(arguments: &[OsString], layers: Result<Layers, Failure>, output: Output) -> ExitCode {
-    let mut tree = with_flags(Cli::command());
-    let settings = layers.and_then(|layers| Settings::resolve(&Flags::default(), &layers));
-    if let Ok(settings) = settings {
-        tree = with_defaults(tree, &settings.effective.defaults());
-    }
-    match tree.try_get_matches_from(arguments) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(help) => usage::report(&help, output),
-    }
-}
-
-/// Appends the defaults to the help of a command and of its subcommands.
-fn with_defaults(command: clap::Command, defaults: &str) -> clap::Command {
-    let help = match command.get_after_help() {
-        Some(notes) => format!("{notes}\n\n{defaults}"),
-        None => defaults.to_owned(),
-    };
-    command.mut_subcommands(|command| with_defaults(command, defaults)).after_help(help)
+    Ok((resolved, sources))
 }
 
 fn dispatch(
@@ -180,11 +126,11 @@ fn dispatch(
     output: Output,
 ) -> Result<(), Failure> {
     match command {
-        Command::Completion(completion) => completion.run(with_flags(Cli::command()), output),
+        Command::Completion(completion) => completion.run(tree(), output),
         Command::Auth(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Bench(bench) => runtime::run_load(settings, bench.run(settings, output)),
         Command::Config(command) => command.run(settings, output),
-        Command::Man(man) => man.run(with_flags(Cli::command())),
+        Command::Man(man) => man.run(tree()),
         Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
         Command::Send(send) => {
             let own = matches.subcommand_matches("send");

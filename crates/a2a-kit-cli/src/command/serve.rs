@@ -10,8 +10,8 @@ use crate::{
     output::Output,
     runtime, serve,
     settings::{
-        Environment, Flags, Layers, Settings,
-        serve::{LayeredSettings, json_schema},
+        Environment, Settings, Source, Sources, json_schema,
+        serve::{self as declared, LayeredSettings},
     },
 };
 
@@ -19,8 +19,8 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct Serve {
-    /// Settings file (TOML), with a key for each flag below. Flags override A2ACLI_SERVE_*
-    /// variables, and those the file [env: A2ACLI_SERVE_SETTINGS]
+    /// Settings file (TOML), with a key for each flag below. Precedence: flags, A2ACLI_SERVE_*
+    /// variables, this file [env: A2ACLI_SERVE_SETTINGS]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     settings: Option<PathBuf>,
     /// Print the effective settings as a settings file, with the source of each, and exit
@@ -32,7 +32,9 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    /// Runs the server of all settings, or prints them. `matches` are those of this command.
+    /// Runs the server of all settings, or prints them. `sources` are those of the flags and
+    /// variables that all commands have, `config` is their file, and `matches` are those of this
+    /// command.
     ///
     /// # Errors
     ///
@@ -40,26 +42,29 @@ impl Serve {
     /// start.
     pub(super) fn run(
         self,
-        mut flags: Flags,
+        mut sources: Sources,
+        config: Option<PathBuf>,
         matches: &ArgMatches,
         environment: &Environment,
         output: Output,
     ) -> Result<(), Failure> {
         if self.settings_schema {
-            return output.json(&json_schema());
+            return output.json(&json_schema::<declared::Serve>());
         }
-        if flags.config.is_some() {
+        if config.is_some() {
             return Err(Failure::usage("--config is for commands that call an agent")
                 .with_hint("the settings file of a server is set with --settings"));
         }
         let layered = LayeredSettings::read(matches, environment, output)?;
         let placed = |failure| layered.place(failure);
         let serve = layered.serve()?;
-        flags.ca_cert.clone_from(&serve.tls.ca_file);
+        if let Some(path) = &serve.tls.ca_file {
+            let source = Source::Flag("--ca-cert".to_owned());
+            sources.layer.insert("ca-cert", path.display().to_string(), source);
+        }
         // A server has a settings file of its own. The files of client commands are not read: which
         // ones apply would depend on the directory in which the server was started.
-        let layers = Layers::of_environment(environment);
-        let mut settings = Settings::resolve(&flags, &layers).map_err(placed)?;
+        let mut settings = Settings::resolve(&sources, false).map_err(placed)?;
         // A2ACLI_TRANSPORT is for calls.
         settings.transport = serve.listen.transport.iter().map(|binding| binding.0).collect();
         let output = Output::new(&settings);

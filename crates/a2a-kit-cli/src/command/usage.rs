@@ -1,67 +1,90 @@
 //! Invalid command lines, help and version.
 
-use std::{error::Error as _, ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use clap::{
     CommandFactory as _,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use super::cli::Cli;
+use super::cli::{Cli, tree};
 use crate::{
     failure::{Code, Failure},
     output::Output,
     settings::{
-        Layers,
+        Directories, Environment, Settings, Sources,
         serve::{is_similar, renamed_flag},
-        value::{self, Format},
     },
 };
 
-/// The requested output format, found without parsing the rest of the command line.
-pub(super) fn format(arguments: &[OsString], layers: &Layers) -> Format {
-    let asked = value_of(arguments, Some("-o"), "--output");
-    asked
-        .and_then(|text| value::format(text).ok())
-        .or_else(|| layers.read_output())
-        .unwrap_or_default()
-}
-
-/// The last value of a flag, found without parsing the rest of the command line.
-pub(super) fn value_of<'a>(
-    arguments: &'a [OsString],
-    short: Option<&str>,
-    long: &str,
-) -> Option<&'a str> {
-    let mut arguments = arguments.iter().filter_map(|argument| argument.to_str());
-    let mut last = None;
-    while let Some(argument) = arguments.next() {
-        if argument == "--" {
-            break;
+/// Prints help, the version, or the error in the command line. Help ends with the effective defaults,
+/// unless a setting is invalid, which is reported when a command runs.
+pub(super) fn report(
+    error: clap::Error,
+    arguments: &[OsString],
+    environment: &Environment,
+    directories: &Directories,
+) -> ExitCode {
+    let (flags, config) = scan(arguments);
+    let with_flags = |mut sources: Sources| {
+        sources.layer.merge(flags.layer.clone());
+        sources
+    };
+    let sources = Sources::read(environment, directories, config.as_deref());
+    let sources = sources.and_then(|sources| with_flags(sources).with_agent());
+    let without_files = with_flags(Sources::of_environment(environment));
+    let output = Output::plain(sources.as_ref().unwrap_or(&without_files).format());
+    let text = match error.kind() {
+        ErrorKind::DisplayHelp => {
+            let settings = sources.and_then(|sources| Settings::resolve(&sources, false));
+            let help = settings.ok().and_then(|settings| {
+                with_defaults(tree(), &settings.defaults()).try_get_matches_from(arguments).err()
+            });
+            help.unwrap_or(error).render()
         }
-        let attached = || {
-            let long = argument.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
-            long.or_else(|| argument.strip_prefix(short?))
-        };
-        let is_flag = argument == long || Some(argument) == short;
-        let value = if is_flag { arguments.next() } else { attached() };
-        last = value.or(last);
-    }
-    last
+        ErrorKind::DisplayVersion => error.render(),
+        _ => {
+            output.failure(&failure(&error));
+            return ExitCode::from(Code::Usage.exit());
+        }
+    };
+    let _gone = output.write(text.to_string().as_bytes());
+    ExitCode::SUCCESS
 }
 
-/// Prints help, the version, or the error in the command line.
-pub(super) fn report(error: &clap::Error, output: Output) -> ExitCode {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _gone = output.write(error.render().to_string().as_bytes());
-        return ExitCode::SUCCESS;
+/// Appends the defaults to the help of a command and of its subcommands.
+fn with_defaults(command: clap::Command, defaults: &str) -> clap::Command {
+    let help = match command.get_after_help() {
+        Some(notes) => format!("{notes}\n\n{defaults}"),
+        None => defaults.to_owned(),
+    };
+    command.mut_subcommands(|command| with_defaults(command, defaults)).after_help(help)
+}
+
+/// Reads the global flags of a command line that can't be parsed. Only a command knows its own words,
+/// so parsing starts again at each flag, and ends at the first other word.
+fn scan(arguments: &[OsString]) -> (Sources, Option<PathBuf>) {
+    let tree = tree();
+    let scanner = clap::Command::new("a2a")
+        .ignore_errors(true)
+        .args_override_self(true)
+        .disable_help_flag(true)
+        .args(tree.get_arguments().filter(|argument| argument.is_global_set()));
+    let (mut sources, mut config) = (Sources::default(), None);
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let is_flag = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    for start in (1..end).filter(|start| arguments.get(*start).is_some_and(is_flag)) {
+        // The word before the flag is skipped, as the name of the program.
+        let words = arguments.get(start - 1..end).unwrap_or_default();
+        let Ok(mut matches) = scanner.clone().try_get_matches_from(words) else { continue };
+        sources = sources.with_flags(&matches);
+        config = matches.remove_one("config").or(config);
     }
-    output.failure(&failure(error));
-    ExitCode::from(Code::Usage.exit())
+    (sources, config)
 }
 
 /// The failure for an invalid command line.
-pub(super) fn failure(error: &clap::Error) -> Failure {
+fn failure(error: &clap::Error) -> Failure {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Failure::usage("missing command").with_hint("see --help");
     }
@@ -69,9 +92,6 @@ pub(super) fn failure(error: &clap::Error) -> Failure {
         && let Some(new) = renamed_flag(flag).filter(|_| is_of_serve(error))
     {
         return Failure::usage(format!("{flag} was renamed to {new}"));
-    }
-    if let Some(failure) = secret_value(error) {
-        return failure;
     }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);
@@ -81,23 +101,6 @@ pub(super) fn failure(error: &clap::Error) -> Failure {
     let hint = equivalent(error).or_else(|| suggestion(error));
     let hint = hint.unwrap_or_else(|| "see --help".to_owned());
     Failure::usage(message).with_hint(hint)
-}
-
-/// Flags whose values may be secrets.
-const SECRET_FLAGS: [&str; 6] =
-    ["--svc-param", "--bearer", "--api-key", "--basic", "--push-token", "--push-auth"];
-
-/// The failure for an invalid value of a flag that may be a secret: without the value.
-fn secret_value(error: &clap::Error) -> Option<Failure> {
-    if error.kind() != ErrorKind::ValueValidation {
-        return None;
-    }
-    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
-        return None;
-    };
-    let flag = argument.split(' ').next().filter(|flag| SECRET_FLAGS.contains(flag))?;
-    let reason = error.source().map(|reason| format!(": {reason}")).unwrap_or_default();
-    Some(Failure::usage(format!("invalid value for {flag}{reason}")).with_hint("see --help"))
 }
 
 /// Flags of other tools, with their equivalents here: of clients, and of `serve`.
@@ -166,6 +169,11 @@ fn suggestion(error: &clap::Error) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::value::Format;
+
+    fn scanned(line: &str) -> Sources {
+        scan(&line.split(' ').map(OsString::from).collect::<Vec<_>>()).0
+    }
 
     #[test]
     fn format_is_found_in_an_otherwise_invalid_command_line() {
@@ -174,14 +182,15 @@ mod tests {
             ("a2a -ojson", Format::Json),
             ("a2a --output=json x", Format::Json),
             ("a2a --output json", Format::Json),
+            ("a2a task list --page-size 0 --nope=1 -x -o json", Format::Json),
             ("a2a --nope", Format::Text),
             ("a2a serve -- -o json", Format::Text),
+            ("a2a serve -- x -o json", Format::Text),
         ] {
-            let arguments: Vec<_> = line.split(' ').map(OsString::from).collect();
-            assert_eq!(format(&arguments, &Layers::default()), format_asked, "{line}");
+            assert_eq!(scanned(line).format(), format_asked, "{line}");
         }
         let environment = [("A2ACLI_OUTPUT".to_owned(), "json".to_owned())].into_iter().collect();
-        assert_eq!(format(&[], &Layers::of_environment(&environment)), Format::Json);
+        assert_eq!(Sources::of_environment(&environment).format(), Format::Json);
     }
 
     #[test]
@@ -189,13 +198,13 @@ mod tests {
         for (line, expected) in [
             ("a2a -a one card get", Some("one")),
             ("a2a -aone card get --agent-card two", Some("two")),
+            ("a2a -aone -a two card get", Some("two")),
             ("a2a --agent-card=one", Some("one")),
             ("a2a --agent-cards=one", None),
             ("a2a serve -- -a one", None),
             ("a2a card get -a", None),
         ] {
-            let arguments: Vec<_> = line.split(' ').map(OsString::from).collect();
-            assert_eq!(value_of(&arguments, Some("-a"), "--agent-card"), expected, "{line}");
+            assert_eq!(scanned(line).layer.text("agent-card"), expected, "{line}");
         }
     }
 }

@@ -276,7 +276,7 @@ fn warn_of_missing_credential(
     settings: &Settings,
     output: Output,
 ) {
-    let has_certificate = *settings.effective.source("client-cert") != Source::Default;
+    let has_certificate = settings.source("client-cert") != Source::Default;
     let is_mtls = |name: &String| {
         let scheme = card.security_schemes.get(name).and_then(|scheme| scheme.scheme.as_ref());
         matches!(scheme, Some(Scheme::MtlsSecurityScheme(_)))

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::environment::PREFIX;
+use super::variables::PREFIX;
 use crate::failure::Failure;
 
 /// Maximum size of a settings file, in bytes.

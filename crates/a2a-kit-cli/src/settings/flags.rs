@@ -1,151 +1,143 @@
-//! The flags that every command takes.
+//! Flags, made from the declared settings.
 
-use std::{path::PathBuf, time::Duration};
+use clap::{Arg, ArgAction, ArgMatches, ValueHint, parser::ValueSource};
+use serde_json::Value;
 
-use a2a_core::{ProtocolVersion, well_known::Struct};
-use a2a_kit_client::{Transport, credentials::Origin};
-use clap::{Args, ValueHint};
+use super::{
+    layer::{Layer, Source},
+    schema,
+    section::{Section, Setting},
+    value,
+};
 
-use super::value::{self, Fingerprint, Format};
+/// The flags of a section, below its title.
+pub(crate) fn arguments(section: &'static Section) -> impl Iterator<Item = Arg> {
+    let flags = section.settings.iter().filter_map(argument);
+    flags.map(|flag| flag.help_heading(section.title))
+}
 
-const AGENT: &str = "Agent";
-const WAITING: &str = "Waiting";
-const REQUEST: &str = "Request";
-const CREDENTIALS: &str = "Credentials";
-const TLS: &str = "TLS of outgoing connections";
-const OUTPUT: &str = "Output";
+fn argument(setting: &Setting) -> Option<Arg> {
+    let flag = setting.flag?;
+    let help = setting.help.replace('\n', " ");
+    let mut argument = Arg::new(setting.path)
+        .help(if setting.default == true { format!("Disable {}", lower_case(&help)) } else { help })
+        .hide_short_help(setting.is_advanced);
+    let schema = &setting.schema;
+    let item = schema.get("items").unwrap_or(schema);
+    if let Some(title) = item["title"].as_str() {
+        argument = argument.value_name(title.to_ascii_uppercase());
+    } else if setting.key.ends_with("_file") {
+        argument = argument.value_name("FILE").value_hint(ValueHint::FilePath);
+    } else if schema::has_type(item, "integer") {
+        argument = argument.value_name("N");
+    }
+    for word in setting.usage.split(' ') {
+        let name = word.trim_matches(['-', '<', '>', '[', ']']);
+        argument = match word {
+            "--" => argument.last(true).num_args(1..),
+            _ if word == flag => argument.long(name.to_owned()),
+            _ if word.starts_with("--") => argument.alias(name.to_owned()),
+            _ if word.starts_with('-') => argument.short(name.chars().next()),
+            "<FILE>" => argument.value_name(name).value_hint(ValueHint::FilePath),
+            _ if word.starts_with('[') => {
+                argument.value_name(name).num_args(0..=1).default_missing_value("")
+            }
+            _ => argument.value_name(name),
+        };
+    }
+    if schema::has_type(schema, "boolean") {
+        return Some(switch(argument));
+    }
+    let choices: Vec<_> = schema::choices(item).into_iter().map(str::to_owned).collect();
+    if !choices.is_empty() {
+        argument = argument.value_parser(choices).ignore_case(schema["type"] == "array");
+    }
+    Some(match &setting.default {
+        Value::Array(items) => {
+            let argument = argument.action(ArgAction::Append);
+            let default = items.iter().filter_map(Value::as_str).map(str::to_owned);
+            let argument = argument.default_values(default);
+            if may_be_separated(item) { argument.value_delimiter(',') } else { argument }
+        }
+        Value::String(text) => argument.default_value(text.clone()),
+        Value::Number(number) => argument.default_value(number.to_string()),
+        _ => argument,
+    })
+}
 
-/// The flags that every command takes. What is not given comes from variables and files: see
-/// [`Settings`](super::Settings).
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Flags {
-    /// Agent to call: host, host:port, URL of its card, card file, or catalog+<URL or file>#<name> for
-    /// an entry of a catalog
-    #[arg(short, long, global = true, value_name = "REF", help_heading = AGENT)]
-    pub(crate) agent_card: Option<String>,
-    /// Interface URL to call without a card; requires exactly one --transport, or with --proxy
-    /// --upstream-transport
-    #[arg(short, long, global = true, value_name = "URL", help_heading = AGENT)]
-    pub(crate) endpoint: Option<String>,
-    /// Binding to use: jsonrpc, http+json (or rest), grpc; repeatable, in order of preference
-    #[arg(long, global = true, value_name = "BINDING", value_parser = value::binding,
-          value_delimiter = ',', help_heading = AGENT)]
-    pub(crate) transport: Vec<Transport>,
-    /// Tenant; requires --endpoint
-    #[arg(long, global = true, value_name = "TENANT", help_heading = AGENT)]
-    pub(crate) tenant: Option<String>,
-    /// Settings file to read instead of the nearest .env; see `a2a config show`
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
-          help_heading = AGENT)]
-    pub(crate) config: Option<PathBuf>,
-    /// Fetch the card of the agent even if a cached one is fresh, and don't cache it
-    #[arg(long, global = true, help_heading = AGENT)]
-    pub(crate) no_cache: bool,
-    /// Use plaintext for a gRPC interface that is a host:port without a scheme
-    #[arg(long, global = true, help_heading = AGENT)]
-    pub(crate) grpc_plaintext: bool,
-    /// Protocol version to use: 1.0, draft, 0.3, 0.2, 0.1
-    #[arg(long, global = true, value_name = "VERSION", value_parser = value::version,
-          help_heading = AGENT)]
-    pub(crate) a2a_version: Option<ProtocolVersion>,
+/// Whether items may be separated by commas: those that can't contain one.
+fn may_be_separated(item: &Value) -> bool {
+    item["enum"].is_array() || item["title"].is_string()
+}
 
-    /// Stream events as they arrive
-    #[arg(long, global = true, help_heading = WAITING)]
-    pub(crate) stream: bool,
-    /// Do not wait for the task
-    #[arg(long = "async", global = true, aliases = ["no-wait", "return-immediately"],
-          help_heading = WAITING)]
-    pub(crate) no_wait: bool,
-    /// Wait until the task ends or is interrupted
-    #[arg(long, global = true, alias = "watch", help_heading = WAITING)]
-    pub(crate) wait: bool,
-    /// Poll interval, at least 100ms. The default one is reached through shorter ones
-    #[arg(long, global = true, value_name = "DURATION", value_parser = value::poll_interval,
-          help_heading = WAITING)]
-    pub(crate) poll_interval: Option<Duration>,
-    /// Total timeout of waiting; 0 disables it. There is no default with --stream
-    #[arg(long, global = true, value_name = "DURATION", value_parser = value::duration,
-          help_heading = WAITING)]
-    pub(crate) timeout: Option<Duration>,
-    /// Timeout for connecting, reads and sends that do not wait
-    #[arg(long, global = true, value_name = "DURATION", value_parser = value::duration,
-          help_heading = WAITING)]
-    pub(crate) request_timeout: Option<Duration>,
+/// Help text in the middle of a sentence.
+fn lower_case(help: &str) -> String {
+    let mut letters = help.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
 
-    /// Task to continue, or to operate on
-    #[arg(long, global = true, value_name = "ID", help_heading = REQUEST)]
-    pub(crate) task_id: Option<String>,
-    /// Context to continue
-    #[arg(long, global = true, value_name = "ID", help_heading = REQUEST)]
-    pub(crate) context_id: Option<String>,
-    /// URI of an extension to activate; repeatable
-    #[arg(long, global = true, value_name = "URI", help_heading = REQUEST)]
-    pub(crate) extension: Vec<String>,
-    /// Metadata of the request, as a JSON object
-    #[arg(long, global = true, value_name = "JSON", value_parser = value::json_object,
-          help_heading = REQUEST)]
-    pub(crate) metadata: Option<Struct>,
-    /// Service parameter (HTTP header or gRPC metadata), as name:value; repeatable
-    #[arg(long, global = true, value_name = "NAME:VALUE",
-          value_parser = value::service_parameter, help_heading = REQUEST)]
-    pub(crate) svc_param: Vec<(String, String)>,
+/// A flag that may be switched off, as `--echo=false`, where another source switches it on.
+pub(crate) fn switch(argument: Arg) -> Arg {
+    argument.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("BOOL")
+}
 
-    /// Bearer token. Flags are visible in the process list and the shell history: prefer
-    /// A2ACLI_BEARER
-    #[arg(long, global = true, value_name = "TOKEN", help_heading = CREDENTIALS)]
-    pub(crate) bearer: Option<String>,
-    /// API key; prefer A2ACLI_API_KEY
-    #[arg(long, global = true, value_name = "KEY", help_heading = CREDENTIALS)]
-    pub(crate) api_key: Option<String>,
-    /// HTTP Basic credentials; prefer A2ACLI_BASIC
-    #[arg(long, global = true, value_name = "USER:PASSWORD", help_heading = CREDENTIALS)]
-    pub(crate) basic: Option<String>,
+/// Reads the flags.
+pub(crate) fn layer(
+    settings: impl Iterator<Item = &'static Setting>,
+    matches: &ArgMatches,
+) -> Layer {
+    let mut layer = Layer::default();
+    for setting in settings {
+        let Some(flag) = setting.flag else { continue };
+        // Flags that every command has are known by their own names.
+        let is_own = matches.try_contains_id(setting.path).is_ok();
+        let id = if is_own { setting.path } else { flag.trim_start_matches("--") };
+        let Some(texts) = texts(matches, id) else { continue };
+        let value = match (value(setting, texts), &setting.default) {
+            // The flag switches off what is on by default.
+            (Value::Bool(on), Value::Bool(true)) => Value::Bool(!on),
+            (value, _) => value,
+        };
+        layer.insert(setting.path, value, Source::Flag(flag.to_owned()));
+    }
+    layer
+}
 
-    /// Send the credential with the first request for the card, instead of after it was asked for
-    #[arg(long, global = true, help_heading = CREDENTIALS)]
-    pub(crate) card_auth: bool,
-    /// Additional origin that credentials and service parameters may be sent to, as
-    /// https://agents.example; repeatable [default: the origin of the card]
-    #[arg(long, global = true, value_name = "ORIGIN", value_parser = value::origin,
-          value_delimiter = ',', help_heading = CREDENTIALS)]
-    pub(crate) credential_origin: Vec<Origin>,
+/// The values of a flag of the command line.
+pub(super) fn texts(matches: &ArgMatches, id: &str) -> Option<Vec<String>> {
+    let is_known = matches.try_contains_id(id).is_ok();
+    let is_given = is_known && matches.value_source(id) == Some(ValueSource::CommandLine);
+    let texts = if is_given { matches.get_raw(id) } else { None }?;
+    let texts: Vec<_> = texts.map(|text| text.to_string_lossy().into_owned()).collect();
+    // A value is missing at the end of a command line that can't be parsed.
+    (!texts.is_empty()).then_some(texts)
+}
 
-    /// Skip TLS certificate verification (insecure; for local testing only)
-    #[arg(long, global = true, help_heading = TLS)]
-    pub(crate) insecure: bool,
-    /// PEM file with additional certificate authorities, for agents and, with serve, for all
-    /// outgoing connections
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
-          help_heading = TLS)]
-    pub(crate) ca_cert: Option<PathBuf>,
-    /// SHA-256 fingerprint of the certificate or public key of the agent, in place of all other checks
-    /// of it: for self-signed certificates; repeatable
-    #[arg(long, global = true, value_name = "FINGERPRINT", value_parser = value::fingerprint,
-          value_delimiter = ',', conflicts_with = "insecure", help_heading = TLS)]
-    pub(crate) pin_sha256: Vec<Fingerprint>,
-    /// PEM file with the client certificate (mutual TLS)
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
-          help_heading = TLS)]
-    pub(crate) client_cert: Option<PathBuf>,
-    /// PEM file with the private key of the client certificate
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath,
-          help_heading = TLS)]
-    pub(crate) client_key: Option<PathBuf>,
+/// The value of a setting from the text of a variable, in which commas separate items. Secrets may
+/// contain commas: several are a JSON array.
+pub(super) fn value_of_text(setting: &Setting, text: &str) -> Value {
+    let items = &setting.schema["items"];
+    let array = || serde_json::from_str(text).ok().filter(|_| text.starts_with('['));
+    let texts = match array() {
+        Some(texts) if !items.is_null() => texts,
+        _ if items.is_null() || schema::is_secret(items) => vec![text.to_owned()],
+        _ => text.split(',').map(|one| one.trim().to_owned()).collect(),
+    };
+    value(setting, texts)
+}
 
-    /// Output format: text or json
-    #[arg(short, long, global = true, value_name = "FORMAT", value_parser = value::format,
-          help_heading = OUTPUT)]
-    pub(crate) output: Option<Format>,
-    /// Print JSON documents on one line
-    #[arg(long, global = true, help_heading = OUTPUT)]
-    pub(crate) compact: bool,
-    /// Print all parts, the sent message, history and metadata
-    #[arg(long, global = true, help_heading = OUTPUT)]
-    pub(crate) verbose: bool,
-    /// Render Markdown in text parts; only on a terminal
-    #[arg(long, global = true, help_heading = OUTPUT)]
-    pub(crate) render: bool,
-    /// Print diagnostics on stderr and, except with serve, raw messages without secrets
-    #[arg(long, global = true, help_heading = OUTPUT)]
-    pub(crate) debug: bool,
+/// The value of a setting as it would be in the file. What can't be read stays a string, which is
+/// reported as a string in the wrong place.
+fn value(setting: &Setting, mut texts: Vec<String>) -> Value {
+    let schema = &setting.schema;
+    if schema::has_type(schema, "array") {
+        return texts.into();
+    }
+    let text = texts.pop().unwrap_or_default();
+    let value = match schema {
+        schema if schema::has_type(schema, "boolean") => value::switch(&text).ok().map(Value::from),
+        schema if schema::has_type(schema, "integer") => text.parse::<u64>().ok().map(Value::from),
+        _ => None,
+    };
+    value.unwrap_or_else(|| text.into())
 }

@@ -1,47 +1,62 @@
 //! The settings of a run: flags override variables, variables override settings files, and files
 //! override defaults.
 
+mod client;
 mod directories;
 mod effective;
 mod env_file;
-mod environment;
 mod flags;
-mod layers;
-mod permissions;
-mod resolver;
+mod layer;
+mod schema;
 mod secret_policy;
+mod section;
 pub(crate) mod serve;
-mod source;
-mod tls;
+mod sources;
+mod types;
 pub(crate) mod value;
-mod waiting;
+mod variables;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Component, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use a2a_core::{ProtocolVersion, well_known::Struct};
-use a2a_kit_client::{ClientSettings, PollPolicy, Transport, credentials::Origin};
+use a2a_kit_client::{
+    CardReference, CatalogLocation, ClientSettings, PollPolicy, Transport, credentials::Origin,
+};
 use a2a_kit_http::{
     client::{ReadBudget, WireObserver},
     tls::ClientTls,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use clap::{Arg, builder::ValueParser};
+use serde::Deserialize as _;
 
+use client::Client;
 pub(crate) use directories::Directories;
-pub(crate) use effective::{Effective, EffectiveSettings};
-pub(crate) use environment::{Environment, PREFIX};
-pub(crate) use flags::Flags;
-pub(crate) use layers::Layers;
-pub(crate) use permissions::is_readable_by_others;
-use resolver::{Resolver, Shown as _};
+pub(crate) use effective::document;
+pub(crate) use flags::{arguments, switch};
+pub(crate) use layer::Source;
+use layer::{Layer, report};
+pub(crate) use schema::json_schema;
 pub(crate) use secret_policy::UserSecret;
-pub(crate) use source::Source;
+pub(crate) use section::{Declared, Section};
+pub(crate) use sources::{Sources, is_readable_by_others};
 use value::Format;
-pub(crate) use waiting::Waiting;
+pub(crate) use variables::{Environment, PREFIX};
 
 use crate::{
     failure::Failure,
     redaction::{Redaction, SHORTEST_SECRET, TokenRedaction, basic_forms},
 };
+
+/// The suffix of keys and variables that name a file with a secret, in place of the secret.
+const FILE_SUFFIX: &str = "_file";
+
+/// The prefix of the variables of a server.
+pub(crate) const SERVE_PREFIX: &str = "A2ACLI_SERVE_";
 
 /// The effective settings of one run.
 #[derive(Clone, Debug)]
@@ -108,13 +123,18 @@ pub(crate) struct Settings {
     pub(crate) debug: bool,
     /// Observer of the messages on the wire.
     pub(crate) observer: Option<Arc<dyn WireObserver>>,
-    /// All settings with their sources.
-    pub(crate) effective: EffectiveSettings,
+    /// All settings as they are shown, with their sources.
+    pub(crate) layer: Layer,
 }
 
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
-const TIMEOUT: Duration = Duration::from_secs(300);
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Whether to wait for a task to settle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// The default of the command: `send` waits, `task get` does not.
+    Default,
+    Yes,
+    No,
+}
 
 impl Settings {
     /// Redacts the secrets of these settings.
@@ -131,140 +151,106 @@ impl Settings {
         Redaction::new(all, self.token_redaction.clone())
     }
 
-    /// Combines flags, variables, settings files and defaults. Each setting is declared here: its
-    /// name, how it is read, and its default.
+    /// Reads the settings from all sources; `stream` is the flag `--stream`.
     ///
     /// # Errors
     ///
-    /// A usage failure for an invalid value, and for mutually exclusive settings.
-    pub(crate) fn resolve(flags: &Flags, layers: &Layers) -> Result<Self, Failure> {
-        let mut read = Resolver::new(layers);
-        let mut agent_card = read.text("agent-card", flags.agent_card.as_ref());
-        let mut endpoint = read.text("endpoint", flags.endpoint.as_ref());
-        let transport =
-            read.list("transport", &flags.transport, value::binding, "order of the card")?;
-        let mut tenant = read.text("tenant", flags.tenant.as_ref());
-        let version = read.optional(
-            "a2a-version",
-            flags.a2a_version.as_ref(),
-            value::version,
-            "highest common version, at least 1.0",
-        )?;
-        // A card reference and an endpoint exclude each other, and a tenant belongs to an endpoint.
-        read.exclude(("agent-card", &mut agent_card), ("endpoint", &mut endpoint));
-        if endpoint.is_none() {
-            read.exclude(("agent-card", &mut agent_card), ("tenant", &mut tenant));
+    /// A usage failure with all invalid values, or for mutually exclusive settings.
+    pub(crate) fn resolve(sources: &Sources, stream: bool) -> Result<Self, Failure> {
+        let mut layer = sources.layer.clone();
+        // Of two with the same source, commands decide.
+        let _both = layer.exclude::<Client>(&["agent-card", "endpoint"]);
+        if layer.text("endpoint").is_none() {
+            let _both = layer.exclude::<Client>(&["agent-card", "tenant"]);
         }
-
-        let waiting = Waiting::resolve(flags, &mut read)?;
-        let interval = flags.poll_interval.as_ref();
-        let interval =
-            read.with_default("poll-interval", interval, value::poll_interval, POLL_INTERVAL)?;
-        let poll = match read.is_default("poll-interval") {
-            // A short answer is not to take a whole interval.
-            true => PollPolicy::default().with_max_interval(interval),
-            false => PollPolicy::every(interval),
-        };
-        let timeout = read.optional("timeout", flags.timeout.as_ref(), value::duration, "none")?;
-        let timeout = timeout.or(Some(TIMEOUT).filter(|_| !flags.stream));
-        if let Some(timeout) = &timeout {
-            read.show("timeout", timeout.shown());
-        }
-        let limit = flags.request_timeout.as_ref();
-        let request_timeout =
-            read.with_default("request-timeout", limit, value::duration, REQUEST_TIMEOUT)?;
-
-        let task_id = read.text("task-id", flags.task_id.as_ref());
-        let context_id = read.text("context-id", flags.context_id.as_ref());
-        let extension = |uri: &str| Ok(uri.to_owned());
-        let extensions = read.list("extension", &flags.extension, extension, "none")?;
-        let metadata =
-            read.optional("metadata", flags.metadata.as_ref(), value::json_object, "none")?;
-        let parameters = Some(&flags.svc_param).filter(|parameters| !parameters.is_empty());
-        let parameters =
-            read.optional("svc-param", parameters, value::service_parameters, "none")?;
-
-        let mut bearer = read.credential("bearer", flags.bearer.as_ref());
-        let api_key = read.credential("api-key", flags.api_key.as_ref());
-        let mut basic = read.credential("basic", flags.basic.as_ref());
         // Both are sent in one header.
-        read.exclude(("bearer", &mut bearer), ("basic", &mut basic));
-        let client_id = read.text("client-id", None);
-        let client_secret = read.credential("client-secret", None);
-        let credential_origins = read.list(
-            "credential-origin",
-            &flags.credential_origin,
-            value::origin,
-            "origin of the card",
-        )?;
-
-        let insecure = read.switch("insecure", flags.insecure)?;
-        let ca_cert = read.path("ca-cert", flags.ca_cert.as_ref());
-        let client_cert = read.path("client-cert", flags.client_cert.as_ref());
-        let client_key = read.path("client-key", flags.client_key.as_ref());
-        let trust = tls::trust(ca_cert.as_deref())?;
-        let pins = read.list("pin-sha256", &flags.pin_sha256, value::fingerprint, "none")?;
-        if insecure && !pins.is_empty() {
-            return Err(Failure::usage("--insecure and --pin-sha256 are mutually exclusive"));
+        let _both = layer.exclude::<Client>(&["bearer", "basic"]);
+        if layer.exclude::<Client>(&["async", "wait"]).is_err() {
+            return Err(Failure::usage("--async and --wait are mutually exclusive")
+                .with_hint("they are also set by A2ACLI_ASYNC and A2ACLI_WAIT"));
         }
-        let tls = tls::identified(trust.clone(), client_cert.as_deref(), client_key.as_deref())?;
-        let tls = pins.iter().fold(tls, |tls, pin| tls.with_pin(pin.0));
+        report::<Client>([sources.problems.clone(), layer.problems::<Client>()].concat())?;
+        let internal = |error: serde_json::Error| Failure::internal(error.to_string());
+        let declared = Client::deserialize(&layer.tree::<Client>()).map_err(internal)?;
+        layer.show::<Client>(&serde_json::to_value(&declared).map_err(internal)?);
+        let Client { agent, waiting, request, credentials, tls, output } = declared;
 
-        let card_auth = read.switch("card-auth", flags.card_auth)?;
-        let grpc_plaintext = read.switch("grpc-plaintext", flags.grpc_plaintext)?;
-        let no_cache = read.switch("no-cache", flags.no_cache)?;
-        let format = flags.output.as_ref();
-        let format = read.with_default("output", format, value::format, Format::default())?;
-        let compact = read.switch("compact", flags.compact)?;
-        let verbose = read.switch("verbose", flags.verbose)?;
-        let render = read.switch("render", flags.render)?;
-        let debug = read.switch("debug", flags.debug)?;
-
-        let effective = read.finish();
+        let is_flag = |path: &str| matches!(layer.source(path), Source::Flag(_));
+        if waiting.no_wait && stream && is_flag("async") {
+            return Err(Failure::usage("--async and --stream are mutually exclusive"));
+        }
+        // `--stream` overrides an `--async` of a variable or a file.
+        let wait = match (waiting.no_wait && !stream, waiting.wait) {
+            (false, None) => Waiting::Default,
+            (false, Some(true)) => Waiting::Yes,
+            (true, _) | (false, Some(false)) => Waiting::No,
+        };
+        let interval = waiting.poll_interval.0;
+        let poll = match layer.source("poll-interval") {
+            // A short answer is not to take a whole interval.
+            Source::Default => PollPolicy::default().with_max_interval(interval),
+            _ => PollPolicy::every(interval),
+        };
+        let is_unlimited = stream && layer.source("timeout") == Source::Default;
+        if is_unlimited {
+            layer.values.insert("timeout".to_owned(), serde_json::Value::Null);
+        }
+        let insecure = tls.insecure;
+        let (trust, tls) = tls.read()?;
+        let timeout = Some(waiting.timeout.0).filter(|limit| !is_unlimited && !limit.is_zero());
         Ok(Self {
-            bare_file: effective.source("agent-card").bare_file(agent_card.as_deref()),
-            agent_card,
+            bare_file: match layer.source("agent-card") {
+                // A flag is the word of the user.
+                Source::Flag(_) => None,
+                _ => bare_file(agent.card.as_deref()),
+            },
+            agent_card: agent.card,
             catalog: None,
-            endpoint,
-            transport,
-            tenant,
-            version,
+            endpoint: agent.endpoint,
+            transport: agent.transport.into_iter().map(|binding| binding.0).collect(),
+            tenant: agent.tenant,
+            version: agent.version.map(|version| version.0),
             any_version: false,
-            stream: flags.stream,
-            waiting,
+            stream,
+            waiting: wait,
             poll,
-            timeout: timeout.filter(|limit| !limit.is_zero()),
-            request_timeout,
-            task_id,
-            context_id,
-            extensions,
-            metadata,
-            service_parameters: parameters.unwrap_or_default(),
-            bearer,
-            api_key,
-            basic,
-            client_id,
-            client_secret,
+            timeout,
+            request_timeout: waiting.request_timeout.0,
+            task_id: request.task_id,
+            context_id: request.context_id,
+            extensions: request.extension,
+            metadata: request.metadata.map(|metadata| metadata.0),
+            service_parameters: request.service_parameters.into_iter().map(|one| one.0).collect(),
+            bearer: credentials.bearer.map(|secret| secret.0),
+            api_key: credentials.api_key.map(|secret| secret.0),
+            basic: credentials.basic.map(|secret| secret.0),
+            client_id: credentials.client_id,
+            client_secret: credentials.client_secret.map(|secret| secret.0),
             uses_stored_tokens: true,
             read_budget: None,
             token_redaction: TokenRedaction::default(),
-            credential_origins,
+            credential_origins: credentials.origins.into_iter().map(|origin| origin.0).collect(),
             passes_credentials: false,
-            tls: if insecure { tls.without_verification() } else { tls },
+            tls,
             trust,
             insecure,
-            card_auth,
-            grpc_plaintext,
-            no_cache,
+            card_auth: credentials.card_auth,
+            grpc_plaintext: agent.grpc_plaintext,
+            no_cache: agent.no_cache,
             cache_directory: None,
-            format,
-            compact,
-            verbose,
-            render,
-            debug,
+            format: output.format.0,
+            compact: output.compact,
+            verbose: output.verbose,
+            render: output.render,
+            debug: output.debug,
             observer: None,
-            effective,
+            layer,
         })
+    }
+
+    /// The source of a setting, by the long name of its flag.
+    pub(crate) fn source(&self, name: &str) -> Source {
+        self.layer.source(name)
     }
 
     /// Returns whether a credential is configured.
@@ -275,7 +261,7 @@ impl Settings {
     /// Returns whether cards may be cached: not those that only a client certificate gives access
     /// to, and not those of an unverified server.
     pub(crate) fn caches_cards(&self) -> bool {
-        !self.no_cache && !self.insecure && *self.effective.source("client-cert") == Source::Default
+        !self.no_cache && !self.insecure && self.source("client-cert") == Source::Default
     }
 
     /// The settings of the HTTP client.
@@ -287,89 +273,118 @@ impl Settings {
     }
 }
 
+/// The flags that every command takes.
+pub(crate) fn global_flags() -> impl Iterator<Item = Arg> {
+    let flags = Client::sections().iter().flat_map(arguments);
+    // The values are checked with those of all sources.
+    flags.map(|flag| flag.global(true).ignore_case(false).value_parser(ValueParser::string()))
+}
+
+/// The file of the working directory that a reference from here names without `./`.
+fn bare_file(reference: Option<&str>) -> Option<PathBuf> {
+    let path = match reference?.parse().ok()? {
+        CardReference::File(path) => path,
+        CardReference::Catalog { catalog: CatalogLocation::File(path), .. } => path,
+        _ => return None,
+    };
+    let is_bare = matches!(path.components().next(), Some(Component::Normal(_)));
+    is_bare.then_some(path)
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn environment(variables: &[(&str, &str)]) -> Layers {
+    /// The settings of flags, by the names without dashes, and of variables.
+    fn resolve(
+        flags: &[(&str, serde_json::Value)],
+        variables: &[(&str, &str)],
+        stream: bool,
+    ) -> Result<Settings, Failure> {
         let variables =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Layers::of_environment(&variables.collect())
+        let mut sources = Sources::of_environment(&variables.collect());
+        for (name, value) in flags {
+            sources.layer.insert(name, value.clone(), Source::Flag(format!("--{name}")));
+        }
+        Settings::resolve(&sources, stream)
     }
 
     #[test]
     fn flag_overrides_variable_and_variable_overrides_default() {
-        let variables = environment(&[
+        let variables = [
             ("A2ACLI_AGENT_CARD", "env:1"),
             ("A2ACLI_TRANSPORT", "grpc, rest"),
             ("A2ACLI_POLL_INTERVAL", "1s"),
             ("A2ACLI_SVC_PARAM", r#"["a:1","b=2"]"#),
-        ]);
-        let flags = Flags { agent_card: Some("flag:1".into()), ..Flags::default() };
-        let settings = Settings::resolve(&flags, &variables).unwrap();
+        ];
+        let settings = resolve(&[("agent-card", json!("flag:1"))], &variables, false).unwrap();
         assert_eq!(settings.agent_card.as_deref(), Some("flag:1"));
         assert_eq!(settings.transport, [Transport::Grpc, Transport::Rest]);
         assert_eq!(settings.poll, PollPolicy::every(Duration::from_secs(1)));
-        assert_eq!(
-            Settings::resolve(&Flags::default(), &Layers::default()).unwrap().poll.interval,
-            Duration::from_millis(100)
-        );
-        assert_eq!(settings.timeout, Some(TIMEOUT));
+        let defaults = resolve(&[], &[], false).unwrap();
+        assert_eq!(defaults.poll.interval, Duration::from_millis(100));
+        assert_eq!(settings.timeout, Some(Duration::from_secs(300)));
         assert_eq!(settings.service_parameters.len(), 2);
     }
 
     #[test]
-    fn invalid_variable_is_named() {
-        for (name, value) in [
+    fn invalid_variables_are_named_together() {
+        let variables = [
             ("A2ACLI_COMPACT", "maybe"),
             ("A2ACLI_TIMEOUT", "soon"),
             ("A2ACLI_TRANSPORT", "carrier-pigeon"),
             ("A2ACLI_SVC_PARAM", "A2A-Version:1.0"),
             ("A2ACLI_CREDENTIAL_ORIGIN", "https://a.example,/b"),
-        ] {
-            let failure =
-                Settings::resolve(&Flags::default(), &environment(&[(name, value)])).unwrap_err();
-            assert!(failure.message().contains(name), "{name}: {failure}");
+            ("A2ACLI_PIN_SHA256", "ab"),
+            ("A2ACLI_METADATA", "[]"),
+            ("A2ACLI_POLL_INTERVAL", "1ms"),
+        ];
+        for (name, value) in variables {
+            let failure = resolve(&[], &[(name, value)], false).unwrap_err();
+            assert!(failure.message().starts_with(&format!("{name}: ")), "{name}: {failure}");
             assert_eq!(failure.code().exit(), 2, "{name}");
+        }
+        let failure = resolve(&[], &variables, false).unwrap_err();
+        for (name, _) in variables {
+            assert!(failure.message().contains(name), "{name}: {failure}");
         }
     }
 
     #[test]
     fn stream_has_no_default_timeout_and_zero_disables_it() {
-        let stream = Flags { stream: true, ..Flags::default() };
-        assert_eq!(Settings::resolve(&stream, &Layers::default()).unwrap().timeout, None);
-        let zero = Flags { timeout: Some(Duration::ZERO), ..Flags::default() };
-        assert_eq!(Settings::resolve(&zero, &Layers::default()).unwrap().timeout, None);
+        assert_eq!(resolve(&[], &[], true).unwrap().timeout, None);
+        assert_eq!(resolve(&[("timeout", json!("0"))], &[], false).unwrap().timeout, None);
     }
 
     #[test]
     fn stronger_source_overrides_a_setting_that_excludes_it() {
-        let variables = environment(&[
+        let variables = [
             ("A2ACLI_AGENT_CARD", "a.example"),
             ("A2ACLI_BASIC", "ann:secret"),
             ("A2ACLI_ASYNC", "yes"),
-        ]);
-        let flags = Flags {
-            endpoint: Some("https://b.example".into()),
-            bearer: Some("t0ken".into()),
-            wait: true,
-            ..Flags::default()
-        };
-        let settings = Settings::resolve(&flags, &variables).unwrap();
+        ];
+        let flags = [
+            ("endpoint", json!("https://b.example")),
+            ("bearer", json!("t0ken")),
+            ("wait", json!(true)),
+        ];
+        let settings = resolve(&flags, &variables, false).unwrap();
         assert_eq!((settings.agent_card, settings.basic), (None, None));
         assert_eq!(settings.waiting, Waiting::Yes);
 
-        let variables = environment(&[
+        let variables = [
             ("A2ACLI_ENDPOINT", "https://b.example"),
             ("A2ACLI_TENANT", "t"),
             ("A2ACLI_WAIT", "1"),
-        ]);
-        let flags = Flags { agent_card: Some("a.example".into()), ..Flags::default() };
-        let settings = Settings::resolve(&flags, &variables).unwrap();
+        ];
+        let settings = resolve(&[("agent-card", json!("a.example"))], &variables, false).unwrap();
         assert_eq!((settings.endpoint, settings.tenant), (None, None));
 
-        let both = environment(&[("A2ACLI_ASYNC", "1"), ("A2ACLI_WAIT", "1")]);
-        let failure = Settings::resolve(&Flags::default(), &both).unwrap_err();
+        let both = [("A2ACLI_ASYNC", "1"), ("A2ACLI_WAIT", "1")];
+        let failure = resolve(&[], &both, false).unwrap_err();
         assert!(failure.message().contains("mutually exclusive"), "{failure}");
     }
 }

@@ -2,7 +2,13 @@
 
 use a2a_kit_client::{CardReference, credentials::Origin};
 
-use super::{Settings, environment::variable, layers::agent_file_name, source::Source};
+use super::{
+    Settings,
+    client::Client,
+    layer::{SettingsFile, Source},
+    section::{Declared as _, Setting},
+    sources::agent_file_name,
+};
 use crate::{failure::Failure, output::quoted};
 
 /// A secret of the user.
@@ -66,14 +72,15 @@ impl Settings {
     /// A usage failure that names both sources, and how to allow it.
     pub(crate) fn check_secret(&self, secret: UserSecret) -> Result<(), Failure> {
         let source = match secret {
-            UserSecret::Setting(name) => Some(self.effective.source(name)),
-            UserSecret::Flag(_) => Some(&Source::Flag),
+            UserSecret::Setting(name) => Some(self.source(name)),
+            UserSecret::Flag(name) => Some(Source::Flag(format!("--{name}"))),
             UserSecret::StoredToken | UserSecret::SignIn => None,
         };
-        if source.is_some_and(|source| *source == Source::Default) {
+        let source = source.as_ref();
+        if source == Some(&Source::Default) {
             return Ok(());
         }
-        let is_of_found_file = source.is_some_and(Source::is_discovered);
+        let is_of_found_file = source.is_some_and(Source::is_found);
         let is_bound = match source {
             Some(source) => self.is_file_of_agent(source),
             None => matches!(secret, UserSecret::StoredToken),
@@ -81,10 +88,10 @@ impl Settings {
         let address = ADDRESS.iter().filter(|_| !is_bound);
         let mut guarded = PROTECTION.iter().chain(address).filter(|_| !is_of_found_file);
         let found = guarded.find(|name| self.is_from_found_file(name));
-        if let Some((name, path)) =
-            found.and_then(|name| Some((name, self.effective.source(name).path()?)))
-        {
-            let (path, secret) = (path.display().to_string(), secret.describe(source));
+        if let Some(name) = found {
+            let weak = self.source(name);
+            let path = weak.path().map_or_else(String::new, |path| path.display().to_string());
+            let secret = secret.describe(source);
             return Err(Failure::usage(format!(
                 "{secret} is not used with {} of {path}, a file that was found and not named",
                 variable(name)
@@ -119,16 +126,12 @@ impl Settings {
 
     /// Returns whether a setting has an effect, and comes from a file that was found.
     fn is_from_found_file(&self, name: &str) -> bool {
-        let mut settings = self.effective.iter();
-        settings.any(|setting| {
-            let is_off = setting.value.as_deref() == Some("false");
-            setting.name == name && setting.source.is_discovered() && !is_off
-        })
+        self.source(name).is_found() && self.layer.values.get(name).is_some_and(|one| *one != false)
     }
 
     /// Returns whether a source is the file of the agent, which is called securely.
     fn is_file_of_agent(&self, source: &Source) -> bool {
-        let Source::Agent(path) = source else { return false };
+        let Source::File { file: SettingsFile::Agent, path, .. } = source else { return false };
         let name = self.agent().and_then(agent_file_name);
         name.is_some_and(|name| path.ends_with(name))
             && self.origin().is_some_and(|one| one.is_secure())
@@ -158,12 +161,17 @@ impl UserSecret {
             Self::SignIn => return "a login".to_owned(),
         };
         match source {
-            Some(Source::Flag) => format!("--{name}"),
-            Some(source) => match source.path() {
-                Some(path) => format!("{} of {}", variable(name), path.display()),
-                None => variable(name),
-            },
-            None => variable(name),
+            Some(Source::Flag(flag)) => flag.clone(),
+            Some(Source::Variable(name)) => name.clone(),
+            Some(Source::File { path, .. }) => {
+                format!("{} of {}", variable(name), path.display())
+            }
+            Some(Source::Default) | None => variable(name),
         }
     }
+}
+
+/// The variable of a setting, by the long name of its flag.
+fn variable(name: &str) -> String {
+    Client::setting(name).map_or_else(String::new, Setting::variable)
 }

@@ -117,17 +117,6 @@ pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> 
     }
 }
 
-/// Reads one service parameter, or a JSON array of them.
-pub(crate) fn service_parameters(text: &str) -> Result<Vec<(String, String)>, String> {
-    if text.trim_start().starts_with('[') {
-        let pairs: Vec<String> = serde_json::from_str(text)
-            .map_err(|error| format!("expected a JSON array of pairs: {error}"))?;
-        pairs.iter().map(|pair| service_parameter(pair)).collect()
-    } else {
-        service_parameter(text).map(|pair| vec![pair])
-    }
-}
-
 /// Reads an origin, as `https://agents.example`.
 pub(crate) fn origin(text: &str) -> Result<Origin, String> {
     text.trim().parse().map_err(|unknown: InvalidOrigin| unknown.to_string())

@@ -77,8 +77,8 @@ fn config_flag_replaces_the_nearest_file() {
 fn bad_value_in_a_file_is_named_with_its_line() {
     let home = Home::new();
     for (text, named) in [
-        ("\nA2ACLI_TIMEOUT=soon\n", ":2: bad value in A2ACLI_TIMEOUT: expected a duration"),
-        ("A2ACLI_COMPACT=maybe\n", ":1: bad value in A2ACLI_COMPACT: expected 1, true"),
+        ("\nA2ACLI_TIMEOUT=soon\n", ":2: A2ACLI_TIMEOUT: expected a duration"),
+        ("A2ACLI_COMPACT=maybe\n", ":1: A2ACLI_COMPACT: expected 1, true"),
         ("# x\n\nA2ACLI_BEARER='t0ken\n", ":3: A2ACLI_BEARER: missing closing quote"),
         ("A2ACLI_BEARER\n", ":1: expected A2ACLI_BEARER=value"),
     ] {
@@ -92,6 +92,64 @@ fn bad_value_in_a_file_is_named_with_its_line() {
     }
     home.write(home.working().join(".env"), "A2ACLI_TIMEOUT=soon\n");
     assert_eq!(show(&home, &["--timeout", "1s"]).field("timeout"), "1s (source: flag)");
+}
+
+#[test]
+fn bad_values_of_all_sources_are_reported_together() {
+    let home = Home::new();
+    let path = home.write(home.working().join(".env"), "A2ACLI_TIMEOUT=soon\n");
+    let run = Run::of(
+        home.command()
+            .args(["send", "hi", "-a", "a.example", "--transport", "pigeon", "-o", "json"])
+            .env("A2ACLI_SVC_PARAM", "s3cret"),
+    );
+    assert_eq!(run.code, 2, "{run:?}");
+    let problems = run.lines()[0]["error"]["details"]["problems"].clone();
+    let keys = problems.as_array().unwrap().iter().map(|one| one["message"].as_str().unwrap());
+    assert_eq!(keys.count(), 3, "{problems}");
+    for named in [&format!("{path}:1: A2ACLI_TIMEOUT: "), "--transport: ", "A2ACLI_SVC_PARAM: "] {
+        assert!(run.stderr.contains(named), "{named}: {run:?}");
+    }
+    assert!(!run.stdout.contains("s3cret") && !run.stderr.contains("s3cret"), "{run:?}");
+}
+
+#[test]
+fn secret_is_read_from_the_file_that_a_variable_names() {
+    let server = Server::start(&["--require-bearer", "t0ken"]);
+    let home = Home::new();
+    let token = home.write(home.working().join("token"), "t0ken\n");
+    let send = |variables: &[(&str, &str)]| {
+        let send = ["send", "hello", "-a", &server.address];
+        Run::of(home.command().args(send).envs(variables.iter().copied()))
+    };
+    let sent = send(&[("A2ACLI_BEARER_FILE", &token)]);
+    assert_eq!(sent.field("State"), "COMPLETED", "{sent:?}");
+    home.write(home.config().join(".env"), &format!("A2ACLI_BEARER_FILE={token}\n"));
+    let sent = send(&[]);
+    assert_eq!(sent.field("State"), "COMPLETED", "{sent:?}");
+    let shown = show(&home, &[]);
+    assert!(shown.field("bearer").starts_with("(set) (source: global "), "{shown:?}");
+    for (variables, named) in [
+        (&[("A2ACLI_BEARER_FILE", "none")][..], "A2ACLI_BEARER_FILE: failed to read none"),
+        (&[("A2ACLI_BEARER_FILE", &token), ("A2ACLI_BEARER", "x")], "excludes A2ACLI_BEARER"),
+    ] {
+        let run = send(variables);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(named), "{named}: {run:?}");
+    }
+}
+
+#[test]
+fn file_that_was_found_does_not_choose_a_file_with_a_secret() {
+    let home = Home::new();
+    let key = home.write(home.working().join("key"), "s3cret\n");
+    let text = format!("A2ACLI_AGENT_CARD=evil.example\nA2ACLI_BEARER_FILE={key}\n");
+    let local = home.write(home.project().join(".env"), &text);
+    let run = Run::of(home.command().args(["send", "hi"]));
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stderr.contains(&format!("{local}:2: A2ACLI_BEARER_FILE: is not used")), "{run:?}");
+    let named = show(&home, &["--config", &local]);
+    assert_eq!(named.field("bearer"), format!("(set) (source: local {local})"), "{named:?}");
 }
 
 #[test]

@@ -25,24 +25,24 @@ section! {
         /// Replay without the recorded delays
         replay_immediately: bool = false, "--replay-immediately";
         /// Profile of the demo agent
-        profile: Profile = "demo", "--profile";
+        profile: Profile = "demo", "--profile <PROFILE>";
         /// With --profile conformance: echo messages without a rule and complete the task
-        default: Fallback, "--default";
+        default: Fallback, "--default <FALLBACK>";
         /// JSON file with the agent card; its interfaces are replaced by those that are served
         card_file: PathBuf, "--card";
         /// PEM file with the private key that signs the card. The public key is served at
         /// /.well-known/jwks.json
         card_key_file: PathBuf, "--card-key";
         /// Name in the card
-        name: String, "--name";
+        name: String, "--name <NAME>";
         /// Description in the card
-        description: String, "--description";
+        description: String, "--description <TEXT>";
         /// Streaming
         streaming: bool = true, "--no-streaming";
         /// The extended card
         extended_card: bool = true, "--no-extended-card";
         /// URI of an extension that callers must activate; repeatable
-        required_extensions: Vec<String> = [], "--required-extension";
+        required_extensions: Vec<String> = [], "--required-extension <URI>";
     }
 }
 
@@ -70,10 +70,10 @@ section! {
     /// Command as agent
     exec: Exec {
         /// Run a shell command per message: text on stdin, the response on stdout
-        command: String, "--exec";
+        command: String, "--exec <COMMAND>";
         /// Run a program with arguments instead of a shell command: a2a serve -- program
         /// argument...
-        program: Vec<String> = [], "--";
+        program: Vec<String> = [], "-- <PROGRAM>";
         /// Max concurrent commands
         concurrency: u16 = 16, "--concurrency";
         /// Timeout of a command, for each message; time that it waits for an answer does not count
@@ -85,15 +85,15 @@ section! {
         /// Streaming of stdout as it comes
         stream_output: bool = true, "--no-stream-output";
         /// Stream stdout in chunks that end with this delimiter; \n and \t are escapes
-        chunk: String, "--chunk";
+        chunk: String, "--chunk <DELIMITER>";
         /// Exchange JSON lines with the command; see docs/guide/wrap-a-program.md
-        io: Io, "--io";
+        io: Io, "--io <FORMAT>";
         /// Fail the task at a line of --io jsonl that is none of the protocol, instead of logging it
         strict: bool = false, "--exec-strict" advanced;
         /// What happens to the task of a command whose node crashed
-        recovery: ExecRecovery = "fail", "--exec-recovery" advanced;
+        recovery: ExecRecovery = "fail", "--exec-recovery <POLICY>" advanced;
         /// Additional environment variable that commands inherit; repeatable
-        env: Vec<String> = [], "--exec-env";
+        env: Vec<String> = [], "--exec-env <NAME>";
         /// Send the last 4 KiB of stderr to the caller if a command fails
         expose_stderr: bool = false, "--exec-expose-stderr";
         /// Max bytes of stderr to log per command
@@ -123,7 +123,7 @@ section! {
     proxy: Proxy {
         /// Forward to another agent, with a reference as for -a; without a value, to that of -a or
         /// -e
-        to: String, "--proxy";
+        to: String, "--proxy [REF]";
         /// Binding for upstream calls; repeatable, in order of preference [default: the card's
         /// order]
         transport: Vec<Binding> = [], "--upstream-transport";
@@ -133,7 +133,7 @@ section! {
         /// store.location; tenant gives each caller a tenant of the upstream agent; forward-auth
         /// lets the upstream agent authenticate callers; shared shows all tasks to every caller
         /// [default: store; forward-auth with --forward-auth]
-        isolation: ProxyIsolation, "--proxy-isolation";
+        isolation: ProxyIsolation, "--proxy-isolation <MODE>";
         /// Forward the Authorization header of callers instead of the proxy's own credentials
         forward_auth: bool = false, "--forward-auth";
         /// Whether the server is ready only while the upstream agent answers

@@ -15,15 +15,15 @@ section! {
     auth: Auth {
         /// Bearer token that callers need. Flags are visible in the process list: prefer the
         /// variable or the settings file
-        require_bearer: Secret, "--require-bearer";
+        require_bearer: Secret, "--require-bearer <TOKEN>";
         /// API key that callers need; the same applies
-        require_api_key: Secret, "--require-api-key";
+        require_api_key: Secret, "--require-api-key <KEY>";
         /// Location of API keys. Proxies may log the query
-        api_key_in: ApiKeyLocation = "header", "--api-key-in" advanced;
+        api_key_in: ApiKeyLocation = "header", "--api-key-in <LOCATION>" advanced;
         /// Name of the header, query parameter or cookie with the API key
-        api_key_name: String = "X-API-Key", "--api-key-name" advanced;
+        api_key_name: String = "X-API-Key", "--api-key-name <NAME>" advanced;
         /// Realm of WWW-Authenticate challenges
-        realm: String = "a2a", "--realm" advanced;
+        realm: String = "a2a", "--realm <REALM>" advanced;
         /// Also accept unauthenticated callers; they share one owner. Beyond the loopback with a
         /// warning, and not with production
         anonymous: bool = false, "--anonymous";
@@ -34,7 +34,7 @@ section! {
         /// Max backoff of an address
         backoff_max: Duration = "5m", "--auth-backoff-max" advanced;
         /// Bearer token for the extended card of an agent without authentication
-        extended_card_token: Secret, "--extended-card-token";
+        extended_card_token: Secret, "--extended-card-token <TOKEN>";
         /// A caller with an API key
         api_key: Vec<ApiKey> = [];
         /// A caller with a bearer token

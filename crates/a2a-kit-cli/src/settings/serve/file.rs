@@ -8,12 +8,16 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{
-    FILE_SUFFIX,
-    layer::{Layer, Problem, Source},
-    schema, sections,
+use super::{Serve, suggestion};
+use crate::{
+    failure::Failure,
+    settings::{
+        FILE_SUFFIX,
+        layer::{Layer, Problem, SettingsFile, Source},
+        schema,
+        section::Declared as _,
+    },
 };
-use crate::failure::Failure;
 
 /// A settings file.
 pub(super) struct File<'a> {
@@ -43,10 +47,10 @@ impl<'a> File<'a> {
     }
 
     fn root(&mut self, root: &DeTable<'_>) {
-        let schema = schema::json_schema();
+        let schema = schema::json_schema::<Serve>();
         for (name, value) in root {
             let start = name.span().start;
-            let section = sections().iter().find(|section| section.name == name.get_ref());
+            let section = Serve::sections().iter().find(|section| section.name == name.get_ref());
             match (section, value.get_ref()) {
                 (Some(section), DeValue::Table(table)) => {
                     let schema = &schema["properties"][section.name];
@@ -56,11 +60,8 @@ impl<'a> File<'a> {
                 }
                 (Some(section), _) => self.problem(start, section.name, "expected a table"),
                 (None, _) => {
-                    self.problem(
-                        start,
-                        name.get_ref(),
-                        &super::suggestion::unknown(name.get_ref()),
-                    );
+                    let name = name.get_ref();
+                    self.problem(start, name, &suggestion::unknown(name));
                 }
             }
         }
@@ -145,7 +146,7 @@ impl<'a> File<'a> {
     fn source(&self, start: usize) -> Source {
         let before = self.text.as_bytes().get(..start).unwrap_or_default();
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Source::File { path: self.path.to_owned(), line }
+        Source::File { file: SettingsFile::Server, path: self.path.to_owned(), line }
     }
 }
 

@@ -5,24 +5,29 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::ArgMatches;
 use serde::Deserialize as _;
-use serde_json::json;
 
 use super::{
-    FILE_SUFFIX, PREFIX, Serve, Setting,
+    Serve,
     file::{self, File},
-    flags,
-    layer::{self, Layer, Problem, Source},
-    schema, setting, settings, suggestion,
+    suggestion,
     types::Written,
 };
 use crate::{
     failure::Failure,
     output::Output,
-    settings::{Environment, is_readable_by_others},
+    settings::{
+        Environment, SERVE_PREFIX, flags, is_readable_by_others,
+        layer::{Layer, Problem, Source, report},
+        section::{Declared as _, Setting},
+        value, variables,
+    },
 };
 
 /// The variable in place of `--settings`.
 const SETTINGS: &str = "A2ACLI_SERVE_SETTINGS";
+
+/// The flag that is short for `--protocol 1.0`.
+pub(crate) const NO_COMPAT: &str = "no-compat";
 
 /// Variables with other names than their settings.
 const MORE_VARIABLES: [(&str, &str); 2] =
@@ -82,45 +87,30 @@ impl LayeredSettings {
         let (variables, found) = variables(environment);
         problems.extend(found);
         layered.merge(variables, &mut problems);
-        layered.merge(flags::layer(matches)?, &mut problems);
-        if !problems.is_empty() {
-            problems.sort_by(|one, other| one.source.cmp(&other.source));
-            return Err(layer::failure(&problems));
-        }
+        layered.merge(flags(matches)?, &mut problems);
+        report::<Serve>(problems)?;
         layered.exclude()?;
         Ok(layered)
     }
 
     /// Adds a layer over those that are there.
     fn merge(&mut self, layer: Layer, problems: &mut Vec<Problem>) {
-        problems.extend(layer.problems());
-        self.layer.values.extend(layer.values);
-        self.layer.sources.extend(layer.sources);
+        problems.extend(layer.problems::<Serve>());
+        self.layer.merge(layer);
     }
 
     /// Applies the exclusive groups: the setting of the highest source overrides the others.
     fn exclude(&mut self) -> Result<(), Failure> {
         for group in EXCLUSIVE {
-            let is_set = |path: &&str| {
-                let value = self.layer.values.get(*path);
-                value.is_some() && value != setting(path).map(|setting| &setting.default)
-            };
-            let mut set: Vec<_> = group.iter().copied().filter(is_set).collect();
-            set.sort_by_key(|path| self.layer.source(path).rank());
-            let Some(highest) = set.pop() else { continue };
-            for lower in set {
-                if self.layer.source(lower).rank() == self.layer.source(highest).rank() {
-                    let (one, other) = (self.place_of(lower), self.place_of(highest));
-                    return Err(Failure::usage(format!("{one} and {other} exclude each other")));
-                }
-                self.layer.values.remove(lower);
-                self.layer.sources.remove(lower);
+            if let Err(both) = self.layer.exclude::<Serve>(group) {
+                let [one, other] = both.map(|path| self.place_of(path));
+                return Err(Failure::usage(format!("{one} and {other} exclude each other")));
             }
         }
         // In a file, the settings of a proxy may wait for one.
         let is_flag =
             |setting: &&Setting| matches!(self.layer.source(setting.path), Source::Flag(_));
-        let mut proxy = settings().filter(|setting| setting.section == "proxy");
+        let mut proxy = Serve::settings().filter(|setting| setting.section == "proxy");
         match proxy.find(is_flag).and_then(|setting| setting.flag) {
             Some(flag) if !self.layer.values.contains_key("proxy.to") => {
                 Err(Failure::usage(format!("{flag} is only for --proxy")))
@@ -135,7 +125,7 @@ impl LayeredSettings {
     ///
     /// None that [`read`](Self::read) has not reported.
     pub(crate) fn serve(&self) -> Result<Serve, Failure> {
-        let mut serve = Serve::deserialize(&self.layer.tree())
+        let mut serve = Serve::deserialize(&self.layer.tree::<Serve>())
             .map_err(|error| Failure::internal(error.to_string()))?;
         serve.secret_variables.clone_from(&self.secret_variables);
         Ok(serve)
@@ -144,7 +134,7 @@ impl LayeredSettings {
     /// Adds the source to a failure that begins with a flag, or with a table of the file.
     pub(crate) fn place(&self, failure: Failure) -> Failure {
         for (path, source) in &self.layer.sources {
-            let flag = setting(path).and_then(|setting| setting.flag);
+            let flag = Serve::setting(path).and_then(|setting| setting.flag);
             let rest = failure.message().strip_prefix(flag.unwrap_or(path));
             let is_named = rest.is_some_and(|rest| !rest.starts_with(['-', '[', '.']));
             match source {
@@ -167,40 +157,32 @@ impl LayeredSettings {
     }
 }
 
+/// Reads the flags.
+fn flags(matches: &ArgMatches) -> Result<Layer, Failure> {
+    let mut layer = flags::layer(Serve::settings(), matches);
+    let no_compat = flags::texts(matches, NO_COMPAT).unwrap_or_default();
+    if no_compat.iter().any(|text| value::switch(text) == Ok(true)) {
+        if layer.values.contains_key("listen.protocol") {
+            return Err(Failure::usage("--no-compat and --protocol exclude each other"));
+        }
+        layer.insert("listen.protocol", vec!["1.0"], Source::Flag("--no-compat".to_owned()));
+    }
+    Ok(layer)
+}
+
 /// Reads the variables.
 fn variables(environment: &Environment) -> (Layer, Vec<Problem>) {
-    let (mut layer, mut problems) = (Layer::default(), Vec::new());
-    let mut known = vec![SETTINGS.to_owned()];
-    for setting in settings().filter(|setting| setting.flag.is_some()) {
-        let own = setting.variable();
-        let is_secret = schema::is_secret(&setting.schema);
-        let more = MORE_VARIABLES.iter().filter(|(path, _)| *path == setting.path);
-        let found = std::iter::once(own.as_str())
-            .chain(more.map(|(_, name)| *name))
-            .find_map(|name| Some((name, environment.get(name)?)));
-        if let Some((name, text)) = found {
-            let value = match is_secret {
-                true => json!({ "env": name }),
-                false => flags::value(setting, text.split(',').map(str::trim)),
-            };
-            layer.insert(setting.path, value, Source::Variable(name.to_owned()));
+    let settings = || Serve::settings().filter(|setting| setting.flag.is_some());
+    let (mut layer, mut problems) = variables::layer(settings(), |name| environment.find(name));
+    for (path, name) in MORE_VARIABLES {
+        if let (None, Some((text, source))) = (layer.values.get(path), environment.find(name)) {
+            layer.insert(path, text, source);
         }
-        if is_secret {
-            let of_file = format!("{own}{}", FILE_SUFFIX.to_ascii_uppercase());
-            if let Some(path) = environment.get(&of_file) {
-                let source = Source::Variable(of_file.clone());
-                if found.is_some() {
-                    let (key, message) = (own.clone(), format!("excludes {own}"));
-                    problems.push(Problem { source: source.clone(), key, message });
-                }
-                layer.insert(setting.path, json!({ "file": path }), source);
-            }
-            known.push(of_file);
-        }
-        known.push(own);
     }
-    for name in environment.names().filter(|name| name.starts_with(PREFIX)) {
-        if !known.iter().any(|one| one == name) {
+    let files = settings().filter_map(variables::variable_of_file);
+    let known: BTreeSet<_> = settings().map(Setting::variable).chain(files).collect();
+    for name in environment.names().filter(|name| name.starts_with(SERVE_PREFIX)) {
+        if name != SETTINGS && !known.contains(name) {
             let (source, key) = (Source::Variable(name.to_owned()), name.to_owned());
             problems.push(Problem { source, key, message: suggestion::unknown_variable(name) });
         }

@@ -14,37 +14,37 @@ section! {
     /// Address and protocol
     listen: Listen {
         /// IP address or host name to listen on
-        host: String = "127.0.0.1", "--host";
+        host: String = "127.0.0.1", "--host <HOST>";
         /// Port for all bindings; 0 picks a free one
         port: u16 = 8080, "--port";
         /// Separate port for gRPC
         grpc_port: u16, "--grpc-port";
         /// URL that clients use; in the agent card, and the issuer of signed webhooks
-        public_url: String, "--public-url";
+        public_url: String, "--public-url <URL>";
         /// Address of gRPC that clients use, as host:port or a URL; in the agent card. Without it, the
         /// card does not list gRPC if public_url has a path
-        grpc_address: String, "--grpc-address";
+        grpc_address: String, "--grpc-address <ADDRESS>";
         /// Binding to serve; repeatable, in the order of the agent card [default: all three]
         transport: Vec<Binding> = [], "--transport";
         /// The gRPC binding
         grpc: bool = true, "--no-grpc";
         /// Whether the agent card lists gRPC. Google ADK rejects cards with a gRPC interface
-        grpc_in_card: GrpcInCard = "always", "--grpc-in-card";
+        grpc_in_card: GrpcInCard = "always", "--grpc-in-card <WHEN>";
         /// Protocol versions to serve; latest is 1.0
-        protocol: Protocols = ["all"], "--protocol";
+        protocol: Protocols = ["all"], "--protocol <VERSION>";
         /// Path of JSON-RPC [default: /]
-        rpc_path: String, "--rpc-path";
+        rpc_path: String, "--rpc-path <PATH>";
         /// Path prefix of HTTP+JSON
-        rest_prefix: String, "--rest-prefix";
+        rest_prefix: String, "--rest-prefix <PREFIX>";
         /// IP address or network of a trusted proxy, whose X-Forwarded-For is used; repeatable
-        trusted_proxies: Vec<String> = [], "--trusted-proxy";
+        trusted_proxies: Vec<String> = [], "--trusted-proxy <NETWORK>";
         /// Origin of web pages that may call the agent, such as https://app.example; repeatable,
         /// * allows all. Default: none without authentication, all with it
         allowed_origins: Vec<WebOrigin> = [], "--allowed-origin";
         /// Host name that requests without authentication may use; repeatable, * allows all.
         /// Always allowed: loopback names, host, the host of public_url, and IP addresses unless
         /// the server listens on the loopback only
-        allowed_hosts: Vec<String> = [], "--allowed-host";
+        allowed_hosts: Vec<String> = [], "--allowed-host <HOST>";
         /// Reject insecure settings: plaintext beyond the loopback, unless public_url is an https
         /// URL; a card that names localhost while listening on all addresses; no authentication,
         /// unless auth.anonymous is set; unauthenticated callers beyond the loopback
@@ -74,11 +74,11 @@ section! {
         /// PEM file with the certificate authorities of client certificates (mutual TLS)
         client_ca_file: PathBuf, "--tls-client-ca";
         /// Whether clients must present a certificate
-        client_auth: ClientAuth = "required", "--tls-client-auth";
+        client_auth: ClientAuth = "required", "--tls-client-auth <POLICY>";
         /// PEM file with certificate revocation lists of clients
         crl_file: PathBuf, "--tls-crl" advanced;
         /// Minimum TLS version
-        min_version: TlsVersion = "1.2", "--tls-min-version" advanced;
+        min_version: TlsVersion = "1.2", "--tls-min-version <VERSION>" advanced;
         /// max-age of Strict-Transport-Security; 0 omits the header
         hsts_max_age: Duration = "8760h", "--hsts-max-age" advanced;
         /// TLS handshake timeout
@@ -113,7 +113,7 @@ section! {
         /// Log as JSON lines
         log_json: bool = false, "--log-json";
         /// OTLP/HTTP endpoint for traces; OTEL_* variables are read too
-        otlp_endpoint: Address, "--otlp-endpoint";
+        otlp_endpoint: Address, "--otlp-endpoint <URL>";
         /// Export metrics to the OTLP endpoint as well
         otlp_metrics: bool = false, "--otlp-metrics";
         /// Export the log to the OTLP endpoint as well
@@ -122,7 +122,7 @@ section! {
         /// is set
         metrics: bool = true, "--no-metrics";
         /// Separate address for /metrics, without TLS or authentication, as host:port
-        metrics_listen: String, "--metrics-listen";
+        metrics_listen: String, "--metrics-listen <ADDRESS>";
         /// File to append security events to, as JSON lines; - is stderr
         audit_file: PathBuf, "--audit-log";
     }

@@ -4,38 +4,28 @@
 mod agent;
 pub(crate) mod auth;
 mod file;
-mod flags;
-mod layer;
 mod layered;
 mod limits;
 mod listen;
 mod print;
-mod schema;
-mod section;
 mod store;
 mod suggestion;
 #[cfg(test)]
 mod tests;
-mod types;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Deserialize;
 
+use super::{Declared, Section, section, types};
 pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Profile, Proxy, ProxyIsolation};
 use auth::Auth;
-pub(crate) use flags::with_flags;
-pub(crate) use layered::{LayeredSettings, store_location};
+pub(crate) use layered::{LayeredSettings, NO_COMPAT, store_location};
 pub(crate) use limits::Limits;
 pub(crate) use listen::{ClientAuth, GrpcInCard, Listen, Telemetry, Tls, TlsVersion};
-pub(crate) use schema::json_schema;
-pub(crate) use section::{PREFIX, Section, Setting};
 pub(crate) use store::{Store, Webhooks};
 pub(crate) use suggestion::{is_similar, renamed_flag};
 pub(crate) use types::{Duration, Secret};
-
-/// The suffix of keys that name a file with a secret, in place of the secret.
-pub(crate) const FILE_SUFFIX: &str = "_file";
 
 /// The settings of a server.
 #[derive(Deserialize)]
@@ -56,33 +46,31 @@ pub(crate) struct Serve {
     pub(crate) secret_variables: BTreeSet<String>,
 }
 
-/// The sections of the settings file, in the order in which they are shown.
-pub(crate) fn sections() -> &'static [Section] {
-    static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| {
-        vec![
-            Listen::section(),
-            Agent::section(),
-            Exec::section(),
-            Proxy::section(),
-            Store::section(),
-            Webhooks::section(),
-            Auth::section(),
-            Tls::section(),
-            Limits::section(),
-            Telemetry::section(),
-        ]
-    });
-    &SECTIONS
-}
+impl Declared for Serve {
+    const TITLE: &'static str = "Settings of `a2a serve`";
+    const HINT: &'static str = "`a2a serve --print-settings` shows every key with its value";
 
-/// All settings.
-pub(crate) fn settings() -> impl Iterator<Item = &'static Setting> {
-    sections().iter().flat_map(|section| &section.settings)
-}
+    fn sections() -> &'static [Section] {
+        static SECTIONS: LazyLock<[Section; 10]> = LazyLock::new(|| {
+            [
+                Listen::section(),
+                Agent::section(),
+                Exec::section(),
+                Proxy::section(),
+                Store::section(),
+                Webhooks::section(),
+                Auth::section(),
+                Tls::section(),
+                Limits::section(),
+                Telemetry::section(),
+            ]
+        });
+        &*SECTIONS
+    }
 
-/// The setting at a path such as `listen.port`.
-pub(crate) fn setting(path: &str) -> Option<&'static Setting> {
-    settings().find(|setting| setting.path == path)
+    fn unknown(key: &str) -> String {
+        suggestion::unknown(key)
+    }
 }
 
 impl Serve {

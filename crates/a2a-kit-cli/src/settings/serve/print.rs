@@ -3,11 +3,17 @@
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use super::{
-    FILE_SUFFIX, Setting, layer::Source, layered::LayeredSettings, schema, sections, settings,
-    types::Written,
+use super::{Serve, layered::LayeredSettings, types::Written};
+use crate::{
+    failure::Failure,
+    output::Output,
+    settings::{
+        FILE_SUFFIX, document,
+        layer::Source,
+        schema,
+        section::{Declared as _, Setting},
+    },
 };
-use crate::{failure::Failure, output::Output};
 
 const HEAD: &str = "\
 # Settings of `a2a serve` with their sources. With --settings, this file gives the same settings
@@ -44,7 +50,7 @@ impl LayeredSettings {
 
     fn to_toml(&self) -> String {
         let mut lines = vec![HEAD.to_owned()];
-        for section in sections() {
+        for section in Serve::sections() {
             lines.push(format!("\n# {}\n[{}]\n", section.title, section.name));
             for setting in section.settings.iter().filter(|setting| setting.flag.is_some()) {
                 lines.push(match self.value(setting) {
@@ -69,25 +75,15 @@ impl LayeredSettings {
 
     fn to_json(&self) -> Value {
         let mut all = Vec::new();
-        for setting in settings() {
-            let mut push = |value: Value, source: Source| {
-                let (word, path) = match source {
-                    Source::Default => ("default", None),
-                    Source::File { path, .. } => ("file", Some(path.display().to_string())),
-                    Source::Variable(_) => ("env", None),
-                    Source::Flag(_) => ("flag", None),
-                };
-                let name = setting.path;
-                all.push(json!({ "name": name, "value": value, "source": word, "path": path }));
-            };
+        for setting in Serve::settings() {
             if setting.flag.is_some() {
                 let value = shown(&setting.schema, self.value(setting));
-                push(value, self.layer.source(setting.path));
+                all.push(document(setting.path, value, &self.layer.source(setting.path)));
             }
             for (row, source) in self.rows(setting) {
                 let schema = &setting.schema["items"]["properties"];
                 let row = row.iter().map(|(key, value)| (key.clone(), shown(&schema[key], value)));
-                push(row.collect::<Map<_, _>>().into(), source);
+                all.push(document(setting.path, row.collect::<Map<_, _>>(), &source));
             }
         }
         json!({ "settings": all })

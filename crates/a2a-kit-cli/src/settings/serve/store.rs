@@ -12,12 +12,12 @@ section! {
     store: Store {
         /// Task store: memory, the path of a SQLite file, or postgres://user@host/database
         /// [default: a2a.db; a2a-gateway.db with --proxy; memory with --profile bench]
-        location: Address, "--store";
+        location: Address, "--store <LOCATION>";
         /// NATS servers for notifications between nodes, as nats://host or, for one of several
         /// clusters, nats://host/name [default: the database]
-        cluster: Address, "--cluster";
+        cluster: Address, "--cluster <URL>";
         /// Name of this node [default: random]
-        node: String, "--node";
+        node: String, "--node <NAME>";
         /// File with the keys that encrypt webhook secrets at rest, newest first. Without it,
         /// A2ACLI_SECRET_KEY has the keys themselves
         secret_key_file: PathBuf, "--secret-key-file";
@@ -35,7 +35,7 @@ section! {
         enabled: bool = true, "--no-push";
         /// Network, IP address or host that webhooks may use although it is not public, as
         /// CIDR|HOST[:PORT]; a port also allows a well-known port; repeatable
-        allow: Vec<String> = [], "--allow-webhook";
+        allow: Vec<String> = [], "--allow-webhook <NETWORK>";
         /// Deliver to webhooks.allow only, not to the public internet
         allowed_only: bool = false, "--webhooks-allowed-only";
         /// Reject webhooks with http:// URLs

@@ -1,6 +1,10 @@
 //! Suggestions for unknown settings, and the new names of renamed ones.
 
-use super::{section::variable, sections, setting, settings};
+use super::Serve;
+use crate::settings::{
+    SERVE_PREFIX,
+    section::{self, Declared as _},
+};
 
 /// The similarity, from 0 to 1, above which one word may be a typo of another.
 const SIMILAR: f64 = 0.8;
@@ -39,10 +43,14 @@ const RENAMED: &[(&str, Option<&str>, &str)] = &[
     ("tls.revocations_file", Some("--tls-revocations"), "tls.crl_file"),
 ];
 
+fn variable(path: &str) -> String {
+    section::variable(SERVE_PREFIX, path)
+}
+
 /// The new name of a renamed flag.
 pub(crate) fn renamed_flag(flag: &str) -> Option<&'static str> {
     let (_, _, new) = RENAMED.iter().find(|(_, old, _)| *old == Some(flag))?;
-    setting(new)?.flag
+    Serve::setting(new)?.flag
 }
 
 /// The message for an unknown key of the settings file.
@@ -58,7 +66,7 @@ pub(super) fn unknown_variable(name: &str) -> String {
     if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| variable(old) == name) {
         return format!("renamed to {}", variable(new));
     }
-    let names = settings().filter(|one| one.flag.is_some()).map(|one| one.variable());
+    let names = Serve::settings().filter(|one| one.flag.is_some()).map(|one| one.variable());
     let similar = most_similar(names.map(|one| (strsim::jaro_winkler(&one, name), one)));
     with_suggestion(similar)
 }
@@ -75,17 +83,18 @@ fn suggestion(path: &str) -> Option<String> {
     let wanted = path.to_ascii_lowercase().replace('-', "_");
     let (parent, last) = wanted.rsplit_once('.').unwrap_or(("", &wanted));
     if let Some((table, _)) = parent.split_once('[') {
-        let table = setting(table)?;
+        let table = Serve::setting(table)?;
         let keys = table.schema["items"]["properties"].as_object()?.keys();
         return most_similar(keys.map(|key| (strsim::jaro_winkler(key, last), key.clone())));
     }
     // The key or the flag is right, and the section is not.
     let flag = format!("--{}", last.replace('_', "-"));
-    let elsewhere = settings().find(|one| one.key == last || one.flag == Some(flag.as_str()));
+    let elsewhere =
+        Serve::settings().find(|one| one.key == last || one.flag == Some(flag.as_str()));
     if let Some(setting) = elsewhere {
         return Some(setting.path.to_owned());
     }
-    let keys = settings().map(|setting| {
+    let keys = Serve::settings().map(|setting| {
         let similarity = strsim::jaro_winkler(setting.key, last);
         // Of two that are equally similar, the one in the same section.
         let nearer = if setting.section == parent { 0.05 } else { 0.0 };
@@ -95,7 +104,7 @@ fn suggestion(path: &str) -> Option<String> {
         };
         (similarity + nearer, name)
     });
-    let sections = sections()
+    let sections = Serve::sections()
         .iter()
         .filter(|_| parent.is_empty())
         .map(|section| (strsim::jaro_winkler(section.name, last), format!("[{}]", section.name)));
@@ -138,13 +147,13 @@ mod tests {
     #[test]
     fn renamed_settings_are_gone_and_their_new_names_exist() {
         for (old, old_flag, new) in RENAMED {
-            assert!(setting(old).is_none(), "{old}");
-            let setting = setting(new).unwrap_or_else(|| panic!("{new}"));
+            assert!(Serve::setting(old).is_none(), "{old}");
+            let setting = Serve::setting(new).unwrap_or_else(|| panic!("{new}"));
             assert_eq!(unknown(old), format!("renamed to {new}"));
             let message = unknown_variable(&variable(old));
             assert_eq!(message, format!("renamed to {}", setting.variable()));
             if let Some(flag) = old_flag {
-                assert!(settings().all(|setting| setting.flag != Some(flag)), "{flag}");
+                assert!(Serve::settings().all(|setting| setting.flag != Some(flag)), "{flag}");
                 assert_eq!(renamed_flag(flag), setting.flag);
             }
         }

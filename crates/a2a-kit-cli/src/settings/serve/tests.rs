@@ -4,7 +4,8 @@ use std::{env, fs, path::Path};
 
 use serde_json::Value;
 
-use super::{Section, schema, sections};
+use super::{Declared as _, Section, Serve};
+use crate::settings::schema;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
 
@@ -19,7 +20,7 @@ fn the_tables_of_the_page_are_up_to_date() {
         return;
     }
     let page = fs::read_to_string(PAGE).unwrap();
-    let generated = sections().iter().fold(page.clone(), |page, section| {
+    let generated = Serve::sections().iter().fold(page.clone(), |page, section| {
         let start = format!("<!-- generated: {} -->\n", section.name);
         let (head, rest) = page.split_once(&start).unwrap_or_else(|| panic!("{start}"));
         let (_, tail) = rest.split_once("<!-- end -->").unwrap();

@@ -1,29 +1,32 @@
-//! The sources of settings below the flags: variables and settings files.
+//! The sources of the settings of commands that call an agent: flags, variables and settings files.
 
 use std::{
     fs::File,
+    io,
     path::{Path, PathBuf},
 };
 
 use a2a_kit_client::CardReference;
+use clap::ArgMatches;
 use http::Uri;
 
 use super::{
+    client::Client,
     directories::Directories,
     env_file::EnvFile,
-    environment::{Environment, variable},
-    permissions::{distrust, is_readable_by_others},
-    source::Source,
+    flags,
+    layer::{Layer, Problem, SettingsFile, Source},
+    section::{Declared as _, Setting},
     value::{self, Format},
+    variables::{self, Environment},
 };
 use crate::failure::Failure;
 
-/// Variables and settings files, from the strongest to the weakest.
+/// The settings of flags, variables and files together.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Layers {
-    environment: Environment,
-    /// The local file, the file of the agent and the global file, as far as they exist.
-    files: Vec<(Source, EnvFile)>,
+pub(crate) struct Sources {
+    pub(crate) layer: Layer,
+    pub(super) problems: Vec<Problem>,
     /// Where the files of agents are.
     agent_files: Option<PathBuf>,
     warnings: Vec<String>,
@@ -33,19 +36,11 @@ pub(crate) struct Layers {
 /// The variables that hold credentials, by the names of their flags.
 const CREDENTIALS: [&str; 5] = ["bearer", "api-key", "basic", "svc-param", "client-secret"];
 
-/// A value of a layer.
-#[derive(Debug)]
-pub(super) struct Found<'a> {
-    pub(super) text: &'a str,
-    pub(super) source: Source,
-    /// The line, in a file.
-    pub(super) line: Option<usize>,
-}
-
-impl Layers {
+impl Sources {
     /// Only the variables, for commands that are not configured by files.
     pub(crate) fn of_environment(environment: &Environment) -> Self {
-        Self { environment: environment.clone(), ..Self::default() }
+        let (layer, problems) = variables::layer(Client::settings(), |name| environment.find(name));
+        Self { layer, problems, ..Self::default() }
     }
 
     /// Reads the settings files: `config`, or else the nearest `.env` of the project; and the global
@@ -59,53 +54,47 @@ impl Layers {
         directories: &Directories,
         config: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let mut layers = Self::of_environment(environment);
-        layers.agent_files = directories.agent_files();
+        let mut sources = Self::of_environment(environment);
+        sources.agent_files = directories.agent_files();
         match (config, &directories.working) {
-            (Some(path), _) => {
-                let source = Source::Local { path: path.to_owned(), is_discovered: false };
-                layers.add(source, EnvFile::read(path)?);
-            }
-            (None, Some(working)) => layers.discover(working, directories.home.as_deref())?,
+            (Some(path), _) => sources.add(SettingsFile::Named, path, &EnvFile::read(path)?),
+            (None, Some(working)) => sources.discover(working, directories.home.as_deref())?,
             (None, None) => {}
         }
         if let Some(path) = directories.global_file().filter(|path| path.is_file()) {
-            let file = EnvFile::read(&path)?;
-            layers.add(Source::Global(path), file);
+            sources.add(SettingsFile::Global, &path, &EnvFile::read(&path)?);
         }
-        Ok(layers)
+        Ok(sources)
     }
 
-    /// Adds the settings file of an agent, `<host>[_<port>].env`, if there is one.
+    /// Adds the flags of a command line.
+    #[must_use]
+    pub(crate) fn with_flags(mut self, matches: &ArgMatches) -> Self {
+        self.layer.merge(flags::layer(Client::settings(), matches));
+        self
+    }
+
+    /// Adds the settings file of the agent that the settings name, `<host>[_<port>].env`, if there is
+    /// one.
     ///
     /// # Errors
     ///
     /// As for [`read`](Self::read).
-    pub(crate) fn with_agent(mut self, reference: &str) -> Result<Self, Failure> {
-        let name = agent_file_name(reference);
+    pub(crate) fn with_agent(mut self) -> Result<Self, Failure> {
+        let rank = |path: &&&str| self.layer.source(path).rank();
+        // Of two with one source, it is the card, which is the last.
+        let named = ["endpoint", "agent-card"].iter().max_by_key(rank).copied();
+        let name = named.and_then(|path| agent_file_name(self.layer.text(path)?));
         let path = self.agent_files.as_ref().zip(name).map(|(folder, name)| folder.join(name));
         if let Some(path) = path.filter(|path| path.is_file()) {
-            let file = EnvFile::read(&path)?;
-            self.add(Source::Agent(path), file);
+            self.add(SettingsFile::Agent, &path, &EnvFile::read(&path)?);
         }
         Ok(self)
     }
 
-    /// The agent that the layers name, by its card or its endpoint.
-    pub(crate) fn agent(&self) -> Option<&str> {
-        let card = self.find("agent-card");
-        let endpoint = self.find("endpoint");
-        match (card, endpoint) {
-            (Some(card), Some(endpoint)) if endpoint.source.rank() < card.source.rank() => {
-                Some(endpoint.text)
-            }
-            (card, endpoint) => card.or(endpoint).map(|found| found.text),
-        }
-    }
-
-    /// The output format; `None` if it is not set, or invalid.
-    pub(crate) fn read_output(&self) -> Option<Format> {
-        value::format(self.find("output")?.text).ok()
+    /// The output format; the default one if it is not set, or invalid.
+    pub(crate) fn format(&self) -> Format {
+        self.layer.text("output").and_then(|text| value::format(text).ok()).unwrap_or_default()
     }
 
     /// What is worth a warning: files with credentials that other users can read.
@@ -116,18 +105,6 @@ impl Layers {
     /// Which files were not read.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
-    }
-
-    /// Finds the strongest value of a setting, by the long name of its flag.
-    pub(super) fn find(&self, flag: &str) -> Option<Found<'_>> {
-        let name = variable(flag);
-        if let Some(text) = self.environment.get(&name) {
-            return Some(Found { text, source: Source::Environment, line: None });
-        }
-        self.files.iter().find_map(|(source, file)| {
-            let (line, text) = file.get(&name)?;
-            Some(Found { text, source: source.clone(), line: Some(line) })
-        })
     }
 
     /// Adds the nearest `.env` of the project that only this user can have written.
@@ -142,7 +119,7 @@ impl Layers {
             };
             let read = EnvFile::read_open(file, &path);
             let Some(reason) = reason else {
-                self.add(Source::Local { path, is_discovered: true }, read?);
+                self.add(SettingsFile::Found, &path, &read?);
                 break;
             };
             if !read.is_ok_and(|file| file.is_empty()) {
@@ -154,17 +131,22 @@ impl Layers {
         Ok(())
     }
 
-    fn add(&mut self, source: Source, file: EnvFile) {
-        let Some(path) = source.path() else { return };
-        let has_credential = CREDENTIALS.iter().any(|flag| file.get(&variable(flag)).is_some());
+    fn add(&mut self, file: SettingsFile, path: &Path, variables: &EnvFile) {
+        let credentials = CREDENTIALS.iter().filter_map(|name| Client::setting(name));
+        let has_credential =
+            credentials.map(Setting::variable).any(|name| variables.get(&name).is_some());
         if has_credential && is_readable_by_others(path) {
             let path = path.display();
             self.warnings.push(format!(
                 "{path} contains credentials and is readable by other users: chmod 600 {path}"
             ));
         }
-        self.files.push((source, file));
-        self.files.sort_by_key(|(source, _)| source.rank());
+        let (layer, problems) = variables::layer(Client::settings(), |name| {
+            let (line, text) = variables.get(name)?;
+            Some((text, Source::File { file, path: path.to_owned(), line }))
+        });
+        self.layer.merge(layer);
+        self.problems.extend(problems);
     }
 }
 
@@ -196,6 +178,42 @@ pub(super) fn agent_file_name(reference: &str) -> Option<String> {
         Some(port) => format!("{host}_{port}.env"),
         None => format!("{host}.env"),
     })
+}
+
+/// Returns whether other users can read a file.
+pub(crate) fn is_readable_by_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _access_is_by_lists = path;
+        false
+    }
+}
+
+/// Returns why a file that was found must not configure commands of this user; `None` if it may.
+/// Root may write any file.
+fn distrust(path: &Path, file: &File) -> io::Result<Option<&'static str>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let (link, file) = (std::fs::symlink_metadata(path)?, file.metadata()?);
+        let user = rustix::process::geteuid().as_raw();
+        let is_foreign = [&link, &file].iter().any(|one| one.uid() != user && one.uid() != 0);
+        Ok(match file.mode() & 0o022 {
+            _ if is_foreign => Some("another user owns it"),
+            0 => None,
+            _ => Some("other users can write it"),
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        let _access_is_by_lists = (path, file);
+        Ok(None)
+    }
 }
 
 #[cfg(test)]
@@ -244,21 +262,22 @@ mod tests {
         let directories =
             Directories { config: Some(config), working: Some(below), ..Directories::default() };
 
-        let layers = Layers::read(&environment, &directories, None).unwrap();
-        let layers = layers.with_agent("a.example").unwrap();
+        let mut sources = Sources::read(&environment, &directories, None).unwrap();
+        sources.layer.insert("agent-card", "a.example", Source::Flag("--agent-card".into()));
+        let sources = sources.with_agent().unwrap();
+        let file = |file, path: &Path, line| Source::File { file, path: path.to_owned(), line };
         for (flag, source) in [
-            ("tenant", Source::Environment),
-            ("context-id", Source::Local { path: local, is_discovered: true }),
-            ("task-id", Source::Agent(agent.clone())),
-            ("output", Source::Global(global)),
+            ("tenant", Source::Variable("A2ACLI_TENANT".into())),
+            ("context-id", file(SettingsFile::Found, &local, 2)),
+            ("task-id", file(SettingsFile::Agent, &agent, 3)),
+            ("output", file(SettingsFile::Global, &global, 4)),
+            ("bearer", Source::Default),
         ] {
-            assert_eq!(layers.find(flag).unwrap().source, source, "{flag}");
+            assert_eq!(sources.layer.source(flag), source, "{flag}");
         }
-        assert!(layers.find("bearer").is_none());
 
         // The file of --config replaces the local one.
-        let layers = Layers::read(&environment, &directories, Some(&agent)).unwrap();
-        let source = Source::Local { path: agent, is_discovered: false };
-        assert_eq!(layers.find("context-id").unwrap().source, source);
+        let sources = Sources::read(&environment, &directories, Some(&agent)).unwrap();
+        assert_eq!(sources.layer.source("context-id"), file(SettingsFile::Named, &agent, 2));
     }
 }

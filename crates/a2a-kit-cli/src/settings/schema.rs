@@ -1,20 +1,20 @@
-//! The JSON Schema of the settings file.
+//! The JSON Schema of settings.
 
 use serde_json::{Map, Value, json};
 use serde_path_to_error::Segment;
 
-use super::{FILE_SUFFIX, sections, types::has_credentials};
+use super::{FILE_SUFFIX, section::Declared, types::has_credentials};
 
-/// Returns the JSON Schema of the settings file.
-pub(crate) fn json_schema() -> Value {
+/// Returns the JSON Schema of all settings.
+pub(crate) fn json_schema<T: Declared>() -> Value {
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Settings of `a2a serve`",
+        "title": T::TITLE,
         "type": "object",
         "additionalProperties": false,
         "properties": {},
     });
-    for section in sections() {
+    for section in T::sections() {
         let mut properties = Map::new();
         for setting in &section.settings {
             let mut schema = setting.schema.clone();

@@ -2,14 +2,14 @@
 
 use std::{borrow::Cow, env, fs, path::PathBuf};
 
-use a2a_core::ProtocolVersion;
+use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_kit::Revisions;
-use a2a_kit_client::Transport;
+use a2a_kit_client::{Transport, credentials::Origin};
 use a2a_kit_operations::rate::Rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::settings::value;
+use super::value::{self, Fingerprint, Format};
 
 /// A value as it is written: here, or in an environment variable or a file of its own.
 #[derive(Deserialize)]
@@ -45,10 +45,10 @@ impl Written {
     }
 }
 
-/// Declares types, each with the function that reads it and its JSON Schema. There is no `Debug`:
-/// some are secret.
+/// Declares types, each with the function that reads it and its JSON Schema, and for those that
+/// `config show` prints how they are shown. There is no `Debug`: some are secret.
 macro_rules! types {
-    ($($(#[$meta:meta])+ $name:ident($inner:ty) = $read:expr, $schema:tt;)+) => {$(
+    ($($(#[$meta:meta])+ $name:ident($inner:ty) = $read:expr, $schema:tt $(, $shown:expr)?;)+) => {$(
         $(#[$meta])+
         #[derive(Clone, Deserialize)]
         #[serde(try_from = "Written")]
@@ -71,6 +71,13 @@ macro_rules! types {
                 json_schema!($schema)
             }
         }
+
+        $(impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let shown: fn(&$inner) -> String = $shown;
+                serializer.serialize_str(&shown(&self.0))
+            }
+        })?
     )+};
 }
 
@@ -88,7 +95,12 @@ types! {
     /// A duration.
     #[derive(Copy)]
     Duration(std::time::Duration) = value::duration,
-    { "type": ["string", "integer"], "title": "duration", "examples": ["500ms", "5m"] };
+    { "type": ["string", "integer"], "title": "duration", "examples": ["500ms", "5m"] },
+    duration;
+
+    /// An interval between polls.
+    PollInterval(std::time::Duration) = value::poll_interval,
+    { "type": "string", "title": "duration", "examples": ["500ms", "5s"] }, duration;
 
     /// A rate limit.
     #[derive(Copy)]
@@ -98,12 +110,14 @@ types! {
     /// A protocol binding.
     #[derive(Copy)]
     Binding(Transport) = value::binding,
-    { "type": "string", "title": "binding", "enum": ["jsonrpc", "http+json", "rest", "grpc"] };
+    { "type": "string", "title": "binding", "enum": ["jsonrpc", "http+json", "rest", "grpc"] },
+    |binding| binding.as_str().to_ascii_lowercase();
 
     /// A protocol version.
     #[derive(Copy)]
     Version(ProtocolVersion) = value::version,
-    { "type": "string", "title": "version", "enum": ["1.0", "draft", "0.3", "0.2", "0.1"] };
+    { "type": "string", "title": "version", "enum": ["1.0", "draft", "0.3", "0.2", "0.1"] },
+    |version| value::version_name(*version).to_owned();
 
     /// The origin of a web page, or `*`.
     WebOrigin(String) = value::web_origin,
@@ -115,11 +129,47 @@ types! {
 
     /// A password, token or key.
     Secret(String) = text,
-    { "type": "string", "writeOnly": true, "format": "password" };
+    { "type": "string", "writeOnly": true, "format": "password" }, |_secret| "(set)".to_owned();
 
     /// An address, which may have a password or a token in it.
     Address(String) = text,
     { "type": "string", "writeOnly": true };
+
+    /// An origin that credentials may be sent to.
+    TrustedOrigin(Origin) = value::origin,
+    { "type": "string", "title": "origin", "examples": ["https://agents.example"] },
+    Origin::to_string;
+
+    /// The fingerprint of a certificate or a public key.
+    Pin(Fingerprint) = value::fingerprint,
+    { "type": "string", "title": "fingerprint", "examples": [ZEROS] },
+    |pin| pin.0.iter().map(|byte| format!("{byte:02x}")).collect();
+
+    /// A JSON object.
+    Metadata(Struct) = value::json_object,
+    { "type": "string", "title": "JSON", "examples": ["{}"] },
+    |metadata| serde_json::to_string(metadata).unwrap_or_default();
+
+    /// A service parameter, whose value may be a secret.
+    ServiceParameter((String, String)) = value::service_parameter,
+    { "type": "string", "writeOnly": true, "examples": ["name:value"] },
+    |(name, _)| format!("{name}:(set)");
+
+    /// The format of the output.
+    OutputFormat(Format) = value::format,
+    { "type": "string", "title": "format", "enum": ["text", "json"] },
+    |format| if *format == Format::Json { "json".to_owned() } else { "text".to_owned() };
+}
+
+/// A fingerprint as an example.
+const ZEROS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// A duration as it is shown.
+fn duration(duration: &std::time::Duration) -> String {
+    match duration.subsec_nanos() {
+        0 => format!("{}s", duration.as_secs()),
+        _ => format!("{}ms", duration.as_secs_f64() * 1000.0),
+    }
 }
 
 /// The protocol versions to serve.
