@@ -51,6 +51,29 @@ macro_rules! debug_as_chain {
     )+};
 }
 
+/// Implements `Debug` by the named fields, for types of which the others can't be printed, or are
+/// secret or long: `debug_fields!(Client { url, .. })`, or `debug_fields!(Secret(..))` for none.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! debug_fields {
+    ($type:ident $(<$param:ident>)? (..)) => {
+        impl $(<$param>)? ::std::fmt::Debug for $type $(<$param>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(concat!(stringify!($type), "(..)"))
+            }
+        }
+    };
+    ($type:ident $(<$param:ident>)? { $($field:ident,)+ .. }) => {
+        impl $(<$param>)? ::std::fmt::Debug for $type $(<$param>)? {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct(stringify!($type))
+                    $(.field(stringify!($field), &self.$field))+
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 /// Why an operation failed: a kind to match on, a message and details for the peer, and a source
 /// for logs.
 ///

@@ -6,6 +6,7 @@ use a2a_core::{AgentCard, ExtensionSet, ProtocolVersion};
 use a2a_kit_auth::client::{CredentialError, Credentials, Origin};
 use a2a_kit_http::client::{ClientSettings, HttpClient};
 use a2a_kit_operations::{Agent, CallContext};
+use derive_setters::Setters;
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use crate::{
@@ -39,10 +40,27 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(generate = false)]
 #[must_use]
 pub struct ClientBuilder {
+    /// Sets the bindings, their order and the protocol versions at once, in place of
+    /// [`prefer`](Self::prefer), [`only`](Self::only), [`version`](Self::version) and
+    /// [`at_least`](Self::at_least).
+    #[setters(generate)]
     pub(crate) preference: Preference,
+    /// Authenticates with the first alternative of the card's security requirements that these
+    /// credentials satisfy (spec §7.3). Interfaces to which credentials must not be sent are not
+    /// used: plaintext interfaces, and interfaces at an origin other than the card's, unless
+    /// trusted with [`Credentials::with_origin`] or [`with_origin`](Self::with_origin). A rejected
+    /// request is retried once with renewed credentials.
+    ///
+    /// A certificate in the [TLS settings](ClientSettings::tls) of the HTTP client satisfies mutual
+    /// TLS.
+    ///
+    /// With [`build`](Self::build), the application vouches for the origins in the card unless it
+    /// sets [`card_from`](Self::card_from).
+    #[setters(generate, strip_option)]
     pub(crate) credentials: Option<Credentials>,
     /// The origin of the card; `None` if the application vouches for the card.
     pub(crate) card_from: Option<Origin>,
@@ -53,16 +71,31 @@ pub struct ClientBuilder {
     has_invalid_token: bool,
     pub(crate) headers: HeaderMap,
     pub(crate) card_headers: HeaderMap,
+    /// Sets the context of every request: extensions, service parameters, which must not be
+    /// secrets, and a credential.
+    #[setters(generate)]
     pub(crate) context: CallContext,
     pub(crate) timeouts: Timeouts,
+    /// Sets the retry policy of requests.
+    #[setters(generate, rename = "retry")]
     requests: RetryPolicy,
+    /// Sets the retry policy for resuming streams.
+    #[setters(generate, rename = "resume")]
     streams: RetryPolicy,
+    /// Shares a card cache with other clients.
+    #[setters(generate, rename = "card_cache", strip_option)]
     pub(crate) cache: Option<CardCache>,
+    /// Sets how signatures of the agent's card are verified. Default: not at all.
+    #[setters(generate)]
     pub(crate) signatures: SignaturePolicy,
     pub(crate) settings: ClientSettings,
     /// Whether only interfaces are used to which credentials may be sent.
     pub(crate) trusted_only: bool,
     pub(crate) observer: Observer,
+    /// Sets the maximum size of a task that the client assembles from events, in bytes: see
+    /// [`Snapshot::with_max_bytes`]. Waiting for a larger task fails with `InvalidAgentResponse`.
+    /// Default: 256 MiB.
+    #[setters(generate)]
     max_task_bytes: usize,
     /// The HTTP client that fetched the card.
     pub(crate) http: Option<HttpClient>,
@@ -116,14 +149,6 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the bindings, their order and the protocol versions at once, in place of
-    /// [`prefer`](Self::prefer), [`only`](Self::only), [`version`](Self::version) and
-    /// [`at_least`](Self::at_least).
-    pub fn preference(mut self, preference: Preference) -> Self {
-        self.preference = preference;
-        self
-    }
-
     /// Uses only this protocol version. Connecting fails if the card does not have it. Default: the
     /// newest version of the card.
     ///
@@ -137,22 +162,6 @@ impl ClientBuilder {
     /// Sets the minimum protocol version. Connecting fails if the card has only older versions.
     pub fn at_least(mut self, version: ProtocolVersion) -> Self {
         self.preference.oldest = Some(version);
-        self
-    }
-
-    /// Authenticates with the first alternative of the card's security requirements that these
-    /// credentials satisfy (spec §7.3). Interfaces to which credentials must not be sent are not
-    /// used: plaintext interfaces, and interfaces at an origin other than the card's, unless
-    /// trusted with [`Credentials::with_origin`] or [`with_origin`](Self::with_origin). A rejected
-    /// request is retried once with renewed credentials.
-    ///
-    /// A certificate in the [TLS settings](ClientSettings::tls) of the HTTP client satisfies mutual
-    /// TLS.
-    ///
-    /// With [`build`](Self::build), the application vouches for the origins in the card unless it
-    /// sets [`card_from`](Self::card_from).
-    pub fn credentials(mut self, credentials: Credentials) -> Self {
-        self.credentials = Some(credentials);
         self
     }
 
@@ -225,13 +234,6 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the context of every request: extensions, service parameters, which must not be
-    /// secrets, and a credential.
-    pub fn context(mut self, context: CallContext) -> Self {
-        self.context = context;
-        self
-    }
-
     /// Sets the timeouts.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
@@ -254,38 +256,6 @@ impl ClientBuilder {
     /// ```
     pub fn on_event(mut self, observe: impl Fn(ClientEvent) + Send + Sync + 'static) -> Self {
         self.observer = Observer::new(observe);
-        self
-    }
-
-    /// Sets the retry policy of requests.
-    pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.requests = policy;
-        self
-    }
-
-    /// Sets the retry policy for resuming streams.
-    pub fn resume(mut self, policy: RetryPolicy) -> Self {
-        self.streams = policy;
-        self
-    }
-
-    /// Sets the maximum size of a task that the client assembles from events, in bytes: see
-    /// [`Snapshot::with_max_bytes`]. Waiting for a larger task fails with `InvalidAgentResponse`.
-    /// Default: 256 MiB.
-    pub fn max_task_bytes(mut self, bytes: usize) -> Self {
-        self.max_task_bytes = bytes;
-        self
-    }
-
-    /// Shares a card cache with other clients.
-    pub fn card_cache(mut self, cache: CardCache) -> Self {
-        self.cache = Some(cache);
-        self
-    }
-
-    /// Sets how signatures of the agent's card are verified. Default: not at all.
-    pub fn signatures(mut self, policy: SignaturePolicy) -> Self {
-        self.signatures = policy;
         self
     }
 

@@ -9,21 +9,27 @@ use a2a_kit_auth::client::{CredentialError, Origin};
 use a2a_kit_http::uri;
 
 use crate::{DiscoveryError, Transport, older::DRAFT};
+use derive_setters::Setters;
 
 /// How a client selects interfaces. By default the order of the card decides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct Preference {
     /// Preferred bindings in descending order; other bindings follow in the order of the card.
+    #[setters(skip)]
     pub transports: Vec<Transport>,
     /// Use only the bindings in `transports`; selection fails if the card has none of them.
     pub only: bool,
     /// Use only this protocol version. Default: the newest version of the card.
+    #[setters(into)]
     pub version: Option<ProtocolVersion>,
     /// Minimum protocol version.
+    #[setters(into)]
     pub oldest: Option<ProtocolVersion>,
     /// Use only interfaces at these origins, to which credentials may be sent: the origin of the
     /// card first, then further trusted origins. Empty for any origin.
+    #[setters(skip)]
     pub origins: Vec<Origin>,
 }
 
@@ -70,27 +76,6 @@ impl Preference {
     #[must_use]
     pub fn with_transports(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
         self.transports = transports.into_iter().collect();
-        self
-    }
-
-    /// Sets whether only the preferred bindings are used.
-    #[must_use]
-    pub fn with_only(mut self, only: bool) -> Self {
-        self.only = only;
-        self
-    }
-
-    /// Sets the only protocol version to use.
-    #[must_use]
-    pub fn with_version(mut self, version: impl Into<Option<ProtocolVersion>>) -> Self {
-        self.version = version.into();
-        self
-    }
-
-    /// Sets the minimum protocol version.
-    #[must_use]
-    pub fn with_oldest(mut self, version: impl Into<Option<ProtocolVersion>>) -> Self {
-        self.oldest = version.into();
         self
     }
 

@@ -1,6 +1,6 @@
 //! Forwarding of operations to an upstream agent.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::{
     ErrorKind, Operation, Result, Task, Validate as _, fresh_id,
@@ -258,15 +258,7 @@ impl<A> Clone for Forward<A> {
     }
 }
 
-impl<A> fmt::Debug for Forward<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Forward")
-            .field("id", &self.id)
-            .field("max_hops", &self.max_hops)
-            .field("isolation", &self.isolation)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Forward<A> { id, max_hops, isolation, .. });
 
 #[cfg(test)]
 mod tests {

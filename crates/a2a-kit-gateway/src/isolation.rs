@@ -1,6 +1,6 @@
 //! How a gateway keeps its callers apart.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::Result;
 use a2a_kit_operations::{Caller, Scope};
@@ -64,11 +64,7 @@ impl Default for Tenants {
     }
 }
 
-impl fmt::Debug for Tenants {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Tenants(..)")
-    }
-}
+a2a_core::debug_fields!(Tenants(..));
 
 #[cfg(test)]
 mod tests {

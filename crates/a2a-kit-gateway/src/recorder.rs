@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -147,11 +146,7 @@ impl<A: Agent> Agent for Recorder<A> {
     intercept_agent!(intercept);
 }
 
-impl<A> fmt::Debug for Recorder<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder").field("calls", &self.calls).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Recorder<A> { calls, .. });
 
 fn request(context: &CallContext, body: Option<Box<RawValue>>) -> Step {
     let parameter = |(name, value): (&String, &String)| {

@@ -3,7 +3,6 @@
 use std::{
     any::Any,
     collections::{BTreeMap, BTreeSet},
-    fmt,
     net::IpAddr,
     sync::Arc,
     time::SystemTime,
@@ -206,14 +205,7 @@ impl Caller {
 }
 
 // Claims can be personal data.
-impl fmt::Debug for Grant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Grant")
-            .field("scopes", &self.scopes)
-            .field("expires", &self.expires)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Grant { scopes, expires, .. });
 
 impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
@@ -231,11 +223,7 @@ impl Eq for Caller {}
 #[derive(Clone, Default)]
 struct Evidence(Option<Arc<dyn Any + Send + Sync>>);
 
-impl fmt::Debug for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Evidence(..)")
-    }
-}
+a2a_core::debug_fields!(Evidence(..));
 
 /// The secrets of a call and their places in the request. Never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -284,11 +272,7 @@ impl FromIterator<(CredentialLocation, Arc<str>)> for Credential {
     }
 }
 
-impl fmt::Debug for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Credential(..)")
-    }
-}
+a2a_core::debug_fields!(Credential(..));
 
 /// The tenant and owner of tasks. Every store call that reads or writes a task has a scope.
 ///

@@ -1,6 +1,6 @@
 //! Agents from closures.
 
-use std::{fmt, future::Future};
+use std::future::Future;
 
 use a2a_core::v1::{Artifact, Message, Part};
 use futures_core::Stream;
@@ -228,14 +228,6 @@ where
     }
 }
 
-impl<F> fmt::Debug for AgentFn<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AgentFn")
-    }
-}
+a2a_core::debug_fields!(AgentFn<F>(..));
 
-impl<F> fmt::Debug for StreamFn<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StreamFn")
-    }
-}
+a2a_core::debug_fields!(StreamFn<F>(..));

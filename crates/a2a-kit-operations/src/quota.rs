@@ -3,7 +3,7 @@
 mod permit;
 mod running;
 
-use std::{fmt, num::NonZeroUsize, sync::Arc};
+use std::{num::NonZeroUsize, sync::Arc};
 
 use a2a_core::{
     Error, ErrorKind, Operation, Request, Result,
@@ -209,8 +209,4 @@ fn lost(failed: JoinError) -> Error {
     }
 }
 
-impl fmt::Debug for Quota {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Quota").field("config", &self.config).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Quota { config, .. });

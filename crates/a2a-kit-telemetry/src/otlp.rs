@@ -3,6 +3,7 @@
 use std::{collections::HashMap, fmt, time::Duration};
 
 use a2a_kit_tls::ClientTls;
+use derive_setters::Setters;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{
     ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
@@ -27,18 +28,22 @@ const SERVICE: &str = "a2a";
 /// The collector of spans. Values that are not set here come from the standard variables:
 /// `OTEL_EXPORTER_OTLP_*`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and
 /// `OTEL_TRACES_SAMPLER`.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct Otlp {
     /// The URL of the collector, for example `http://localhost:4318`. The path `/v1/traces` is
     /// appended unless present.
+    #[setters(skip)]
     pub endpoint: Option<String>,
     /// Additional request headers, which often contain secrets.
     pub headers: HashMap<String, String>,
     /// The service name.
+    #[setters(into, strip_option)]
     pub service_name: Option<String>,
     /// The ratio of sampled traces, from 0 to 1, for traces that start here. Others follow the
     /// decision of their parent.
+    #[setters(strip_option)]
     pub sample_ratio: Option<f64>,
     /// Whether metrics are exported too, every 60 s or `OTEL_METRIC_EXPORT_INTERVAL`, if they are
     /// [recorded](crate::Config::metrics).
@@ -75,53 +80,11 @@ impl Otlp {
         })
     }
 
-    /// Sets whether metrics are exported too.
-    #[must_use]
-    pub fn with_metrics(mut self, metrics: bool) -> Self {
-        self.metrics = metrics;
-        self
-    }
-
-    /// Sets whether the lines of the log are exported too.
-    #[must_use]
-    pub fn with_logs(mut self, logs: bool) -> Self {
-        self.logs = logs;
-        self
-    }
-
     /// The URL of a signal; `None` if only the standard variables have one.
     pub(crate) fn url(&self, signal: &str) -> Option<String> {
         let endpoint = self.endpoint.as_ref()?.trim_end_matches('/');
         let base = endpoint.strip_suffix("/v1/traces").unwrap_or(endpoint);
         Some(format!("{base}/v1/{signal}"))
-    }
-
-    /// Sets the service name.
-    #[must_use]
-    pub fn with_service_name(mut self, name: impl Into<String>) -> Self {
-        self.service_name = Some(name.into());
-        self
-    }
-
-    /// Sets additional request headers.
-    #[must_use]
-    pub fn with_headers(mut self, headers: HashMap<String, String>) -> Self {
-        self.headers = headers;
-        self
-    }
-
-    /// Sets the ratio of sampled traces.
-    #[must_use]
-    pub fn with_sample_ratio(mut self, ratio: f64) -> Self {
-        self.sample_ratio = Some(ratio);
-        self
-    }
-
-    /// Sets the TLS configuration. Default: the platform's trust store, no client certificate.
-    #[must_use]
-    pub fn with_tls(mut self, tls: ClientTls) -> Self {
-        self.tls = tls;
-        self
     }
 }
 

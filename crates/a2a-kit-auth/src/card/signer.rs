@@ -3,6 +3,7 @@
 use a2a_core::{AgentCard, v1::AgentCardSignature, well_known::Struct};
 use a2a_kit_operations::CardSigner;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use derive_setters::Setters;
 use serde_json::{Map, Value};
 
 use super::{CanonicalForm, NotACard, document, header::Header, schema::InvalidCard};
@@ -15,13 +16,23 @@ use crate::jose::{JwkSet, KeyError, SigningKey};
 ///
 /// To rotate a key, sign with both keys for as long as clients cache cards: signing preserves the
 /// signatures of other keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
 pub struct JwsCardSigner {
+    #[setters(skip)]
     key: SigningKey,
+    /// Sets the key id (`kid`).
+    #[setters(into)]
     key_id: String,
+    /// Sets the URL of the published keys (`jku`), for verifiers that trust its host.
+    #[setters(into, strip_option)]
     url: Option<String>,
+    /// Sets the unprotected header, which the signature does not cover.
+    #[setters(strip_option)]
     header: Option<Struct>,
+    /// Sets the canonical form. Default: [`CanonicalForm::Members`].
     form: CanonicalForm,
+    #[setters(skip)]
     keeps_existing: bool,
 }
 
@@ -63,34 +74,6 @@ impl JwsCardSigner {
             form: CanonicalForm::Members,
             keeps_existing: false,
         }
-    }
-
-    /// Sets the key id (`kid`).
-    #[must_use]
-    pub fn with_key_id(mut self, id: impl Into<String>) -> Self {
-        self.key_id = id.into();
-        self
-    }
-
-    /// Sets the URL of the published keys (`jku`), for verifiers that trust its host.
-    #[must_use]
-    pub fn with_url(mut self, url: impl Into<String>) -> Self {
-        self.url = Some(url.into());
-        self
-    }
-
-    /// Sets the unprotected header, which the signature does not cover.
-    #[must_use]
-    pub fn with_header(mut self, header: Struct) -> Self {
-        self.header = Some(header);
-        self
-    }
-
-    /// Sets the canonical form. Default: [`CanonicalForm::Members`].
-    #[must_use]
-    pub fn with_form(mut self, form: CanonicalForm) -> Self {
-        self.form = form;
-        self
     }
 
     /// Keeps existing signatures by the same key, for example those over another form.

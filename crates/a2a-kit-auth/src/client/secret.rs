@@ -1,6 +1,6 @@
 //! Secrets and their lifetime.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
@@ -111,11 +111,7 @@ impl From<String> for Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
+a2a_core::debug_fields!(Secret(..));
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     hash::Hash,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -214,11 +213,7 @@ impl<K> Clone for SecretCache<K> {
     }
 }
 
-impl<K> fmt::Debug for SecretCache<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretCache(..)")
-    }
-}
+a2a_core::debug_fields!(SecretCache<K>(..));
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 use std::{
     collections::HashMap,
-    fmt,
     future::Future,
     pin::Pin,
     sync::{Arc, PoisonError, RwLock},
@@ -10,6 +9,7 @@ use std::{
 use a2a_kit_http::tls::ClientTls;
 use async_trait::async_trait;
 use bytes::Bytes;
+use derive_setters::Setters;
 use tokio::{
     sync::{Mutex, OwnedMutexGuard},
     time::{Instant, timeout},
@@ -28,9 +28,16 @@ use crate::fetch;
 /// a rotation by at most 5 s.
 ///
 /// If a fetch fails, the cached keys are used for up to a day.
+#[derive(Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct RemoteKeys {
     fetch: Fetch,
+    /// Sets the minimum interval between fetches after a failed one, and for the same unknown key
+    /// id. Default: 30 s.
+    #[setters(generate)]
     retry_interval: Duration,
+    /// Sets the minimum interval between fetches for unknown key ids. Default: 5 s.
+    #[setters(generate)]
     unknown_key_interval: Duration,
     cached: Arc<RwLock<CachedKeys>>,
     /// Held during a fetch, so that others wait for its result.
@@ -110,21 +117,6 @@ impl RemoteKeys {
             cached: Arc::default(),
             fetch_log: Arc::default(),
         }
-    }
-
-    /// Sets the minimum interval between fetches after a failed one, and for the same unknown key
-    /// id. Default: 30 s.
-    #[must_use]
-    pub fn with_retry_interval(mut self, interval: Duration) -> Self {
-        self.retry_interval = interval;
-        self
-    }
-
-    /// Sets the minimum interval between fetches for unknown key ids. Default: 5 s.
-    #[must_use]
-    pub fn with_unknown_key_interval(mut self, interval: Duration) -> Self {
-        self.unknown_key_interval = interval;
-        self
     }
 
     /// Looks up keys, and fetches them first if they are stale or the id is unknown.
@@ -264,11 +256,7 @@ impl KeySource for RemoteKeys {
     }
 }
 
-impl fmt::Debug for RemoteKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RemoteKeys")
-    }
-}
+a2a_core::debug_fields!(RemoteKeys(..));
 
 #[cfg(test)]
 mod tests {

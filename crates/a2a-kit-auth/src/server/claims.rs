@@ -1,9 +1,6 @@
 //! The claims of a token, or of an introspection response.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use a2a_core::well_known::Struct;
 use serde_json::{Map, Value};
@@ -46,11 +43,7 @@ impl Claims {
     }
 }
 
-impl fmt::Debug for Claims {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Claims(..)")
-    }
-}
+a2a_core::debug_fields!(Claims(..));
 
 fn texts(claim: &Value) -> Vec<&str> {
     match claim {

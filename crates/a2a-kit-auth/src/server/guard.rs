@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
     sync::{Arc, OnceLock},
 };
 
@@ -161,12 +160,4 @@ impl Guard {
     }
 }
 
-impl fmt::Debug for Guard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard")
-            .field("verifiers", &self.verifiers)
-            .field("proxies", &self.proxies)
-            .field("throttle", &self.throttle)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Guard { verifiers, proxies, throttle, .. });

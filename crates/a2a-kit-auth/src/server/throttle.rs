@@ -1,5 +1,6 @@
 //! Throttling of failed authentication.
 
+use derive_setters::Setters;
 use std::time::Duration;
 
 /// Throttling of addresses whose requests fail to authenticate, by IPv4 address or IPv6 /64.
@@ -11,14 +12,17 @@ use std::time::Duration;
 ///
 /// Behind a proxy all callers have the address of the proxy, unless
 /// [`Guard::with_trusted_proxy`](super::Guard::with_trusted_proxy) names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct Throttle {
     /// Failures allowed before an address is throttled. Default: 10.
     pub failures_allowed: u32,
     /// Backoff after the first failure beyond that. Default: 1 s.
+    #[setters(skip)]
     pub backoff_min: Duration,
     /// Upper bound of the backoff. Default: 5 min.
+    #[setters(skip)]
     pub backoff_max: Duration,
     /// Time without failures after which an address starts over. Default: 15 min.
     pub reset_after: Duration,
@@ -40,32 +44,11 @@ impl Default for Throttle {
 }
 
 impl Throttle {
-    /// Sets how many failures are allowed before an address is throttled.
-    #[must_use]
-    pub fn with_failures_allowed(mut self, failures: u32) -> Self {
-        self.failures_allowed = failures;
-        self
-    }
-
     /// Sets the minimum and the maximum of the backoff.
     #[must_use]
     pub fn with_backoff(mut self, min: Duration, max: Duration) -> Self {
         self.backoff_min = min;
         self.backoff_max = max;
-        self
-    }
-
-    /// Sets the time without failures after which an address starts over.
-    #[must_use]
-    pub fn with_reset_after(mut self, time: Duration) -> Self {
-        self.reset_after = time;
-        self
-    }
-
-    /// Sets the maximum number of tracked addresses.
-    #[must_use]
-    pub fn with_max_addresses(mut self, addresses: usize) -> Self {
-        self.max_addresses = addresses;
         self
     }
 }

@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     result::Result as StdResult,
     time::{Duration, SystemTime},
 };
@@ -234,11 +233,7 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-impl fmt::Debug for Receiver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("url", &self.url).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Receiver { url, .. });
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,4 @@
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use a2a_core::{Error, Result};
 use a2a_kit_operations::{Delivery, PushSigner, Webhook};
@@ -84,8 +81,4 @@ impl PushSigner for WebhookSigner {
     }
 }
 
-impl fmt::Debug for WebhookSigner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookSigner").field("issuer", &self.issuer).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(WebhookSigner { issuer, .. });

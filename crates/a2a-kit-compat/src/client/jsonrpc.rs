@@ -190,11 +190,4 @@ fn read_event(dialect: &dyn Dialect, id: u64, data: &[u8]) -> Result<Option<Stre
     if is_unknown_event(&event) { Ok(None) } else { dialect.read_event(event).map(Some) }
 }
 
-impl fmt::Debug for JsonRpcClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JsonRpcClient")
-            .field("url", &self.url)
-            .field("revision", &self.revision)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(JsonRpcClient { url, revision, .. });

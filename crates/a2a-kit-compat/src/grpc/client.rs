@@ -1,7 +1,6 @@
 //! A client of agents that speak an older revision over gRPC.
 
 use std::{
-    fmt,
     future::{Future, ready},
     sync::Arc,
 };
@@ -150,15 +149,8 @@ impl GrpcClient {
     }
 }
 
-impl fmt::Debug for GrpcClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The settings contain credentials.
-        f.debug_struct("GrpcClient")
-            .field("target", &self.target)
-            .field("revision", &self.revision)
-            .finish_non_exhaustive()
-    }
-}
+// The settings contain credentials.
+a2a_core::debug_fields!(GrpcClient { target, revision, .. });
 
 /// Decoding accepts any number as a state.
 fn require_known_states(response: &AnyResponse) -> Result<()> {

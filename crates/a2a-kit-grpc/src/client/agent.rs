@@ -1,7 +1,6 @@
 //! The operations of a remote agent.
 
 use std::{
-    fmt,
     future::{Future, ready},
     sync::Arc,
 };
@@ -197,12 +196,8 @@ impl Client {
     }
 }
 
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The settings contain credentials.
-        f.debug_struct("Client").field("target", &self.target).finish_non_exhaustive()
-    }
-}
+// The settings contain credentials.
+a2a_core::debug_fields!(Client { target, .. });
 
 fn request<Q>(context: &CallContext, message: Q) -> Request<Q> {
     let mut request = Request::new(message);

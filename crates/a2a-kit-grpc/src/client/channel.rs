@@ -2,7 +2,6 @@
 
 use std::{
     error::Error as StdError,
-    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -120,12 +119,8 @@ impl Service<Request<Body>> for Channel {
     }
 }
 
-impl fmt::Debug for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The headers contain credentials.
-        f.debug_struct("Channel").finish_non_exhaustive()
-    }
-}
+// The headers contain credentials.
+a2a_core::debug_fields!(Channel(..));
 
 /// Rejects responses that are not gRPC or in a coding that was not requested, and removes details that would make tonic panic.
 fn checked(mut response: Response<Body>) -> Result<Response<Body>, BoxError> {

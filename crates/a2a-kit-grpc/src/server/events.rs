@@ -1,7 +1,6 @@
 //! Event streams as gRPC response streams.
 
 use std::{
-    fmt,
     future::{Future, pending},
     pin::{Pin, pin},
     task::{Context, Poll},
@@ -123,14 +122,7 @@ impl Stream for Events {
     }
 }
 
-impl fmt::Debug for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events")
-            .field("expected", &self.expected)
-            .field("ended", &self.ended)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Events { expected, ended, .. });
 
 /// Completes when a stream has to be interrupted.
 pub(crate) async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {

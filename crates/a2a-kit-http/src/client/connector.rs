@@ -1,7 +1,6 @@
 //! Connector for HTTP/2 clients other than [`HttpClient`](super::HttpClient).
 
 use std::{
-    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -75,8 +74,4 @@ impl Service<Uri> for Connector {
     }
 }
 
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("scheme", &self.scheme).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Connector { scheme, .. });

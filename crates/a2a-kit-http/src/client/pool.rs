@@ -1,6 +1,6 @@
 //! The connection pool.
 
-use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
+use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{
@@ -106,8 +106,4 @@ fn is_refused(error: &Error) -> bool {
     false
 }
 
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("proxies", &self.proxies).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Pool { proxies, .. });

@@ -1,7 +1,6 @@
 //! Streaming response bodies.
 
 use std::{
-    fmt,
     future::Future as _,
     pin::Pin,
     sync::Arc,
@@ -147,8 +146,4 @@ impl Stream for ByteStream {
     }
 }
 
-impl fmt::Debug for ByteStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ByteStream").field("target", &self.target).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(ByteStream { target, .. });

@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    fmt,
     future::Future as _,
     pin::Pin,
     task::{Context, Poll},
@@ -206,11 +205,7 @@ impl http_body::Body for EventBody {
     }
 }
 
-impl fmt::Debug for EventBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventBody").field("events", &self.events).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(EventBody { events, .. });
 
 #[cfg(test)]
 mod tests {

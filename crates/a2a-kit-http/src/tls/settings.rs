@@ -6,6 +6,7 @@ use std::{
 };
 
 use a2a_kit_tls::{crypto, pem};
+use derive_setters::Setters;
 use ring::digest;
 use rustls::{
     RootCertStore, ServerConfig, SupportedProtocolVersion,
@@ -41,19 +42,25 @@ pub enum ClientCertificates {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct TlsSettings {
     /// The certificate of the server, followed by its intermediates.
+    #[setters(skip)]
     pub certificate: Pem,
     /// The private key of the certificate, in PKCS #8, SEC 1 or PKCS #1.
+    #[setters(skip)]
     pub key: Pem,
     /// Trust anchors for client certificates. Default: client certificates are not requested.
+    #[setters(skip)]
     pub client_roots: Option<Pem>,
     /// Whether client certificates are required, if there are client roots. Default: required.
+    #[setters(skip)]
     pub client_certificates: ClientCertificates,
     /// Certificate revocation lists for client certificates (CRL, RFC 5280 §5). Certificates of
     /// roots without a list are accepted. Default: none.
+    #[setters(into)]
     pub revocations: Option<Pem>,
     /// Whether TLS 1.2 is rejected. Default: no.
     pub only_tls13: bool,
@@ -63,9 +70,11 @@ pub struct TlsSettings {
     /// handshakes wait, within their timeout. Default: 1,024.
     pub max_handshakes: usize,
     /// Interval at which files are checked for changes; `None` for never. Default: 10 s.
+    #[setters(into)]
     pub reload_interval: Option<Duration>,
     /// `max-age` of `Strict-Transport-Security` (RFC 6797); `None` omits the header.
     /// Default: 1 year.
+    #[setters(into)]
     pub hsts: Option<Duration>,
 }
 
@@ -94,48 +103,6 @@ impl TlsSettings {
     pub fn with_client_roots(mut self, roots: Pem, certificates: ClientCertificates) -> Self {
         self.client_roots = Some(roots);
         self.client_certificates = certificates;
-        self
-    }
-
-    /// Rejects client certificates on these revocation lists.
-    #[must_use]
-    pub fn with_revocations(mut self, lists: Pem) -> Self {
-        self.revocations = Some(lists);
-        self
-    }
-
-    /// Sets whether TLS 1.2 is rejected.
-    #[must_use]
-    pub fn with_only_tls13(mut self, only: bool) -> Self {
-        self.only_tls13 = only;
-        self
-    }
-
-    /// Sets the handshake timeout.
-    #[must_use]
-    pub fn with_handshake_timeout(mut self, timeout: Duration) -> Self {
-        self.handshake_timeout = timeout;
-        self
-    }
-
-    /// Sets the maximum number of concurrent handshakes.
-    #[must_use]
-    pub fn with_max_handshakes(mut self, handshakes: usize) -> Self {
-        self.max_handshakes = handshakes;
-        self
-    }
-
-    /// Sets the interval at which files are checked for changes; `None` for never.
-    #[must_use]
-    pub fn with_reload_interval(mut self, interval: impl Into<Option<Duration>>) -> Self {
-        self.reload_interval = interval.into();
-        self
-    }
-
-    /// Sets the `max-age` of `Strict-Transport-Security`; `None` omits the header.
-    #[must_use]
-    pub fn with_hsts(mut self, age: impl Into<Option<Duration>>) -> Self {
-        self.hsts = age.into();
         self
     }
 

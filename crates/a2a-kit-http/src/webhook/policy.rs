@@ -3,6 +3,7 @@
 use std::{net::IpAddr, time::Duration};
 
 use a2a_core::{Error, Result, host, url::Host};
+use derive_setters::Setters;
 use http::Uri;
 
 use super::address::{self, Allowed};
@@ -16,14 +17,18 @@ use crate::uri;
 /// addresses in unusual notation. An agent that calls other agents at URLs from clients should
 /// apply the same policy to its client: see
 /// [`ClientSettings::policy`](crate::client::ClientSettings::policy).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct WebhookPolicy {
     /// Allowed hosts and networks that are not public. Default: none.
+    #[setters(skip)]
     pub allow: Vec<Allowed>,
     /// Whether all public addresses are allowed, not only `allow`. Default: true.
+    #[setters(rename = "with_public")]
     pub allow_public: bool,
     /// Whether `http://` URLs are allowed, which send deliveries in plaintext. Default: true.
+    #[setters(rename = "with_http")]
     pub allow_http: bool,
     /// Timeout of one delivery. The protocol recommends 10 to 30 s. Default: 15 s.
     pub timeout: Duration,
@@ -45,28 +50,6 @@ impl WebhookPolicy {
     #[must_use]
     pub fn with_allowed(mut self, allowed: Allowed) -> Self {
         self.allow.push(allowed);
-        self
-    }
-
-    /// Sets whether all public addresses are allowed. Otherwise, only explicitly allowed hosts and
-    /// networks are.
-    #[must_use]
-    pub fn with_public(mut self, allowed: bool) -> Self {
-        self.allow_public = allowed;
-        self
-    }
-
-    /// Sets whether `http://` URLs are allowed.
-    #[must_use]
-    pub fn with_http(mut self, allowed: bool) -> Self {
-        self.allow_http = allowed;
-        self
-    }
-
-    /// Sets the timeout of one delivery.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
         self
     }
 

@@ -2,7 +2,6 @@
 
 use std::{
     error::Error as StdError,
-    fmt,
     net::{IpAddr, Ipv6Addr},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -252,11 +251,7 @@ fn secrets(config: &TaskPushNotificationConfig, token: HeaderName) -> Result<Hea
     Ok(headers)
 }
 
-impl fmt::Debug for Webhooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Webhooks").field("policy", &self.policy).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Webhooks { policy, .. });
 
 fn secret(field: &str, text: &str) -> Result<HeaderValue> {
     let mut value = HeaderValue::try_from(text).map_err(|error| {

@@ -1,9 +1,10 @@
 //! The authorization code grant.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::v1::{o_auth_flows::Flow, security_scheme::Scheme};
 use async_trait::async_trait;
+use derive_setters::Setters;
 use subtle::ConstantTimeEq as _;
 
 use super::{Endpoints, OAuthClient, loopback_redirect::LoopbackRedirect, pkce};
@@ -136,22 +137,21 @@ impl AuthorizationRequest {
     }
 }
 
-impl fmt::Debug for AuthorizationRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuthorizationRequest")
-            .field("client", &self.client)
-            .field("redirect_uri", &self.redirect_uri)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(AuthorizationRequest { client, redirect_uri, .. });
 
 /// Obtains tokens for a user who authorizes the application in a local browser (RFC 6749 §4.1 with
 /// PKCE, RFC 8252), with a redirect to a port of the loopback interface.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct AuthorizationCode {
     client: OAuthClient,
     open: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Sets the port of the redirect, for authorization servers that require a registered one.
+    /// Default: any free port.
+    #[setters(generate)]
     port: u16,
+    /// Sets how long to wait for the user. Default: 5 min.
+    #[setters(generate)]
     timeout: Duration,
 }
 
@@ -160,21 +160,6 @@ impl AuthorizationCode {
     /// to display it.
     pub fn new(client: OAuthClient, open: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self { client, open: Arc::new(open), port: 0, timeout: Duration::from_secs(300) }
-    }
-
-    /// Sets the port of the redirect, for authorization servers that require a registered one.
-    /// Default: any free port.
-    #[must_use]
-    pub fn with_port(mut self, port: u16) -> Self {
-        self.port = port;
-        self
-    }
-
-    /// Sets how long to wait for the user. Default: 5 min.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
     }
 
     async fn authorize(
@@ -217,8 +202,4 @@ impl CredentialSource for AuthorizationCode {
     }
 }
 
-impl fmt::Debug for AuthorizationCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuthorizationCode").field("client", &self.client).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(AuthorizationCode { client, .. });

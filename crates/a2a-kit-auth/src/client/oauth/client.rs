@@ -1,6 +1,6 @@
 //! OAuth clients.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::v1::security_scheme::Scheme;
 use a2a_kit_http::{client::HttpClient, tls::ClientTls};
@@ -231,8 +231,4 @@ fn http(tls: ClientTls) -> Result<HttpClient, CredentialError> {
     fetch::direct_client(tls).map_err(CredentialError::unavailable)
 }
 
-impl fmt::Debug for OAuthClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OAuthClient").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(OAuthClient { id, .. });

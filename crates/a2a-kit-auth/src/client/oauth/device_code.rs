@@ -1,6 +1,6 @@
 //! The device authorization grant.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::v1::{o_auth_flows::Flow, security_scheme::Scheme};
 use async_trait::async_trait;
@@ -147,11 +147,7 @@ impl OAuthClient {
     }
 }
 
-impl fmt::Debug for DeviceCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceCode").field("client", &self.client).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(DeviceCode { client, .. });
 
 #[cfg(test)]
 mod tests {

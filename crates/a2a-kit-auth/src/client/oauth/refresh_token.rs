@@ -1,9 +1,6 @@
 //! The refresh token grant.
 
-use std::{
-    fmt,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
 use a2a_core::v1::security_scheme::Scheme;
 use async_trait::async_trait;
@@ -92,8 +89,4 @@ impl OAuthClient {
     }
 }
 
-impl fmt::Debug for RefreshToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RefreshToken").field("client", &self.client).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(RefreshToken { client, .. });

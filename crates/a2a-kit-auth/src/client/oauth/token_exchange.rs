@@ -1,6 +1,6 @@
 //! The token exchange grant.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{future::Future, sync::Arc};
 
 use a2a_core::v1::{o_auth_flows::Flow, security_scheme::Scheme};
 use async_trait::async_trait;
@@ -94,8 +94,4 @@ impl CredentialSource for TokenExchange {
     }
 }
 
-impl fmt::Debug for TokenExchange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TokenExchange").field("client", &self.client).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(TokenExchange { client, .. });
