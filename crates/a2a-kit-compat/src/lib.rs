@@ -54,7 +54,7 @@ mod proto;
 mod revision;
 #[cfg(feature = "server")]
 pub mod server;
-mod task_origin;
+mod task_revision;
 pub mod v0_1;
 pub mod v0_3;
 pub mod v1_draft;
@@ -66,7 +66,7 @@ pub use operation::{AnyOutput, AnyRequest, AnyResponse, call};
 pub use revision::{Revisions, UnknownRevision};
 #[cfg(feature = "server")]
 pub use server::ServerOptions;
-pub use task_origin::{TaskOrigin, TaskOrigins};
+pub use task_revision::{TaskRevision, TaskRevisions};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

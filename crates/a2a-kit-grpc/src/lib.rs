@@ -9,7 +9,7 @@
 //! use a2a_kit_grpc::operations::{Engine, agent_fn};
 //!
 //! #[tokio::main]
-//! async fn main() -> Result<(), a2a_kit_grpc::ServeError> {
+//! async fn main() -> Result<(), a2a_kit_grpc::BindError> {
 //!     let card = AgentCard::new("Echo", "Repeats messages");
 //!     let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
 //!     a2a_kit_grpc::serve(engine, "127.0.0.1:50051").await
@@ -42,7 +42,7 @@ mod status;
 pub mod wire;
 
 #[cfg(feature = "server")]
-pub use a2a_kit_http::ServeError;
+pub use a2a_kit_http::BindError;
 #[cfg(feature = "client")]
 pub use a2a_kit_http::client::ClientSettings;
 pub use a2a_kit_operations as operations;

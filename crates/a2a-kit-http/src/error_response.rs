@@ -1,7 +1,7 @@
 //! Error responses in the format of a binding, for layers that reject a request before it reaches
 //! the binding.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::Error;
 use axum::{body::Body, response::Response};
@@ -28,9 +28,9 @@ pub fn write(request: &Parts, error: &Error) -> Response {
 /// It is in the extensions of the response. Without it, the error has the format of HTTP+JSON, or
 /// of gRPC for a gRPC response.
 #[derive(Clone)]
-pub struct Instead(Arc<dyn Fn(Error) -> Response + Send + Sync>);
+pub struct ErrorRenderer(Arc<dyn Fn(Error) -> Response + Send + Sync>);
 
-impl Instead {
+impl ErrorRenderer {
     /// Sets `write` to create the error that replaces this response. Small responses are never
     /// replaced.
     pub fn of(response: &mut Response, write: impl Fn(Error) -> Response + Send + Sync + 'static) {
@@ -41,17 +41,13 @@ impl Instead {
     }
 }
 
-impl fmt::Debug for Instead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Instead").finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(ErrorRenderer(..));
 
 /// Replaces a response with an error in the format of its binding. CORS headers are kept.
-pub fn instead(response: Response, error: Error) -> Response {
+pub fn replace_with_error(response: Response, error: Error) -> Response {
     let (parts, _body) = response.into_parts();
-    let mut replacement = match parts.extensions.get::<Instead>() {
-        Some(Instead(write)) => write(error),
+    let mut replacement = match parts.extensions.get::<ErrorRenderer>() {
+        Some(ErrorRenderer(write)) => write(error),
         None => {
             let mut replacement =
                 if is_grpc(&parts.headers) { grpc_error(&error) } else { rest_error(&error) };

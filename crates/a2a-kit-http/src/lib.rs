@@ -38,6 +38,8 @@ pub mod body;
 pub mod card;
 #[cfg(feature = "server")]
 pub mod card_page;
+#[cfg(feature = "server")]
+pub mod chunked_body;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod content_type;
@@ -48,7 +50,7 @@ mod error_log;
 #[cfg(feature = "server")]
 pub mod error_response;
 #[cfg(feature = "server")]
-mod gate;
+mod head_check;
 mod limits;
 #[cfg(feature = "server")]
 mod options;
@@ -56,8 +58,6 @@ mod options;
 pub mod parse;
 #[cfg(feature = "server")]
 mod peer;
-#[cfg(feature = "server")]
-pub mod pieces;
 #[cfg(feature = "server")]
 pub mod query;
 #[cfg(feature = "server")]
@@ -87,7 +87,7 @@ pub use options::BindingOptions;
 #[cfg(feature = "server")]
 pub use peer::PeerCertificates;
 #[cfg(feature = "server")]
-pub use serve::{Drain, HttpServer, PerIpLimit, PerIpPermit, ServeError, bind, shutdown_signal};
+pub use serve::{BindError, Drain, HttpServer, PerIpLimit, PerIpPermit, bind, shutdown_signal};
 pub use service_parameters::VersionPolicy;
 #[cfg(feature = "client")]
 pub use webhook::{Allowed, UnknownAddress, WebhookPolicy};

@@ -11,7 +11,7 @@ use tracing::debug;
 
 use crate::{
     address::{ClientAddress, TrustedProxy, client_address, network},
-    gate::gate,
+    head_check::check_heads,
 };
 
 /// Maximum number of tracked addresses.
@@ -55,7 +55,7 @@ impl AddressRate {
     /// Applies the rate limit to every route.
     pub fn layer(&self, router: Router) -> Router {
         let limit = self.clone();
-        gate(router, move |parts| limit.check(parts))
+        check_heads(router, move |parts| limit.check(parts))
     }
 
     fn check(&self, parts: &mut Parts) -> Result<()> {

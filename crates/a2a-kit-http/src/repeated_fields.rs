@@ -7,7 +7,7 @@ use a2a_core::{Error, Result};
 use axum::Router;
 use http::HeaderMap;
 
-use crate::gate::gate;
+use crate::head_check::check_heads;
 
 /// The single-valued fields.
 const SINGLE: [&str; 5] =
@@ -36,7 +36,7 @@ pub fn check(headers: &HeaderMap) -> Result<()> {
 /// Rejects requests that [`check`] refuses with HTTP status 400, in the format of the binding. In
 /// front of authentication, which reads one of the fields.
 pub fn layer(router: Router) -> Router {
-    gate(router, |parts| check(&parts.headers))
+    check_heads(router, |parts| check(&parts.headers))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use axum::Router;
 use http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use tracing::info;
 
-use crate::{card_page::asks_for_page, gate::gate};
+use crate::{card_page::asks_for_page, head_check::check_heads};
 
 /// Maximum length of a host or an origin in an error message, in characters.
 const MAX_ECHO: usize = 80;
@@ -58,7 +58,7 @@ impl SiteGuard {
     /// Applies the guard to every route.
     pub fn layer(&self, router: Router) -> Router {
         let guard = self.clone();
-        gate(router, move |parts| {
+        check_heads(router, move |parts| {
             guard.check(parts).inspect_err(|error| {
                 static LIMIT: LogLimit = LogLimit::new();
                 metrics::refused("site");

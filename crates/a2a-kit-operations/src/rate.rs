@@ -31,7 +31,7 @@ pub enum InvalidRate {
     #[error("{0:?} is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h")]
     Form(String),
     /// A number is malformed or out of range.
-    #[error("{text:?} is not a number of the rate")]
+    #[error("invalid number {text:?} in rate")]
     Number {
         /// The malformed text.
         text: String,
@@ -171,11 +171,7 @@ impl<K: Eq + Hash> Rates<K> {
     }
 }
 
-impl<K> fmt::Debug for Rates<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rates").field("rate", &self.rate).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Rates<K> { rate, .. });
 
 #[cfg(test)]
 mod tests {
@@ -201,10 +197,10 @@ mod tests {
                 "10/d",
                 "\"10/d\" is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h",
             ),
-            ("0/s", "\"0\" is not a number of the rate"),
-            ("x/s", "\"x\" is not a number of the rate"),
-            ("1/s+0", "\"0\" is not a number of the rate"),
-            ("5000000000/s", "\"5000000000\" is not a number of the rate"),
+            ("0/s", "invalid number \"0\" in rate"),
+            ("x/s", "invalid number \"x\" in rate"),
+            ("1/s+0", "invalid number \"0\" in rate"),
+            ("5000000000/s", "invalid number \"5000000000\" in rate"),
         ] {
             assert_eq!(text.parse::<Rate>().unwrap_err().to_string(), message);
         }

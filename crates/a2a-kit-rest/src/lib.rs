@@ -7,7 +7,7 @@
 //! use a2a_core::AgentCard;
 //! use a2a_kit_rest::operations::{Engine, agent_fn};
 //!
-//! # async fn example() -> Result<(), a2a_kit_rest::ServeError> {
+//! # async fn example() -> Result<(), a2a_kit_rest::BindError> {
 //! let card = AgentCard::new("Echo", "Repeats messages");
 //! let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
 //! a2a_kit_rest::serve(engine, "127.0.0.1:8080").await
@@ -49,7 +49,7 @@ mod server;
 #[cfg(feature = "client")]
 pub use a2a_kit_http::client::{ClientSettings, HttpClient};
 #[cfg(feature = "server")]
-pub use a2a_kit_http::{BindingOptions, Limits, ServeError, VersionPolicy};
+pub use a2a_kit_http::{BindError, BindingOptions, Limits, VersionPolicy};
 pub use a2a_kit_operations as operations;
 #[cfg(feature = "client")]
 pub use client::Client;

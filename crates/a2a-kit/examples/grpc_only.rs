@@ -13,7 +13,7 @@ use a2a_core::AgentCard;
 use a2a_kit_grpc::operations::{Engine, agent_fn};
 
 #[tokio::main]
-async fn main() -> Result<(), a2a_kit_grpc::ServeError> {
+async fn main() -> Result<(), a2a_kit_grpc::BindError> {
     let card = AgentCard::new("Echo", "Repeats its input");
     let engine = Engine::new(card, agent_fn(async |text: String| format!("You said: {text}")));
     a2a_kit_grpc::serve(engine, "127.0.0.1:50051").await

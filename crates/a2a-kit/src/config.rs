@@ -2,7 +2,7 @@
 
 use a2a_core::ProtocolVersion;
 #[cfg(feature = "compat")]
-use a2a_kit_compat::{ServerOptions, TaskOrigins};
+use a2a_kit_compat::{ServerOptions, TaskRevisions};
 #[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
 use a2a_kit_http::BindingOptions;
 use a2a_kit_http::{Limits, VersionPolicy, card_page::ListedAgent};
@@ -18,7 +18,7 @@ pub(crate) struct Config {
     pub(crate) versions: VersionPolicy,
     pub(crate) revisions: Revisions,
     #[cfg(feature = "compat")]
-    pub(crate) task_origins: TaskOrigins,
+    pub(crate) task_revisions: TaskRevisions,
     /// Origins whose pages may call; `None` for the default.
     pub(crate) allowed_origins: Option<Vec<String>>,
     pub(crate) allowed_hosts: Vec<String>,
@@ -65,7 +65,7 @@ impl Default for Config {
             versions: VersionPolicy::default(),
             revisions: Revisions::all(),
             #[cfg(feature = "compat")]
-            task_origins: TaskOrigins::default(),
+            task_revisions: TaskRevisions::default(),
             allowed_origins: None,
             allowed_hosts: Vec::new(),
             has_tls: false,
@@ -98,7 +98,7 @@ impl Config {
         ServerOptions::default()
             .with_revisions(self.revisions.clone())
             .with_binding(self.options())
-            .with_task_origins(self.task_origins.clone())
+            .with_task_revisions(self.task_revisions.clone())
     }
 
     #[cfg(any(feature = "grpc", feature = "rest"))]

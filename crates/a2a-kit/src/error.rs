@@ -10,7 +10,7 @@ use a2a_core::Error;
 pub enum ServeError {
     /// The listener could not be bound.
     #[error(transparent)]
-    Bind(#[from] a2a_kit_http::ServeError),
+    Bind(#[from] a2a_kit_http::BindError),
     /// The listener has no local address.
     #[error("the listener has no local address")]
     Address(#[source] io::Error),
@@ -49,11 +49,10 @@ a2a_core::debug_as_chain!(ServeError);
 mod tests {
     use super::*;
 
-    #[test]
-    fn error_of_main_is_readable() {
-        let source = io::Error::other("address in use");
-        let bind = a2a_kit_http::ServeError::Bind { address: "127.0.0.1:80".into(), source };
-        let text = "failed to listen on 127.0.0.1:80: address in use";
+    #[tokio::test]
+    async fn error_of_main_is_readable() {
+        let bind = a2a_kit_http::bind("agent.example").await.unwrap_err();
+        let text = "failed to listen on agent.example: invalid socket address";
         assert_eq!(format!("{bind:?}"), text);
         assert_eq!(format!("{:?}", ServeError::from(bind)), text);
     }

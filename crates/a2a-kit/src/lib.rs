@@ -139,7 +139,7 @@ pub use a2a_kit_client::{Client, Events, MessageRequest, SendOutcome, WaitOption
 #[cfg(feature = "compat")]
 pub use a2a_kit_compat as compat;
 #[cfg(feature = "compat")]
-pub use a2a_kit_compat::{Revisions, TaskOrigins};
+pub use a2a_kit_compat::{Revisions, TaskRevisions};
 #[cfg(feature = "exec")]
 pub use a2a_kit_exec as exec;
 #[cfg(feature = "grpc")]

@@ -4,7 +4,7 @@ use std::{fmt, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 #[cfg(feature = "compat")]
-use a2a_kit_compat::{Revisions, TaskOrigins};
+use a2a_kit_compat::{Revisions, TaskRevisions};
 use a2a_kit_http::{Drain, Limits, VersionPolicy, rate::AddressRate, tls::Tls};
 use a2a_kit_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
 use axum::Router;
@@ -236,8 +236,8 @@ impl Server {
     /// Sets the table of task origins, which records the revision of each task. Servers of an agent
     /// share it. Default: at most 64 MiB, no retention limit.
     #[cfg(feature = "compat")]
-    pub fn with_task_origins(mut self, origins: TaskOrigins) -> Self {
-        self.parts.config.task_origins = origins;
+    pub fn with_task_revisions(mut self, origins: TaskRevisions) -> Self {
+        self.parts.config.task_revisions = origins;
         self
     }
 

@@ -1,7 +1,7 @@
 //! Hostile input in older revisions, and the table of ids chosen by clients of 0.1.
 
 use a2a_core::{AgentCard, ProtocolVersion};
-use a2a_kit_compat::{ServerOptions, TaskOrigins, server};
+use a2a_kit_compat::{ServerOptions, TaskRevisions, server};
 use a2a_kit_operations::{
     AgentExecutor, BoxError, Caller, Engine, RequestContext, Scope, TaskUpdater,
 };
@@ -57,8 +57,8 @@ async fn send(router: &Router, caller: &str, id: &str, text: &str) -> Result<Val
 }
 
 async fn filling(_: &Environment) -> Verdict {
-    let origins = TaskOrigins::default().with_max_bytes(1 << 20);
-    let options = ServerOptions::default().with_task_origins(origins.clone());
+    let origins = TaskRevisions::default().with_max_bytes(1 << 20);
+    let options = ServerOptions::default().with_task_revisions(origins.clone());
     let engine = Engine::builder(AgentCard::new("Curious", "Asks"), Curious).build();
     let router = server::jsonrpc(engine, options);
     let first = send(&router, "ann", "order-1", "ask").await?;
@@ -90,7 +90,7 @@ async fn memory(_: &Environment) -> Verdict {
     let Some(before) = here.memory() else {
         return Ok("memory is unavailable on this platform".to_owned());
     };
-    let origins = TaskOrigins::default();
+    let origins = TaskRevisions::default();
     let bob = Scope::new("", &Caller::authenticated("bob"));
     for index in 0..50_000 {
         origins.insert(&bob, &format!("{index:01000}"), ProtocolVersion::V0_1, "task");

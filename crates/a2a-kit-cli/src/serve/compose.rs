@@ -3,7 +3,7 @@
 use std::{future, net::SocketAddr, sync::Arc};
 
 use a2a_core::{AgentCard, ProtocolVersion, card, v1::AgentExtension};
-use a2a_kit::{Server, TaskOrigins};
+use a2a_kit::{Server, TaskRevisions};
 use a2a_kit_auth::webhook::{JWKS_PATH, WebhookSigner};
 use a2a_kit_client::Transport;
 use a2a_kit_exec::{self as exec, CheckError, Exec};
@@ -115,11 +115,11 @@ pub(super) fn compose(
         Arc::new(Quota::new(agent, serve.limits.quota(engine.is_some())))
     };
     let origins =
-        TaskOrigins::default().with_retention(serve.store.retention.map(|retention| retention.0));
+        TaskRevisions::default().with_retention(serve.store.retention.map(|retention| retention.0));
     let of = |card: &AgentCard| {
         let server = Server::new(front.clone(), card.clone())
             .with_revisions(options.revisions.clone())
-            .with_task_origins(origins.clone());
+            .with_task_revisions(origins.clone());
         match &options.tls {
             Some(tls) => server.with_tls(tls.clone()),
             None => server,

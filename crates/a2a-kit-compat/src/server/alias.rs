@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use super::{options::ServerOptions, send_timeout::find_task};
 use crate::{
     AnyRequest,
-    task_origin::{Claim, Claimed, MessageKey, Unresolved},
+    task_revision::{Claim, Claimed, MessageKey, Unresolved},
     v0_1::with_task_id,
 };
 
@@ -60,7 +60,7 @@ impl Aliases<'_> {
         let started = Instant::now();
         let mut interval = POLL_INTERVAL.0;
         loop {
-            match self.options.task_origins.claim(self.scope, id, ProtocolVersion::V0_1, &key) {
+            match self.options.task_revisions.claim(self.scope, id, ProtocolVersion::V0_1, &key) {
                 Claim::Known(origin) => {
                     return Ok((with_task_id(request, &origin.task_id), None));
                 }
@@ -75,7 +75,7 @@ impl Aliases<'_> {
                         continue;
                     }
                     if !other.is_in_progress() {
-                        self.options.task_origins.abandon(self.scope, id, &other);
+                        self.options.task_revisions.abandon(self.scope, id, &other);
                         continue;
                     }
                     if started.elapsed() >= max_wait {
@@ -92,7 +92,7 @@ impl Aliases<'_> {
 
     /// Replaces the id in a request for a task that may exist.
     async fn resolve_existing(&self, id: &str, request: AnyRequest) -> AnyRequest {
-        let origins = &self.options.task_origins;
+        let origins = &self.options.task_revisions;
         let task_id = match origins.find(self.scope, id) {
             Some(origin) => Some(origin.task_id),
             None => match origins.unresolved(self.scope, id) {
@@ -112,7 +112,7 @@ impl Aliases<'_> {
         match find_task(self.agent, context, &send.key.context_id, &send.key.message_id).await {
             Ok(task_id) => {
                 let task_id = task_id?;
-                self.options.task_origins.insert(self.scope, id, send.revision, &task_id);
+                self.options.task_revisions.insert(self.scope, id, send.revision, &task_id);
                 Some(task_id)
             }
             Err(error) => {

@@ -25,10 +25,10 @@ use super::{
     stream::{end_stream, split_events},
 };
 use crate::{
-    AnyOutput, AnyRequest, AnyResponse, TaskOrigins, call,
+    AnyOutput, AnyRequest, AnyResponse, TaskRevisions, call,
     card::DRAFT,
     common::extensions,
-    task_origin::Claimed,
+    task_revision::Claimed,
     v0_1::{EventSplitter, chosen_id},
 };
 
@@ -70,7 +70,7 @@ async fn dispatch_aliased(
     context: CallContext,
     request: AnyRequest,
 ) -> Result<Reply<AnyOutput>> {
-    let origins = &options.task_origins;
+    let origins = &options.task_revisions;
     let revision = context.version;
     let scope = Scope::new("", &context.caller);
     let client_id = chosen_id(&request).to_owned();
@@ -277,7 +277,7 @@ async fn ended_task(
 
 /// Maps the agent's task ids to those of the client, and records task origins.
 struct TaskIds {
-    origins: TaskOrigins,
+    origins: TaskRevisions,
     scope: Scope,
     revision: ProtocolVersion,
     /// The id that the client chose, for 0.1.

@@ -7,7 +7,7 @@ use a2a_core::{
 };
 use a2a_kit_http::{
     Drain, VersionPolicy, body, content_type,
-    error_response::Instead,
+    error_response::ErrorRenderer,
     parse::{PendingBody, parse},
     report, service_parameters, sse,
 };
@@ -203,7 +203,7 @@ impl Server {
         let scope = Scope::new("", &service_parameters::caller(&parts.extensions));
         let id = ["id", "taskId", "name"].iter().find_map(|name| params.get(name)?.as_str())?;
         let id = id.strip_prefix("tasks/").unwrap_or(id);
-        self.options.task_origins.revision(&scope, id)
+        self.options.task_revisions.revision(&scope, id)
     }
 
     async fn respond(self, parts: &Parts, request: OlderRequest) -> Response<Body> {
@@ -219,7 +219,7 @@ impl Server {
                     AnyOutput::Stream(events) => self.events(&dialect, parts, id, events),
                 };
                 write_activated(revision, &reply.activated, response.headers_mut());
-                Instead::of(&mut response, move |error| {
+                ErrorRenderer::of(&mut response, move |error| {
                     reject(Some(&*dialect), &request_id, error)
                 });
                 response

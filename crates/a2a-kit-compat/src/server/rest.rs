@@ -9,7 +9,7 @@ use std::sync::Arc;
 use a2a_core::{Error, ErrorKind, ProtocolVersion, Result, card, json, value_limit::check_json};
 use a2a_kit_http::{
     Drain, body, content_type,
-    error_response::Instead,
+    error_response::ErrorRenderer,
     parse::{PendingBody, parse},
     service_parameters, sse,
 };
@@ -131,7 +131,7 @@ impl Server {
             return None;
         }
         let scope = Scope::new("", &service_parameters::caller(&parts.extensions));
-        self.options.task_origins.revision(&scope, task_id)
+        self.options.task_revisions.revision(&scope, task_id)
     }
 
     async fn respond(
@@ -176,7 +176,7 @@ impl Server {
             }
         };
         write_activated(revision, &reply.activated, response.headers_mut());
-        Instead::of(&mut response, move |error| response::error(shape, error));
+        ErrorRenderer::of(&mut response, move |error| response::error(shape, error));
         Ok(response)
     }
 }

@@ -12,7 +12,7 @@ use http::{
 #[non_exhaustive]
 pub enum AddressError {
     /// The scheme is not `http`, `https`, `grpc` or `grpcs`.
-    #[error("{0:?} is not a scheme of gRPC: write http, https, grpc or grpcs")]
+    #[error("unsupported scheme {0:?} (expected http, https, grpc or grpcs)")]
     Scheme(String),
     /// The host is missing or invalid.
     #[error("missing or invalid host in {address:?}")]
@@ -94,7 +94,7 @@ mod tests {
         let error = parse("ftp://host").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"ftp\" is not a scheme of gRPC: write http, https, grpc or grpcs"
+            "unsupported scheme \"ftp\" (expected http, https, grpc or grpcs)"
         );
     }
 }

@@ -179,7 +179,7 @@ async fn serving_an_invalid_address_fails() {
     let engine = a2a_kit_operations::agent_fn(async |text: String| text);
     let engine = a2a_kit_operations::Engine::new(card, engine);
     let answer = a2a_kit_grpc::serve(engine, "nowhere.invalid:0").await;
-    assert!(matches!(answer, Err(a2a_kit_grpc::ServeError::Bind { .. })), "{answer:?}");
+    assert!(matches!(answer, Err(a2a_kit_grpc::BindError { .. })), "{answer:?}");
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ impl Future for ResponseFuture {
             Ok(()) => Response::from_parts(parts, body),
             Err(over_budget) => {
                 let replaced = Response::from_parts(parts, Body::empty());
-                error_response::instead(replaced, over_budget.into())
+                error_response::replace_with_error(replaced, over_budget.into())
                     .map(|error| ResponseBody::new(error, body.in_flight.take(), body.budget))
             }
         };

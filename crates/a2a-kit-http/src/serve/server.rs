@@ -11,6 +11,7 @@ use std::{
 
 use a2a_kit_operations::{Engine, metrics::OpenConnection};
 use axum::Router;
+use derive_setters::Setters;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
@@ -37,22 +38,18 @@ use crate::{Limits, tls::Tls};
 /// Minimum and maximum backoff after a failed accept.
 const ACCEPT_BACKOFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// Why a server could not start.
+/// An address could not be bound.
 #[derive(thiserror::Error)]
+#[error("failed to listen on {address}")]
 #[non_exhaustive]
-pub enum ServeError {
-    /// Binding the listener failed.
-    #[error("failed to listen on {address}")]
-    Bind {
-        /// The address, as given.
-        address: String,
-        /// The cause.
-        #[source]
-        source: io::Error,
-    },
+pub struct BindError {
+    /// The address, as given.
+    pub address: String,
+    /// The cause.
+    pub source: io::Error,
 }
 
-a2a_core::debug_as_chain!(ServeError);
+a2a_core::debug_as_chain!(BindError);
 
 /// Length of the accept queue, capped by the system (`net.core.somaxconn`). After a restart all
 /// subscribers reconnect at once; one that finds the queue full retries a second later.
@@ -62,9 +59,9 @@ const BACKLOG: u32 = 4096;
 ///
 /// # Errors
 ///
-/// [`ServeError::Bind`].
-pub async fn bind(address: &str) -> Result<TcpListener, ServeError> {
-    listen(address).await.map_err(|source| ServeError::Bind { address: address.to_owned(), source })
+/// [`BindError`].
+pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
+    listen(address).await.map_err(|source| BindError { address: address.to_owned(), source })
 }
 
 /// Listens on the first address of a host that can be bound.
@@ -94,12 +91,23 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
 /// The extensions of each request contain the peer address
 /// (`axum::extract::ConnectInfo<SocketAddr>`), the [`Drain`] signal, and the
 /// [`PeerCertificates`](crate::PeerCertificates), if any.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(prefix = "with_")]
 pub struct HttpServer {
+    #[setters(skip)]
     router: Router,
+    /// Sets the connection limits. The limits of bindings are in their options.
     limits: Limits,
+    /// Sets the drain signal that ends event streams on shutdown, so that other components can
+    /// watch or start it.
     drain: Drain,
+    /// Requires TLS, with the current certificate of `tls`, and offers HTTP/2 and HTTP/1.1 (ALPN).
+    /// Plaintext requests get HTTP status 400.
+    #[setters(into)]
     tls: Option<Tls>,
+    /// Sets the paths of health probes, which are served when [`Limits::max_connections`] is
+    /// reached: up to 32 further connections are accepted, 8 of each address, for 5 s each. Requests
+    /// for other paths get HTTP status 503 on them. Without probes, further connections wait.
     probes: &'static [&'static str],
 }
 
@@ -109,38 +117,6 @@ impl HttpServer {
         // Binds the state once instead of for each request.
         let router = router.with_state(());
         Self { router, limits: Limits::default(), drain: Drain::new(), tls: None, probes: &[] }
-    }
-
-    /// Sets the connection limits. The limits of bindings are in their options.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets the drain signal that ends event streams on shutdown, so that other components can
-    /// watch or start it.
-    #[must_use]
-    pub fn with_drain(mut self, drain: Drain) -> Self {
-        self.drain = drain;
-        self
-    }
-
-    /// Requires TLS, with the current certificate of `tls`, and offers HTTP/2 and HTTP/1.1 (ALPN).
-    /// Plaintext requests get HTTP status 400.
-    #[must_use]
-    pub fn with_tls(mut self, tls: Tls) -> Self {
-        self.tls = Some(tls);
-        self
-    }
-
-    /// Sets the paths of health probes, which are served when [`Limits::max_connections`] is
-    /// reached: up to 32 further connections are accepted, 8 of each address, for 5 s each. Requests
-    /// for other paths get HTTP status 503 on them. Without probes, further connections wait.
-    #[must_use]
-    pub fn with_probes(mut self, paths: &'static [&'static str]) -> Self {
-        self.probes = paths;
-        self
     }
 
     /// Returns the drain signal, which this server starts before it stops.

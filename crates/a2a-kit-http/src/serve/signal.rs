@@ -44,7 +44,9 @@ impl Signals {
     fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
         let listen = |kind| {
-            signal(kind).inspect_err(|error| tracing::warn!(%error, "signal is not handled")).ok()
+            signal(kind)
+                .inspect_err(|error| tracing::warn!(%error, "failed to install signal handler"))
+                .ok()
         };
         let both = listen(SignalKind::interrupt()).zip(listen(SignalKind::terminate()));
         Self { unix: both.map(|(interrupt, terminate)| [interrupt, terminate]) }

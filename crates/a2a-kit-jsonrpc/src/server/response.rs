@@ -1,7 +1,7 @@
 //! Writes responses: results, errors and stream events (spec §9.4, §9.5).
 
 use a2a_core::{Detail, Error, Result};
-use a2a_kit_http::{content_type, error_body, pieces, report, sse};
+use a2a_kit_http::{chunked_body, content_type, error_body, report, sse};
 use a2a_kit_operations::Event;
 use axum::body::Body;
 use bytes::{BufMut, BytesMut};
@@ -53,7 +53,7 @@ pub fn error_response(id: &str, error: &Error, object: &impl Serialize) -> Respo
 
 /// Completes a unary response that starts with a [head](write_head) of this many bytes.
 pub fn result(body: Vec<u8>, head: usize) -> Response<Body> {
-    json(StatusCode::OK, pieces::enveloped(body, head, b"}"))
+    json(StatusCode::OK, chunked_body::enveloped(body, head, b"}"))
 }
 
 /// Responds with an error of the current revision.

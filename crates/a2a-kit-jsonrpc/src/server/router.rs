@@ -1,12 +1,12 @@
 //! The route, and the processing of requests.
 
-use std::{convert::Infallible, fmt, sync::Arc};
+use std::{convert::Infallible, sync::Arc};
 
 use a2a_core::{Error, ErrorKind, Operation, Result, card};
 use a2a_kit_http::{
     BindingOptions, Drain, body, content_type,
     dispatch::{Output, dispatch},
-    error_response::Instead,
+    error_response::ErrorRenderer,
     parse::{PendingBody, parse},
     service_parameters, sse,
 };
@@ -74,11 +74,7 @@ async fn method_not_allowed(State(endpoint): State<Endpoint>, body: Body) -> Res
     response
 }
 
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("options", &self.options).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Endpoint { options, .. });
 
 impl Endpoint {
     /// Creates the endpoint for `agent`.
@@ -134,7 +130,7 @@ impl Endpoint {
         };
         service_parameters::write_activated(&reply.activated, response.headers_mut());
         let id = id.clone();
-        Instead::of(&mut response, move |error| response::error(id.as_str(), error));
+        ErrorRenderer::of(&mut response, move |error| response::error(id.as_str(), error));
         Ok(response)
     }
 }

@@ -1,6 +1,6 @@
 //! Serves this binding on its own port.
 
-use a2a_kit_http::{HttpServer, ServeError, bind};
+use a2a_kit_http::{BindError, HttpServer, bind};
 use a2a_kit_operations::Engine;
 
 use super::router;
@@ -13,8 +13,8 @@ use super::router;
 ///
 /// # Errors
 ///
-/// [`ServeError::Bind`] if listening fails.
-pub async fn serve(engine: Engine, address: &str) -> Result<(), ServeError> {
+/// [`BindError`] if listening fails.
+pub async fn serve(engine: Engine, address: &str) -> Result<(), BindError> {
     let listener = bind(address).await?;
     tracing::info!(agent = engine.card().name, address, "serving");
     let server = HttpServer::new(router(engine.clone()));

@@ -6,7 +6,7 @@ use a2a_core::{Operation, Result, card};
 use a2a_kit_http::{
     BindingOptions, Drain, body, content_type,
     dispatch::{Output, dispatch},
-    error_response::Instead,
+    error_response::ErrorRenderer,
     parse::PendingBody,
     service_parameters, sse,
 };
@@ -135,7 +135,7 @@ impl Binding {
             headers.insert(VARY, HeaderValue::from_static("authorization"));
         }
         let media_type = media_type.clone();
-        Instead::of(&mut response, move |error| response::error(error, media_type.clone()));
+        ErrorRenderer::of(&mut response, move |error| response::error(error, media_type.clone()));
         Ok(response)
     }
 }

@@ -15,20 +15,20 @@ use tower::{Service, layer::layer_fn};
 use crate::error_response;
 
 /// Applies a check, which may add extensions, to every route, and responds with its error if it fails.
-pub(crate) fn gate<C>(router: Router, check: C) -> Router
+pub(crate) fn check_heads<C>(router: Router, check: C) -> Router
 where
     C: Fn(&mut Parts) -> Result<()> + Clone + Send + Sync + 'static,
 {
-    router.layer(layer_fn(move |route: Route| Gate { route, check: check.clone() }))
+    router.layer(layer_fn(move |route: Route| HeadCheck { route, check: check.clone() }))
 }
 
 #[derive(Clone)]
-struct Gate<C> {
+struct HeadCheck<C> {
     route: Route,
     check: C,
 }
 
-impl<C: Fn(&mut Parts) -> Result<()>> Service<Request> for Gate<C> {
+impl<C: Fn(&mut Parts) -> Result<()>> Service<Request> for HeadCheck<C> {
     type Response = Response;
     type Error = Infallible;
     type Future = Either<<Route as Service<Request>>::Future, Ready<Result<Response, Infallible>>>;

@@ -40,7 +40,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// [`with_retention`](Self::with_retention) after the task ended. Without an entry, the revision is
 /// detected from the request alone, and the id that the client chose is unknown.
 #[derive(Clone, Debug, Default)]
-pub struct TaskOrigins(Arc<Mutex<Inner>>);
+pub struct TaskRevisions(Arc<Mutex<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
@@ -57,14 +57,14 @@ struct Inner {
 
 /// The origin of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskOrigin {
+pub struct TaskRevision {
     /// The revision in which it was created.
     pub revision: ProtocolVersion,
     /// Its id at the agent. Clients of 0.1 use an id of their own.
     pub task_id: String,
 }
 
-impl TaskOrigins {
+impl TaskRevisions {
     /// Sets the limit of all entries, in bytes. A scope may use a quarter of it. Default: 64 MiB.
     #[must_use]
     pub fn with_max_bytes(self, bytes: usize) -> Self {
@@ -81,12 +81,12 @@ impl TaskOrigins {
     }
 
     /// Finds the origin of a task by the id that the client uses.
-    pub fn find(&self, scope: &Scope, id: &str) -> Option<TaskOrigin> {
+    pub fn find(&self, scope: &Scope, id: &str) -> Option<TaskRevision> {
         let inner = self.lock();
         let entry = inner.entry(scope, id)?;
         match &entry.target {
             Target::Task(task_id) => {
-                Some(TaskOrigin { revision: entry.revision, task_id: task_id.to_string() })
+                Some(TaskRevision { revision: entry.revision, task_id: task_id.to_string() })
             }
             Target::Send(_) => None,
         }
@@ -135,7 +135,7 @@ impl TaskOrigins {
         let task: JoinHandle<()> = Handle::try_current().ok()?.spawn(async move {
             loop {
                 tokio::time::sleep(SWEEP_INTERVAL).await;
-                let Some(table) = Weak::upgrade(&table).map(TaskOrigins) else { return };
+                let Some(table) = Weak::upgrade(&table).map(TaskRevisions) else { return };
                 if !table.sweep() {
                     return;
                 }
@@ -256,7 +256,7 @@ mod tests {
         Scope { owner: owner.into(), ..Scope::default() }
     }
 
-    fn fill(origins: &TaskOrigins, scope: &Scope, id_bytes: usize, count: usize) {
+    fn fill(origins: &TaskRevisions, scope: &Scope, id_bytes: usize, count: usize) {
         for index in 0..count {
             origins.insert(scope, &format!("{index:0id_bytes$}"), REVISION, "t");
         }
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn scope_over_its_limit_evicts_its_own_oldest_entries() {
-        let origins = TaskOrigins::default().with_max_bytes(1 << 20);
+        let origins = TaskRevisions::default().with_max_bytes(1 << 20);
         let (ann, bob) = (scope("ann"), scope("bob"));
         origins.insert(&ann, "order-1", REVISION, "t");
         fill(&origins, &bob, 100, 10_000);
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn full_table_evicts_from_the_largest_scope() {
-        let origins = TaskOrigins::default().with_max_bytes(1 << 20);
+        let origins = TaskRevisions::default().with_max_bytes(1 << 20);
         let ann = scope("ann");
         origins.insert(&ann, "order-1", REVISION, "t");
         for index in 0..20 {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn entry_size_includes_the_id() {
-        let origins = TaskOrigins::default();
+        let origins = TaskRevisions::default();
         fill(&origins, &scope("bob"), 1_000, 100_000);
         let inner = origins.lock();
         assert!(inner.bytes <= MAX_BYTES / 4, "{}", inner.bytes);
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn entries_are_per_scope() {
-        let origins = TaskOrigins::default();
+        let origins = TaskRevisions::default();
         origins.insert(&scope("ann"), "mine", REVISION, "a");
         origins.insert(&scope("bob"), "mine", REVISION, "b");
         assert_eq!(origins.find(&scope("ann"), "mine").unwrap().task_id, "a");
@@ -313,7 +313,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn entries_of_ended_tasks_are_swept_after_the_retention_time() {
         let hour = Duration::from_secs(3_600);
-        let origins = TaskOrigins::default().with_retention(Some(hour));
+        let origins = TaskRevisions::default().with_retention(Some(hour));
         let ann = scope("ann");
         for id in ["ended", "waiting"] {
             origins.insert(&ann, id, REVISION, "t");

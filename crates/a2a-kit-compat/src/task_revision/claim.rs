@@ -5,7 +5,7 @@ use a2a_kit_operations::Scope;
 use tokio::sync::watch;
 
 use super::{
-    TaskOrigin, TaskOrigins,
+    TaskRevision, TaskRevisions,
     pending_send::{MessageKey, PendingSend},
     scope_entries::{Entry, Target},
 };
@@ -14,7 +14,7 @@ use super::{
 #[derive(Debug)]
 pub(crate) enum Claim {
     /// The task exists.
-    Known(TaskOrigin),
+    Known(TaskRevision),
     /// The id is new: this send creates the task.
     New(Claimed),
     /// Another send is creating the task.
@@ -59,7 +59,7 @@ impl Unresolved {
 /// may have disconnected.
 #[derive(Debug)]
 pub(crate) struct Claimed {
-    origins: TaskOrigins,
+    origins: TaskRevisions,
     scope: Scope,
     id: String,
     number: u64,
@@ -84,7 +84,7 @@ impl Drop for Claimed {
     }
 }
 
-impl TaskOrigins {
+impl TaskRevisions {
     /// Claims an id for a send that may create its task.
     pub(crate) fn claim(
         &self,
@@ -96,7 +96,7 @@ impl TaskOrigins {
         let mut inner = self.lock();
         if let Some(entry) = inner.entry(scope, id) {
             return match &entry.target {
-                Target::Task(task_id) => Claim::Known(TaskOrigin {
+                Target::Task(task_id) => Claim::Known(TaskRevision {
                     revision: entry.revision,
                     task_id: task_id.to_string(),
                 }),
