@@ -53,6 +53,9 @@ pub use a2a_kit_operations as operations;
 pub use client::Client;
 #[cfg(feature = "server")]
 pub use server::{Endpoint, Opened, check_id, router, router_with, serve};
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub use server::{Envelope, response as wire};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

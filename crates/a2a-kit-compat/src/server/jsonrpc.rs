@@ -1,6 +1,6 @@
 //! A JSON-RPC endpoint for all revisions.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::{
     Error, ErrorKind, Operation, ProtocolVersion, Result, card, value_limit::check_json,
@@ -11,14 +11,13 @@ use a2a_kit_http::{
     parse::{PendingBody, parse},
     report, service_parameters, sse,
 };
-use a2a_kit_jsonrpc::{Endpoint, Opened, wire};
+use a2a_kit_jsonrpc::{Endpoint, Envelope, Opened, wire};
 use a2a_kit_operations::{Agent, Event, EventStream, Reply, Scope};
 use axum::{Router, body::Body, extract::State, routing::post};
 use bytes::{BufMut as _, Bytes};
 use futures_util::stream;
 use http::{Request, Response, request::Parts};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 use tower::ServiceExt as _;
 
 use super::{
@@ -49,31 +48,6 @@ struct Server {
     agent: Arc<dyn Agent>,
     current: Endpoint,
     options: Arc<ServerOptions>,
-}
-
-/// The members of an envelope that are needed to detect the revision.
-#[derive(Deserialize)]
-struct Peek<'a> {
-    #[serde(borrow, default)]
-    jsonrpc: Option<Cow<'a, str>>,
-    /// `null` is an id, as in the current binding.
-    #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Cow<'a, str>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-}
-
-/// Reads a member, `null` included, if it is present.
-fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(from).map(Some)
-}
-
-impl<'a> Peek<'a> {
-    fn params(&self) -> Params<'a> {
-        Params::new(self.params.map_or("", RawValue::get))
-    }
 }
 
 async fn serve(State(server): State<Server>, request: Request<Body>) -> Response<Body> {
@@ -123,10 +97,10 @@ struct OlderRequest {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidRequest`] if it is missing or not allowed by JSON-RPC.
-fn id_of<'a>(peek: &Peek<'a>) -> Result<&'a str> {
+fn id_of<'a>(envelope: &Envelope<'a>) -> Result<&'a str> {
     let message = "id is required: a string, a number or null";
     let missing = || Error::new(ErrorKind::InvalidRequest, message);
-    let id = peek.id.ok_or_else(missing)?.get();
+    let id = envelope.id_text().ok_or_else(missing)?;
     a2a_kit_jsonrpc::check_id(id)?;
     Ok(id)
 }
@@ -134,66 +108,77 @@ fn id_of<'a>(peek: &Peek<'a>) -> Result<&'a str> {
 impl Server {
     /// Detects the revision of a request, and reads requests of older revisions.
     fn read(&self, parts: &Parts, body: &Bytes) -> Read {
-        // Nearly all requests with version 1.0 are current ones, and are read only once.
-        let opened = requested_version(parts)
-            .is_some_and(|version| version.trim() == ProtocolVersion::V1_0.as_str())
-            .then(|| self.current.open(body));
-        if let Some((_, params)) = opened.as_ref().and_then(Opened::operation)
-            && detect::is_current(&Params::new(params), &self.options.revisions)
-            && let Some(opened) = opened
-        {
-            return Read::Current(opened);
-        }
-        let Ok(mut peek) = serde_json::from_slice::<Peek<'_>>(body) else {
-            return Read::Current(self.current.open(body));
+        let envelope = match Envelope::read(body) {
+            Ok(envelope) => envelope,
+            Err(error) => return Read::Current(Opened::rejected(error)),
         };
-        let bounded = check_json(body, self.options.binding.limits.max_json_values);
-        if bounded.is_err() {
-            // Too large to inspect: the revision of the error is detected without the parameters.
-            peek.params = None;
+        let bounded = || check_json(body, self.options.binding.limits.max_json_values);
+        let version = requested_version(parts);
+        // Nearly all requests with version 1.0 are current ones.
+        if version
+            .as_deref()
+            .is_some_and(|version| version.trim() == ProtocolVersion::V1_0.as_str())
+        {
+            let opened = Opened::of(&envelope, body, bounded());
+            if let Some((_, params)) = opened.operation()
+                && detect::is_current(&Params::new(params), &self.options.revisions)
+            {
+                return Read::Current(opened);
+            }
         }
+        let bounded = bounded();
+        let jsonrpc = envelope.jsonrpc();
+        let has_text = jsonrpc.is_some() || !envelope.has_jsonrpc();
+        let Some(method) = envelope.method().filter(|_| has_text) else {
+            return Read::Current(Opened::of(&envelope, body, bounded));
+        };
+        // Too large to inspect: the revision of the error is detected without the parameters.
+        let inspected = envelope.params().filter(|_| bounded.is_ok());
+        let params = Params::new(inspected.unwrap_or_default());
         let rejected =
             |revision, id: &str, error| Read::Rejected { revision, id: id.to_owned(), error };
-        let revision = match self.decide(parts, &peek) {
-            Decision::Current => return Read::Current(self.current.open(body)),
+        let revision = match self.decide(parts, version.as_deref(), &method, &params) {
+            Decision::Current => return Read::Current(Opened::of(&envelope, body, bounded)),
             Decision::Older(revision) => revision,
             Decision::Rejected { error, revision } => {
-                return rejected(Some(revision), id_of(&peek).unwrap_or("null"), error);
+                return rejected(Some(revision), id_of(&envelope).unwrap_or("null"), error);
             }
         };
         let Some(dialect) = dialect(revision) else {
             let error = Error::internal("no dialect for the current revision");
             return rejected(None, "null", error);
         };
-        let id = match id_of(&peek) {
+        let id = match id_of(&envelope) {
             Ok(id) => id,
             Err(error) => return rejected(Some(revision), "null", error),
         };
-        if peek.jsonrpc.as_deref() != Some("2.0") {
+        if jsonrpc.as_deref() != Some("2.0") {
             let error = Error::new(ErrorKind::InvalidRequest, "jsonrpc must be \"2.0\"");
             return rejected(Some(revision), id, error);
         }
-        let request =
-            bounded.and_then(|()| dialect.read_request(&peek.method, peek.params().into_value()));
+        let request = bounded.and_then(|()| dialect.read_request(&method, params.into_value()));
         Read::Older(Box::new(OlderRequest {
             dialect,
             id: id.to_owned(),
-            streams: matches!(&*peek.method, "message/stream" | "tasks/resubscribe"),
+            streams: matches!(&*method, "message/stream" | "tasks/resubscribe"),
             request,
         }))
     }
 
-    fn decide(&self, parts: &Parts, peek: &Peek<'_>) -> Decision {
-        let params = peek.params();
-        let version = requested_version(parts);
+    fn decide(
+        &self,
+        parts: &Parts,
+        version: Option<&str>,
+        method: &str,
+        params: &Params<'_>,
+    ) -> Decision {
         // Irrelevant for a method of 1.0 with a version.
-        let origin = if peek.method.contains('/') || version.is_none() {
+        let origin = if method.contains('/') || version.is_none() {
             self.origin(parts, params.value())
         } else {
             None
         };
-        let version = version.as_deref();
-        let request = JsonRpcRequest { method: &peek.method, version, params: &params, origin };
+        let request = JsonRpcRequest { method, version, params, origin };
         let lenient = self.options.binding.version_policy == VersionPolicy::Lenient;
         detect::jsonrpc(&request, &self.options.revisions, lenient)
     }

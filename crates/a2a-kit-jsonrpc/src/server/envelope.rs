@@ -52,8 +52,8 @@ pub fn check_id(id: &str) -> Result<()> {
 }
 
 /// The envelope of a request, before validation.
-#[derive(Deserialize)]
-pub(super) struct Envelope<'a> {
+#[derive(Debug, Deserialize)]
+pub struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -76,7 +76,7 @@ impl<'a> Envelope<'a> {
     ///
     /// [`ErrorKind::ParseError`] for malformed JSON, [`ErrorKind::InvalidRequest`] for anything but
     /// an object. The id is unknown in either case.
-    pub(super) fn read(body: &'a [u8]) -> Result<Self> {
+    pub fn read(body: &'a [u8]) -> Result<Self> {
         // A derived deserializer would also accept an array of the member values.
         if body.trim_ascii_start().first() == Some(&b'{') {
             // UTF-8 is validated once for the whole text; `from_slice` validates each string.
@@ -91,6 +91,31 @@ impl<'a> Envelope<'a> {
         } else {
             Err(explain(body, &"expected an object"))
         }
+    }
+
+    /// The `jsonrpc` member, if it is a string.
+    pub fn jsonrpc(&self) -> Option<Cow<'a, str>> {
+        text(self.jsonrpc)
+    }
+
+    /// Returns whether there is a `jsonrpc` member other than `null`.
+    pub fn has_jsonrpc(&self) -> bool {
+        self.jsonrpc.is_some_and(|jsonrpc| jsonrpc.get() != "null")
+    }
+
+    /// The `id` as written, if there is one.
+    pub fn id_text(&self) -> Option<&'a str> {
+        self.id.map(RawValue::get)
+    }
+
+    /// The `method`, if it is a string.
+    pub fn method(&self) -> Option<Cow<'a, str>> {
+        text(self.method)
+    }
+
+    /// The `params` as written, if there are any.
+    pub fn params(&self) -> Option<&'a str> {
+        self.params.map(RawValue::get)
     }
 
     /// The request id.
@@ -113,13 +138,10 @@ impl<'a> Envelope<'a> {
     ///
     /// [`ErrorKind::InvalidRequest`] and [`ErrorKind::MethodNotFound`].
     pub(super) fn operation(&self) -> Result<(Operation, Option<&'a str>)> {
-        let text = |member: Option<&'a RawValue>| {
-            member.and_then(|raw| serde_json::from_str::<Cow<'a, str>>(raw.get()).ok())
-        };
-        if text(self.jsonrpc).as_deref() != Some("2.0") {
+        if self.jsonrpc().as_deref() != Some("2.0") {
             return Err(invalid("jsonrpc", "must be \"2.0\""));
         }
-        let Some(method) = text(self.method) else {
+        let Some(method) = self.method() else {
             return Err(invalid("method", "is required: a string"));
         };
         let operation = Operation::ALL.into_iter().find(|operation| operation.name() == method);
@@ -130,8 +152,12 @@ impl<'a> Envelope<'a> {
                 format!("method not found: {method}"),
             ));
         };
-        Ok((operation, self.params.map(RawValue::get)))
+        Ok((operation, self.params()))
     }
+}
+
+fn text<'a>(member: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
+    member.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 
 /// A request whose envelope has been read.
@@ -145,15 +171,24 @@ pub struct Opened {
 impl Opened {
     /// Reads the envelope of a request of at most `max_values` JSON values.
     pub(super) fn read(body: &Bytes, max_values: usize) -> Self {
-        let envelope = match Envelope::read(body) {
-            Ok(envelope) => envelope,
-            Err(error) => return Self { id: Id::NULL, request: Err(error) },
-        };
+        match Envelope::read(body) {
+            Ok(envelope) => Self::of(&envelope, body, check_json(body, max_values)),
+            Err(error) => Self::rejected(error),
+        }
+    }
+
+    /// A body that is not an envelope.
+    pub fn rejected(error: Error) -> Self {
+        Self { id: Id::NULL, request: Err(error) }
+    }
+
+    /// Opens the envelope of a body; `bounded` says whether the body has too many JSON values.
+    pub fn of(envelope: &Envelope<'_>, body: &Bytes, bounded: Result<()>) -> Self {
         let id = match envelope.id() {
             Ok(id) => id,
-            Err(error) => return Self { id: Id::NULL, request: Err(error) },
+            Err(error) => return Self::rejected(error),
         };
-        let opened = check_json(body, max_values).and_then(|()| envelope.operation());
+        let opened = bounded.and_then(|()| envelope.operation());
         let request = opened.map(|(operation, params)| {
             let text = params.map(|params| body.slice_ref(params.as_bytes()));
             (operation, Params { text, bytes: body.len() })

@@ -5,6 +5,6 @@ pub mod response;
 mod router;
 mod serve;
 
-pub use envelope::{Opened, check_id};
+pub use envelope::{Envelope, Opened, check_id};
 pub use router::{Endpoint, router, router_with};
 pub use serve::serve;

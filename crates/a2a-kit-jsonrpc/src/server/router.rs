@@ -17,7 +17,6 @@ use axum::{
     extract::State,
     routing::{MethodFilter, MethodRouter},
 };
-use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
 
 use super::{
@@ -59,8 +58,8 @@ async fn post(State(endpoint): State<Endpoint>, request: Request<Body>) -> Respo
         Ok(body) => PendingBody::hold(&parts.extensions, body),
         Err(error) => return response::error(Id::NULL.as_str(), error),
     };
-    let reader = endpoint.clone();
-    match parse(body.len(), move || Ok(reader.open(&body))).await {
+    let max_values = endpoint.options.limits.max_json_values;
+    match parse(body.len(), move || Ok(Opened::read(&body, max_values))).await {
         Ok(opened) => endpoint.respond(&parts, opened).await,
         Err(error) => response::error(Id::NULL.as_str(), error),
     }
@@ -80,11 +79,6 @@ impl Endpoint {
     /// Creates the endpoint for `agent`.
     pub fn new(agent: impl Agent, options: BindingOptions) -> Self {
         Self { agent: Arc::new(agent), options: Arc::new(options) }
-    }
-
-    /// Reads the envelope of a body. Errors are kept for the response.
-    pub fn open(&self, body: &Bytes) -> Opened {
-        Opened::read(body, self.options.limits.max_json_values)
     }
 
     /// Responds to a `POST` with this envelope.
