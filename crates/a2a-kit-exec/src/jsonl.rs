@@ -7,7 +7,7 @@ use std::{
 
 use a2a_core::{Artifact, Message, Role, TaskState};
 use a2a_kit_operations::{
-    BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError, metrics::CountedCommand,
+    BoxError, RequestContext, StatusMessage, TaskUpdater, UpdateError, metrics::Counted,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -225,7 +225,7 @@ impl Dialogue<'_> {
         let caller = self.context.call().caller.subject().unwrap_or_default();
         let (place, expiry) = self.shared.waiting.enter(caller);
         self.slot = None;
-        let counted = CountedCommand::begin("asking");
+        let counted = Counted::command("asking");
         let answer = self.updates.ask_until(question, expiry).await?;
         drop(counted);
         place.answered();

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use a2a_kit_operations::metrics::CountedCommand;
+use a2a_kit_operations::metrics::Counted;
 use tokio::sync::oneshot;
 
 /// Slots for concurrent commands. A free slot goes to the caller with the fewest, and among those
@@ -35,7 +35,7 @@ struct Caller {
 pub(crate) struct Slot {
     slots: Slots,
     caller: Arc<str>,
-    _counted: CountedCommand,
+    _counted: Counted,
 }
 
 impl Slots {
@@ -54,7 +54,7 @@ impl Slots {
     /// Waits for a slot.
     pub(crate) async fn acquire(&self, caller: &str) -> Slot {
         let caller: Arc<str> = caller.into();
-        let _counted = CountedCommand::begin("waiting");
+        let _counted = Counted::command("waiting");
         loop {
             let (sender, slot) = oneshot::channel();
             {
@@ -75,7 +75,7 @@ impl Slots {
     fn hand_out(&self) {
         while let Some((caller, sender)) = self.lock().next() {
             // A slot whose waiter is gone is released.
-            let counted = CountedCommand::begin("running");
+            let counted = Counted::command("running");
             let slot = Slot { slots: self.clone(), caller, _counted: counted };
             let _given_back = sender.send(slot);
         }

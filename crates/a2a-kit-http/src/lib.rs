@@ -49,6 +49,8 @@ pub mod error_body;
 mod error_log;
 #[cfg(feature = "server")]
 pub mod error_response;
+#[cfg(any(feature = "client", feature = "server"))]
+mod forward_io;
 #[cfg(feature = "server")]
 mod head_check;
 mod limits;

@@ -11,8 +11,8 @@ use std::{
 
 use a2a_core::{Operation, TaskState};
 use metrics::{
-    Counter, Histogram, Key, Level, Metadata, Unit, counter, describe_counter, describe_gauge,
-    describe_histogram, gauge, histogram, with_recorder,
+    Counter, Gauge, Histogram, Key, Level, Metadata, Unit, counter, describe_counter,
+    describe_gauge, describe_histogram, gauge, histogram, with_recorder,
 };
 
 use crate::AgentLabel;
@@ -177,23 +177,38 @@ pub fn ready(is_ready: bool) {
     gauge!("a2a_ready").set(f64::from(u8::from(is_ready)));
 }
 
-/// Counts an open connection, until dropped.
+/// Counts something in a gauge, until dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct OpenConnection(());
+pub struct Counted(Gauge);
 
-impl OpenConnection {
-    /// Counts a connection.
-    pub fn count() -> Self {
+impl Counted {
+    fn begin(gauge: Gauge) -> Self {
+        gauge.increment(1);
+        Self(gauge)
+    }
+
+    /// Counts an open connection.
+    pub fn connection() -> Self {
         counter!("a2a_connections_total").increment(1);
-        gauge!("a2a_connections").increment(1);
-        Self(())
+        Self::begin(gauge!("a2a_connections"))
+    }
+
+    /// Counts a command of a wrapped program in a state: `running`, `waiting` for its turn, or
+    /// `asking` its caller.
+    pub fn command(state: &'static str) -> Self {
+        Self::begin(gauge!("a2a_commands", "state" => state))
+    }
+
+    /// Counts a database connection in use.
+    pub fn pool_connection() -> Self {
+        Self::begin(gauge!("a2a_store_pool_connections_in_use"))
     }
 }
 
-impl Drop for OpenConnection {
+impl Drop for Counted {
     fn drop(&mut self) {
-        gauge!("a2a_connections").decrement(1);
+        self.0.decrement(1);
     }
 }
 
@@ -202,44 +217,6 @@ impl Drop for OpenConnection {
 pub fn store_size(kind: &'static str, bytes: u64) {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     gauge!("a2a_store_bytes", "store" => kind).set(number(bytes));
-}
-
-/// Counts a command of a wrapped program, until dropped.
-#[derive(Debug)]
-#[must_use]
-pub struct CountedCommand(&'static str);
-
-impl CountedCommand {
-    /// Counts a command in a state: `running`, `waiting` for its turn, or `asking` its caller.
-    pub fn begin(state: &'static str) -> Self {
-        gauge!("a2a_commands", "state" => state).increment(1);
-        Self(state)
-    }
-}
-
-impl Drop for CountedCommand {
-    fn drop(&mut self) {
-        gauge!("a2a_commands", "state" => self.0).decrement(1);
-    }
-}
-
-/// Counts a database connection in use, until dropped.
-#[derive(Debug)]
-#[must_use]
-pub struct PoolConnection(());
-
-impl PoolConnection {
-    /// Counts a connection.
-    pub fn count() -> Self {
-        gauge!("a2a_store_pool_connections_in_use").increment(1);
-        Self(())
-    }
-}
-
-impl Drop for PoolConnection {
-    fn drop(&mut self) {
-        gauge!("a2a_store_pool_connections_in_use").decrement(1);
-    }
 }
 
 /// Counts a call that waits for a database connection, until dropped, and measures the wait.

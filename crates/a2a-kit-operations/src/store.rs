@@ -3,19 +3,16 @@
 mod error;
 #[doc(hidden)]
 pub mod forward;
-mod key_value;
 mod lease;
 mod measured;
 mod memory;
 mod outbox;
 mod page;
-mod signal;
 mod single_node;
 mod task;
 
 pub use error::StoreError;
-pub use key_value::KeyValue;
-pub use lease::{Acquired, Command, LeaseStore, Orphan};
+pub use lease::{Acquired, Command, LeaseStore, Orphan, Signal, Signals};
 pub use measured::Measured;
 pub use memory::{MemoryLimits, MemoryStore};
 pub use outbox::{
@@ -23,8 +20,7 @@ pub use outbox::{
     DeliveryOutcome, PushStore, Redelivery,
 };
 pub use page::{PageKey, TaskPage, TaskQuery, TaskView};
-pub use signal::{Signal, Signals};
-pub use single_node::SingleNode;
+pub use single_node::{KeyValue, SingleNode};
 pub use task::{
     Claim, Committed, LeaseUpdate, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition, Usage,
 };

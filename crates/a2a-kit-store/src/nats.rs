@@ -41,10 +41,9 @@ mod presence;
 mod publisher;
 mod store;
 mod stream;
-mod tls;
 mod wire;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use a2a_kit_operations::{
     Store,
@@ -103,8 +102,4 @@ impl Drop for Clustered {
     }
 }
 
-impl fmt::Debug for Clustered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clustered").field("store", &self.store).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Clustered { store, .. });

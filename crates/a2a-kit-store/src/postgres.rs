@@ -42,7 +42,6 @@ mod tls;
 mod usage;
 mod usage_cache;
 mod webhook;
-mod webhook_row;
 mod writer;
 
 pub use config::PostgresConfig;

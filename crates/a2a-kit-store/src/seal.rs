@@ -99,11 +99,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     (0..text.len()).step_by(2).map(byte).collect()
 }
 
-impl fmt::Debug for SecretKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretKey(..)")
-    }
-}
+a2a_core::debug_fields!(SecretKey(..));
 
 impl SecretKeys {
     /// Creates a key set; the first key encrypts.

@@ -10,6 +10,7 @@ use std::{fmt, future::Future, net::SocketAddr, sync::Arc};
 use a2a_kit_http::{Drain, Limits, bind, card_page, tls::Tls};
 use a2a_kit_operations::Engine;
 use axum::Router;
+use derive_setters::Setters;
 use tokio::net::TcpListener;
 
 pub(crate) use admission::Admission;
@@ -58,12 +59,19 @@ use tenant::InTenant;
 /// when all agents are. Everything else is set on each [`Server`]. Engines must not share a store:
 /// use one SQLite file, or one PostgreSQL schema (`PostgresConfig::schema`), for each.
 #[must_use]
-#[derive(Default)]
+#[derive(Default, Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct Agents {
     mounts: Vec<Mount>,
     public_url: Option<String>,
+    /// Sets the limits for connections and requests, in place of those of the servers.
+    #[setters(generate)]
     limits: Limits,
+    /// Accepts TLS only. The certificate must be valid for the hosts in the cards.
+    #[setters(generate, strip_option)]
     tls: Option<Tls>,
+    /// Sets the signal that starts before the server stops.
+    #[setters(generate)]
     drain: Drain,
     routes: Router,
 }
@@ -110,24 +118,6 @@ impl Agents {
     /// listener. The URL of a single agent is set on its [`Server`].
     pub fn with_public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = Some(url.into().trim_end_matches('/').to_owned());
-        self
-    }
-
-    /// Sets the limits for connections and requests, in place of those of the servers.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Accepts TLS only. The certificate must be valid for the hosts in the cards.
-    pub fn with_tls(mut self, tls: Tls) -> Self {
-        self.tls = Some(tls);
-        self
-    }
-
-    /// Sets the signal that starts before the server stops.
-    pub fn with_drain(mut self, drain: Drain) -> Self {
-        self.drain = drain;
         self
     }
 
@@ -233,11 +223,8 @@ impl Agents {
         let server = a2a_kit_http::HttpServer::new(self.into_router(address)?)
             .with_limits(limits.clone())
             .with_probes(PROBES)
-            .with_drain(drain.clone());
-        let server = match tls {
-            Some(tls) => server.with_tls(tls),
-            None => server,
-        };
+            .with_drain(drain.clone())
+            .with_tls(tls);
         tracing::info!(agents = ?names, %address, "serving");
         let serving = server.serve(listener, shutdown);
         drain.serve_engines(&engines, limits.drain_timeout, serving).await;

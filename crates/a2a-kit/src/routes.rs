@@ -5,6 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use a2a_core::{AgentCard, Result};
 use a2a_kit_http::{
     card_page::{self, CardPage},
+    error_response::is_grpc,
     rate::AddressRate,
     repeated_fields,
 };
@@ -14,7 +15,7 @@ use axum::{
     extract::{OriginalUri, Request},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, Uri, header};
+use http::Uri;
 use tower::ServiceExt as _;
 
 use crate::{
@@ -155,11 +156,6 @@ impl Parts {
             None => router,
         }
     }
-}
-
-fn is_grpc(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes());
-    media_type.is_some_and(|media_type| media_type.starts_with(b"application/grpc"))
 }
 
 /// Responds to unknown paths.

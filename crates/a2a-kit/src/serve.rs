@@ -102,14 +102,11 @@ impl Server {
         let engine: Vec<_> = self.engine.take().into_iter().collect();
         let name = self.parts.card.name.clone();
         let server = |router: Router| {
-            let server = a2a_kit_http::HttpServer::new(router)
+            a2a_kit_http::HttpServer::new(router)
                 .with_limits(limits.clone())
                 .with_probes(PROBES)
-                .with_drain(drain.clone());
-            match tls.clone() {
-                Some(tls) => server.with_tls(tls),
-                None => server,
-            }
+                .with_drain(drain.clone())
+                .with_tls(tls.clone())
         };
         let Some(grpc_listener) = self.grpc_listener.take() else {
             let server = server(self.into_placed(address)?.router);

@@ -19,9 +19,9 @@ use futures_util::FutureExt as _;
 
 use super::{
     CredentialError, CredentialSource, InvalidOrigin, Origin, Secret,
-    registered_source::RegisteredSource,
     scheme_selection::{SchemeSelector, SelectedScheme},
     secret_cache::SecretCache,
+    source::RegisteredSource,
 };
 
 /// The credential sources of an application, and a cache of their secrets. Clones share the cache,
@@ -219,14 +219,7 @@ impl Default for Credentials {
     }
 }
 
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
-            .field("sources", &self.sources)
-            .field("origins", &self.origins)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Credentials { sources, origins, .. });
 
 /// The credentials for one interface of an agent.
 #[derive(Clone)]

@@ -29,7 +29,6 @@ mod credentials;
 mod error;
 mod oauth;
 mod origin;
-mod registered_source;
 mod scheme_selection;
 mod secret;
 mod secret_cache;

@@ -12,7 +12,7 @@ use http::{
     },
 };
 
-use super::{CredentialError, CredentialRequest, Origin, registered_source::RegisteredSource};
+use super::{CredentialError, CredentialRequest, Origin, source::RegisteredSource};
 
 /// Selects schemes for one interface.
 pub(super) struct SchemeSelector<'a> {

@@ -1,6 +1,6 @@
 //! Sources of secrets.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use a2a_core::v1::security_scheme::Scheme;
 use async_trait::async_trait;
@@ -62,5 +62,20 @@ impl CredentialRequest {
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item: Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
+    }
+}
+
+/// A source, and the name of its scheme unless it is for any.
+#[derive(Clone)]
+pub(super) struct RegisteredSource {
+    pub(super) name: Option<String>,
+    pub(super) source: Arc<dyn CredentialSource>,
+    /// Distinguishes sources in the cache.
+    pub(super) number: u64,
+}
+
+impl fmt::Debug for RegisteredSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RegisteredSource").field(&self.name).field(&self.source).finish()
     }
 }

@@ -1,7 +1,6 @@
 //! JWT bearer tokens (RFC 7519, RFC 9068).
 
 use std::{
-    fmt,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -13,7 +12,7 @@ use async_trait::async_trait;
 
 use super::{
     Attempt, Claims, IssuerUrlError, Rejection, RequestCredential, Verifier, access_token,
-    credential_digest::CredentialHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
+    expiring_cache::ExpiringCache, oidc_discovery::discover, request_credentials::CredentialHasher,
     secrets::uses_bearer_token,
 };
 use crate::{
@@ -330,14 +329,7 @@ pub(super) fn is_valid_subject(subject: &str) -> bool {
         && !subject.chars().any(char::is_control)
 }
 
-impl fmt::Debug for Jwt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Jwt")
-            .field("issuer", &self.issuer)
-            .field("audiences", &self.audiences)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Jwt { issuer, audiences, .. });
 
 #[cfg(test)]
 mod tests {

@@ -36,7 +36,6 @@ mod basic;
 mod certificate;
 mod challenge;
 mod claims;
-mod credential_digest;
 mod enforced_card;
 mod enforcement;
 mod expiring_cache;

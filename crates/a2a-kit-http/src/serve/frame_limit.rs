@@ -22,6 +22,7 @@ use super::{
     frames::{DATA, FrameHeader, FrameParser, HEADERS},
     version::PREFACE,
 };
+use crate::forward_io::forward_io;
 
 /// Window of the limit.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -213,17 +214,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for FrameLimit<I> {
         Poll::Ready(Ok(count))
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
-    }
+    forward_io!(io: is_write_vectored, poll_flush, poll_shutdown);
 }
 
 #[cfg(test)]

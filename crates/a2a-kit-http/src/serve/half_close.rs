@@ -22,6 +22,7 @@ use tokio::{
 };
 
 use super::activity::Activity;
+use crate::forward_io::forward_io;
 
 /// Interval of TCP keep-alive probes to a peer that has shut its sending side. Systems forget closed
 /// connections within a minute or two, and reset them then.
@@ -97,36 +98,10 @@ impl HalfClose {
 }
 
 impl AsyncRead for HalfClose {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_read(cx, buffer)
-    }
+    forward_io!(socket: poll_read);
 }
 
 impl AsyncWrite for HalfClose {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.socket).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
-    }
-
     // hyper flushes whenever it is polled, and does not read while it waits for a response.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.socket).poll_flush(cx))?;
@@ -136,7 +111,5 @@ impl AsyncWrite for HalfClose {
         Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_shutdown(cx)
-    }
+    forward_io!(socket: poll_write, poll_write_vectored, is_write_vectored, poll_shutdown);
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_kit_operations::{Engine, metrics::OpenConnection};
+use a2a_kit_operations::{Engine, metrics::Counted};
 use axum::Router;
 use derive_setters::Setters;
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -199,7 +199,7 @@ impl HttpServer {
             };
             let stop = stop.clone();
             let builder = Arc::clone(&builder);
-            let permit = (permit, OpenConnection::count());
+            let permit = (permit, Counted::connection());
             let span = debug_span!("connection", %peer);
             // Separate tasks, so that plaintext connections do not pay for the size of TLS state.
             if let Some(handshakes) = handshakes.clone() {

@@ -9,9 +9,11 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite},
     time::{Instant, Sleep, sleep},
 };
+
+use crate::forward_io::forward_io;
 
 /// Bytes that a peer has to accept within the timeout: reading a byte now and then does not keep
 /// the connection open.
@@ -74,13 +76,7 @@ fn timed_out() -> io::Error {
 }
 
 impl<I: AsyncRead + Unpin> AsyncRead for WriteTimeout<I> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buffer)
-    }
+    forward_io!(io: poll_read);
 }
 
 impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
@@ -102,10 +98,6 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
         if self.record(cx, &written).is_ready() { Poll::Ready(Err(timed_out())) } else { written }
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
         if flushed.is_ready() {
@@ -115,9 +107,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
         flushed
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
-    }
+    forward_io!(io: is_write_vectored, poll_shutdown);
 }
 
 #[cfg(test)]

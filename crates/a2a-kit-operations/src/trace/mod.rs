@@ -8,9 +8,7 @@
 mod client_span;
 mod context;
 #[cfg(feature = "engine")]
-mod delivery_span;
-#[cfg(feature = "engine")]
-mod execution_span;
+mod engine_span;
 mod operation_log;
 mod propagation;
 mod server_span;
@@ -18,9 +16,7 @@ mod server_span;
 pub use client_span::ClientSpan;
 pub use context::{InvalidTraceContext, TRACEPARENT, TRACESTATE, TraceContext};
 #[cfg(feature = "engine")]
-pub(crate) use delivery_span::delivery;
-#[cfg(feature = "engine")]
-pub(crate) use execution_span::execution;
+pub(crate) use engine_span::{delivery, execution};
 pub use operation_log::OPERATION;
 pub use propagation::{Propagation, adopt, current, inject, install};
 pub use server_span::ServerSpan;

@@ -1,23 +1,35 @@
 use std::{fmt, path::PathBuf};
 
+use a2a_kit_tls::{ClientTls, Pem, TlsError};
+use async_nats::rustls::ClientConfig;
+use derive_setters::Setters;
+
+use super::NatsError;
+
 /// Connection settings of a node.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct NatsConfig {
     /// The NATS server: `nats://host:4222` or `tls://host`, optionally with `user:password@` or
     /// `token@` before the host, percent-encoded. Separate several servers of one NATS cluster with
     /// commas.
+    #[setters(skip)]
     pub url: String,
     /// The name of the cluster of nodes: letters, digits, `-` and `_`. Nodes of different clusters
     /// on the same server are isolated. Default: `a2a`.
     pub cluster: String,
     /// A credentials file, as created by `nsc`.
+    #[setters(strip_option)]
     pub credentials: Option<PathBuf>,
     /// A PEM file with trusted CA certificates, instead of the system's.
+    #[setters(strip_option)]
     pub roots: Option<PathBuf>,
     /// The client certificate and key, as PEM files.
+    #[setters(skip)]
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// The number of replicas of the signal stream. Default: 1.
+    #[setters(into = false)]
     pub replicas: usize,
 }
 
@@ -34,24 +46,6 @@ impl NatsConfig {
         }
     }
 
-    /// Sets the name of the cluster.
-    #[must_use]
-    pub fn with_cluster(self, cluster: impl Into<String>) -> Self {
-        Self { cluster: cluster.into(), ..self }
-    }
-
-    /// Sets the credentials file.
-    #[must_use]
-    pub fn with_credentials(self, file: impl Into<PathBuf>) -> Self {
-        Self { credentials: Some(file.into()), ..self }
-    }
-
-    /// Sets the trusted CA certificates.
-    #[must_use]
-    pub fn with_roots(self, file: impl Into<PathBuf>) -> Self {
-        Self { roots: Some(file.into()), ..self }
-    }
-
     /// Sets the client certificate.
     #[must_use]
     pub fn with_certificate(
@@ -62,12 +56,6 @@ impl NatsConfig {
         Self { certificate: Some((certificate.into(), key.into())), ..self }
     }
 
-    /// Sets the number of replicas.
-    #[must_use]
-    pub fn with_replicas(self, replicas: usize) -> Self {
-        Self { replicas, ..self }
-    }
-
     /// The server addresses without credentials.
     pub(super) fn public_url(&self) -> String {
         let public = |url: &str| match url.rsplit_once('@') {
@@ -76,6 +64,22 @@ impl NatsConfig {
         };
         self.url.split(',').map(public).collect::<Vec<_>>().join(",")
     }
+}
+
+/// The client configuration for servers that require TLS.
+pub(super) fn client_config(config: &NatsConfig) -> Result<ClientConfig, NatsError> {
+    read(config).map_err(|error| NatsError::Credentials(error.into()))
+}
+
+fn read(config: &NatsConfig) -> Result<ClientConfig, TlsError> {
+    let mut tls = ClientTls::new();
+    if let Some(roots) = &config.roots {
+        tls = tls.with_roots(&Pem::file(roots))?;
+    }
+    if let Some((certificate, key)) = &config.certificate {
+        tls = tls.with_identity(&Pem::file(certificate), &Pem::file(key))?;
+    }
+    tls.config()
 }
 
 impl fmt::Debug for NatsConfig {

@@ -14,7 +14,7 @@ use async_nats::{
 
 use percent_encoding::percent_decode_str;
 
-use super::{NatsConfig, NatsError, tls};
+use super::{NatsConfig, NatsError, config};
 
 /// Maximum age of signals, for nodes that lost their connection.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ impl Link {
             .max_reconnects(None)
             .reconnect_delay_callback(backoff)
             // Also for a server that insists on TLS where the address does not say so.
-            .tls_client_config(tls::client_config(config)?);
+            .tls_client_config(config::client_config(config)?);
         let wants_tls = config.roots.is_some()
             || config.certificate.is_some()
             || config.url.split(',').any(|url| url.trim().starts_with("tls:"));

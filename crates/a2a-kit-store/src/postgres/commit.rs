@@ -15,7 +15,7 @@ use crate::codec::encode_task;
 use super::{
     link::Link,
     link_error::LinkError,
-    row::{is_possible, number, pack},
+    row::{column, is_possible, number, pack},
     session::{Done, Session, Written},
     signal::Chunks,
 };
@@ -122,25 +122,6 @@ pub(super) async fn write(
     if rows.is_empty() {
         return Ok(HashMap::new());
     }
-    let texts = |of: fn(&CommitRow) -> &str| rows.iter().map(|row| of(row)).collect::<Vec<_>>();
-    let ids = texts(|row| &row.id);
-    let tenants = texts(|row| &row.tenant);
-    let owners = texts(|row| &row.owner);
-    let versions: Vec<_> = rows.iter().map(|row| row.version).collect();
-    let epochs: Vec<_> = rows.iter().map(|row| row.epoch).collect();
-    let first: Vec<_> = rows.iter().map(|row| row.first).collect();
-    let last: Vec<_> = rows.iter().map(|row| row.last).collect();
-    let bodies: Vec<_> = rows.iter().map(|row| row.body.as_deref()).collect();
-    let pushed: Vec<_> = rows.iter().map(|row| row.pushed).collect();
-    let after: Vec<_> = rows.iter().map(|row| row.after.as_ref()).collect();
-    let states: Vec<_> = after.iter().map(|after| after.map(|after| after.state)).collect();
-    let millis: Vec<_> = after.iter().map(|after| after.map(|after| after.millis)).collect();
-    let ended: Vec<_> = after.iter().map(|after| after.map(|after| after.ended)).collect();
-    let snapshots: Vec<_> =
-        after.iter().map(|after| after.map(|after| after.snapshot.as_slice())).collect();
-    let holds: Vec<_> = rows.iter().map(|row| row.hold).collect();
-    let checkpoints: Vec<_> = rows.iter().map(|row| row.checkpoint.as_deref()).collect();
-    let journals: Vec<_> = rows.iter().map(|row| row.journal.as_deref()).collect();
     let mut chunks = Chunks::new(&session.node);
     let chunk: Vec<_> = rows
         .iter()
@@ -164,21 +145,21 @@ pub(super) async fn write(
         .execute(
             &session.commit,
             &[
-                &ids,
-                &tenants,
-                &owners,
-                &versions,
-                &epochs,
-                &first,
-                &last,
-                &bodies,
-                &pushed,
-                &states,
-                &millis,
-                &ended,
-                &snapshots,
-                &holds,
-                &checkpoints,
+                &column(rows, |row| &*row.id),
+                &column(rows, |row| &*row.tenant),
+                &column(rows, |row| &*row.owner),
+                &column(rows, |row| row.version),
+                &column(rows, |row| row.epoch),
+                &column(rows, |row| row.first),
+                &column(rows, |row| row.last),
+                &column(rows, |row| row.body.as_deref()),
+                &column(rows, |row| row.pushed),
+                &column(rows, |row| Some(row.after.as_ref()?.state)),
+                &column(rows, |row| Some(row.after.as_ref()?.millis)),
+                &column(rows, |row| Some(row.after.as_ref()?.ended)),
+                &column(rows, |row| Some(&*row.after.as_ref()?.snapshot)),
+                &column(rows, |row| row.hold),
+                &column(rows, |row| row.checkpoint.as_deref()),
                 &chunk,
                 &node,
                 &session.slot,
@@ -186,7 +167,7 @@ pub(super) async fn write(
                 &numbers,
                 &command_ids,
                 &answers,
-                &journals,
+                &column(rows, |row| row.journal.as_deref()),
             ],
         )
         .await?;

@@ -14,10 +14,10 @@ use crate::{SecretKeys, codec::encode_task};
 use super::{
     link::Link,
     link_error::LinkError,
-    row::{IMPOSSIBLE, is_possible, key, number, pack},
+    row::{IMPOSSIBLE, column, is_possible, key, number, pack},
     session::{Done, Session, Written},
     signal::Chunks,
-    webhook_row::HookRow,
+    webhook::HookRow,
 };
 
 pub(super) const SQL: &str = include_str!("insert.sql");
@@ -94,21 +94,6 @@ pub(super) async fn write(
     if rows.is_empty() {
         return Ok(HashMap::new());
     }
-    let texts = |of: fn(&InsertRow) -> &str| rows.iter().map(|row| of(row)).collect::<Vec<_>>();
-    let ids = texts(|row| &row.id);
-    let tenants = texts(|row| &row.tenant);
-    let owners = texts(|row| &row.owner);
-    let contexts = texts(|row| &row.context_id);
-    let claims: Vec<_> = rows.iter().map(|row| row.claim.as_deref()).collect();
-    let states: Vec<_> = rows.iter().map(|row| row.state).collect();
-    let millis: Vec<_> = rows.iter().map(|row| row.millis).collect();
-    let ended: Vec<_> = rows.iter().map(|row| row.ended).collect();
-    let last: Vec<_> = rows.iter().map(|row| row.last).collect();
-    let snapshots: Vec<_> = rows.iter().map(|row| row.snapshot.as_slice()).collect();
-    let checkpoints: Vec<_> = rows.iter().map(|row| row.checkpoint.as_deref()).collect();
-    let journals: Vec<_> = rows.iter().map(|row| &*row.journal).collect();
-    let bodies: Vec<_> = rows.iter().map(|row| row.body.as_deref()).collect();
-    let pushed: Vec<_> = rows.iter().map(|row| row.pushed).collect();
     let mut chunks = Chunks::new(&session.node);
     let chunk: Vec<_> = rows.iter().map(|row| chunks.add(row.id.len())).collect();
     let (mut numbers, mut config_ids) = (Vec::new(), Vec::new());
@@ -127,18 +112,18 @@ pub(super) async fn write(
         .execute(
             &session.insert,
             &[
-                &ids,
-                &tenants,
-                &owners,
-                &contexts,
-                &states,
-                &millis,
-                &ended,
-                &last,
-                &snapshots,
-                &checkpoints,
-                &bodies,
-                &pushed,
+                &column(rows, |row| row.id.as_str()),
+                &column(rows, |row| row.tenant.as_str()),
+                &column(rows, |row| row.owner.as_str()),
+                &column(rows, |row| row.context_id.as_str()),
+                &column(rows, |row| row.state),
+                &column(rows, |row| row.millis),
+                &column(rows, |row| row.ended),
+                &column(rows, |row| row.last),
+                &column(rows, |row| row.snapshot.as_slice()),
+                &column(rows, |row| row.checkpoint.as_deref()),
+                &column(rows, |row| row.body.as_deref()),
+                &column(rows, |row| row.pushed),
                 &chunk,
                 &node,
                 &session.lease_millis,
@@ -149,8 +134,8 @@ pub(super) async fn write(
                 &names,
                 &urls,
                 &configs,
-                &claims,
-                &journals,
+                &column(rows, |row| row.claim.as_deref()),
+                &column(rows, |row| &*row.journal),
             ],
         )
         .await?;

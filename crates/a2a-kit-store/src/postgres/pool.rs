@@ -1,9 +1,9 @@
 //! A connection pool for everything but grouped writes.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use a2a_kit_operations::{
-    metrics::{PoolConnection, PoolWait},
+    metrics::{Counted, PoolWait},
     store::StoreError,
 };
 use parking_lot::Mutex;
@@ -46,12 +46,12 @@ enum Checkout {
 struct PooledConnection<'a> {
     link: Link,
     _permit: SemaphorePermit<'a>,
-    _counted: PoolConnection,
+    _counted: Counted,
 }
 
 impl<'a> PooledConnection<'a> {
     fn new(link: Link, permit: SemaphorePermit<'a>) -> Self {
-        Self { link, _permit: permit, _counted: PoolConnection::count() }
+        Self { link, _permit: permit, _counted: Counted::pool_connection() }
     }
 }
 
@@ -299,11 +299,7 @@ impl Pool {
     }
 }
 
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("connector", &self.connector).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Pool { connector, .. });
 
 struct Failure {
     error: LinkError,

@@ -19,6 +19,11 @@ const MAX_KEY: usize = 300;
 /// Why a task that is not [possible](is_possible) cannot be stored.
 pub(super) const IMPOSSIBLE: &str = "the tenant, owner or task id is too long or contains NUL";
 
+/// The values of a column of the rows of a statement.
+pub(super) fn column<'r, R, T>(rows: &[&'r R], value: impl Fn(&'r R) -> T) -> Vec<T> {
+    rows.iter().map(|row| value(row)).collect()
+}
+
 /// Our numbers are small; one that is not cannot equal a stored one.
 pub(super) fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)

@@ -5,7 +5,6 @@
 //! node, `a <node> <command>` for an answer to a node, `b` for abandoned leases.
 
 use std::{
-    fmt,
     pin::pin,
     sync::{
         Arc,
@@ -170,11 +169,7 @@ impl Listener {
     }
 }
 
-impl fmt::Debug for Listener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listener").finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Listener(..));
 
 struct ListenTask {
     connector: Arc<Connector>,

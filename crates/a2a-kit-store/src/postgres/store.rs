@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use a2a_kit_operations::{
     EventId, Scope, Webhook,
@@ -115,15 +115,7 @@ fn named(name: &str) -> String {
     name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect()
 }
 
-impl fmt::Debug for PostgresStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresStore")
-            .field("node", &self.node)
-            .field("pool", &self.pool)
-            .field("writers", &self.writers)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(PostgresStore { node, pool, writers, .. });
 
 #[async_trait]
 impl TaskStore for PostgresStore {

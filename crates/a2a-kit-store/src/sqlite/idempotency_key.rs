@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
     failure::Result,
-    scope::{intern_scope, scope_no},
+    read::{intern_scope, scope_no},
 };
 
 pub(super) fn claim(

@@ -9,9 +9,8 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::{
     connection::{open_reader, open_writer},
-    lock::{DatabaseLock, LockError},
+    lock::{DatabaseLock, LockError, Placement},
     migration::{SchemaError, check_owner, migrate},
-    placement::Placement,
 };
 use crate::seal::SecretKeys;
 

@@ -8,7 +8,10 @@ use a2a_kit_operations::{
 use prost::Message as _;
 use rusqlite::{Connection, OptionalExtension as _, ToSql, named_params};
 
-use super::{failure::Result, read::task, scope::scope_no};
+use super::{
+    failure::Result,
+    read::{scope_no, task},
+};
 
 /// Maximum count without a counter.
 const MAX_COUNTED: i64 = 10_000;

@@ -10,6 +10,21 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::failure::Result;
 use crate::codec;
 
+/// Returns the row number of a scope.
+pub(super) fn scope_no(db: &Connection, scope: &Scope) -> Result<Option<i64>> {
+    let mut query = db.prepare_cached("SELECT no FROM scopes WHERE tenant = ?1 AND owner = ?2")?;
+    Ok(query.query_row(params![&*scope.tenant, &*scope.owner], |row| row.get(0)).optional()?)
+}
+
+/// Returns the row number of a scope, inserting it if it is missing.
+pub(super) fn intern_scope(db: &Connection, scope: &Scope) -> Result<i64> {
+    if let Some(no) = scope_no(db, scope)? {
+        return Ok(no);
+    }
+    let mut insert = db.prepare_cached("INSERT INTO scopes (tenant, owner) VALUES (?1, ?2)")?;
+    Ok(insert.insert(params![&*scope.tenant, &*scope.owner])?)
+}
+
 /// Returns the row number of a task in a scope.
 pub(super) fn task_no(db: &Connection, scope: &Scope, task_id: &str) -> Result<Option<i64>> {
     let mut query = db.prepare_cached(

@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -156,14 +155,7 @@ impl SqliteStore {
     }
 }
 
-impl fmt::Debug for SqliteStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteStore")
-            .field("path", &self.path)
-            .field("node", &self.node)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(SqliteStore { path, node, .. });
 
 #[async_trait]
 impl TaskStore for SqliteStore {

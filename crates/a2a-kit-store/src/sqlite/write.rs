@@ -8,7 +8,7 @@ use a2a_kit_operations::{
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{failure::Result, idempotency_key, lease, scope::intern_scope};
+use super::{failure::Result, idempotency_key, lease, read::intern_scope};
 use crate::{
     codec::{self, CodecError},
     seal::SecretKeys,
