@@ -6,6 +6,7 @@ use a2a_core::{
     Error, ErrorKind, Message, Result, Task, TaskState,
     v1::{GetTaskRequest, SubscribeToTaskRequest, stream_response::Payload},
 };
+use a2a_kit_http::client::TransportError;
 use a2a_kit_operations::{Event, EventId, EventStream};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -70,6 +71,9 @@ pub struct Watch {
     leave_at: Option<Instant>,
     /// The pause before the next subscription after one that ended.
     pause: Duration,
+    /// Whether the stream was lost because the agent could not be reached: it may stream again once
+    /// it answers.
+    was_unreachable: bool,
 }
 
 /// Where the next event comes from.
@@ -160,6 +164,7 @@ impl Watch {
             is_polled: false,
             is_reply: false,
             leave_at: None,
+            was_unreachable: false,
             client,
         }
     }
@@ -314,6 +319,7 @@ impl Watch {
         {
             return Err(error);
         }
+        self.was_unreachable = TransportError::of(&error).is_some_and(TransportError::is_connect);
         let task_id = self.task_id.clone();
         self.client.observer.emit(|| ClientEvent::FellBackToPolling { task_id, error });
         self.source = Source::Polling(Poll::first(self.options.poll));
@@ -331,15 +337,18 @@ impl Watch {
         self.source = match self.options.delivery {
             _ if self.message.is_some() || self.task_id.is_none() => Source::Stopped,
             _ if !is_subscription => Source::Subscription(now),
-            UpdateDelivery::Streaming => {
-                let pause = self.pause;
-                self.pause = pause.saturating_mul(2).min(MAX_PAUSE).max(pause);
-                Source::Subscription(after(pause))
-            }
+            UpdateDelivery::Streaming => self.next_subscription(),
             UpdateDelivery::Any | UpdateDelivery::Polling => {
                 Source::Polling(Poll::first(self.options.poll))
             }
         };
+    }
+
+    /// A subscription after a pause, which grows.
+    fn next_subscription(&mut self) -> Source {
+        let pause = self.pause;
+        self.pause = pause.saturating_mul(2).min(MAX_PAUSE).max(pause);
+        Source::Subscription(after(pause))
     }
 
     async fn poll(&mut self) -> Result<Option<Event>> {
@@ -349,6 +358,9 @@ impl Watch {
         match result {
             Ok(task) => {
                 *poll = poll.next(policy);
+                if mem::take(&mut self.was_unreachable) {
+                    self.source = self.next_subscription();
+                }
                 self.accept_polled(task)
             }
             Err(error) if error.is_transient() && poll.failures + 1 < policy.max_failures => {

@@ -164,6 +164,23 @@ async fn lost_stream_is_resumed_once_and_then_polled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn stream_of_an_agent_that_was_unreachable_continues_once_it_answers() {
+    let refused = || TransportError::new(false, false, "refused").into_error("a");
+    let agent = TestAgent::new()
+        .then_stream([snapshot(1, task(TaskState::Working)), chunk(2, "1")])
+        .then_fail(refused());
+    let agent = then_task(agent.then_fail(refused()), TaskState::Working)
+        .then_stream([chunk(3, "2"), status(4, TaskState::Completed)]);
+    let (client, observed) = observed_client(&agent, AgentCard::new("a", "b"));
+    let mut watch = client.send_and_watch("go", WaitOptions::default()).await.unwrap();
+    let (events, error) = read(&mut watch).await;
+    assert_eq!(events, ["task WORKING \"\"", "1", "2", "status COMPLETED"]);
+    assert!(error.is_none() && !watch.is_polled());
+    let observed = observed.lock().unwrap();
+    assert!(observed.last().unwrap().starts_with("polling Some(\"t\"): "), "{observed:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn lost_stream_is_an_error_if_only_streaming_is_allowed() {
     let agent = TestAgent::new()
         .then_stream([snapshot(1, task(TaskState::Working))])
