@@ -133,8 +133,9 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     );
     if !options.observe.is_json {
         // Output may be closed; the server runs anyway.
-        let _gone =
-            announce::announce(&composed.card, options.scheme(), address, &store.lines, output);
+        let rpc_path = serve.listen.rpc_path.as_deref().unwrap_or_default();
+        let (card, scheme) = (&composed.card, options.scheme());
+        let _gone = announce::announce(card, scheme, address, rpc_path, &store.lines, output);
     }
 
     idle_memory::return_regularly();
@@ -283,7 +284,7 @@ async fn bind_at(
             }
             _ => format!("{host} must be a name or an address of this machine, without a port"),
         };
-        Failure::new(Code::Internal, chain(error)).with_hint(hint)
+        Failure::usage(chain(error)).with_hint(hint)
     };
     let listener = a2a_kit_http::bind(address).await.map_err(|error| failure(&error))?;
     let address = listener.local_addr().map_err(|error| failure(&error))?;

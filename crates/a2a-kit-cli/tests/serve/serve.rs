@@ -28,6 +28,18 @@ fn what_is_served_is_printed_one_field_a_line() {
 }
 
 #[test]
+fn command_to_try_works_if_the_card_names_another_host() {
+    for more in [&[][..], &["--rpc-path", "/rpc"]] {
+        let arguments = ["--public-url", "https://agent.invalid/base"];
+        let server = Server::start(&[&arguments[..], more].concat());
+        let tried = server.lines.last().unwrap().strip_prefix("Try: a2a ").unwrap();
+        let (arguments, _) = tried.split_once(" \"stream 5\"").unwrap();
+        let run = Run::of(command().args(arguments.split(' ')).arg("hello"));
+        assert_eq!((run.code, run.field("State")), (0, "COMPLETED"), "{tried}: {run:?}");
+    }
+}
+
+#[test]
 fn a_signal_lets_streams_finish_and_ends_well() {
     let server = Server::start(&[]);
     let mut client = command()
@@ -52,7 +64,8 @@ fn a_port_in_use_is_an_error_that_names_it() {
     let server = Server::start(&[]);
     let port = server.address.rsplit(':').next().unwrap();
     let run = Run::of(command().args(["serve", "--port", port]));
-    assert_eq!(run.code, 1);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("A2ACLI_ERR_USAGE"), "{run:?}");
     assert!(run.stderr.contains(&server.address), "{run:?}");
     assert!(run.stderr.contains("--port"), "{run:?}");
 }
@@ -62,7 +75,7 @@ fn host_that_is_not_of_this_machine_is_told_from_a_port_in_use() {
     for host in ["nosuch.invalid", "127.0.0.1:80", "192.0.2.1"] {
         for words in [&["serve", "--store", "memory"][..], &["listen"]] {
             let run = Run::of(command().args(words).args(["--host", host, "--port", "0"]));
-            assert_eq!(run.code, 1, "{host} {words:?}: {run:?}");
+            assert_eq!(run.code, 2, "{host} {words:?}: {run:?}");
             let hint = "Hint: --host must be a name or an address of this machine, without a port";
             assert!(run.stderr.contains(hint), "{host} {words:?}: {run:?}");
         }
