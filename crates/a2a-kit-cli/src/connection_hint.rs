@@ -73,6 +73,10 @@ mod tests {
             (io::Error::from(io::ErrorKind::TimedOut), "--request-timeout"),
             (io::Error::other("failed to lookup address information: x"), "spelling"),
             (io::Error::other("invalid peer certificate: UnknownIssuer"), "--ca-cert"),
+            (
+                io::Error::other("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))"),
+                "--pin-sha256",
+            ),
             (io::Error::other("received corrupt message of type X"), "http://"),
             (io::Error::other("something else"), "agent is running"),
         ] {

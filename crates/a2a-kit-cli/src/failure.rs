@@ -97,6 +97,8 @@ const fn protocol_name(kind: ErrorKind) -> &'static str {
         }
         ErrorKind::MethodNotFound => "MethodNotFoundError",
         ErrorKind::InvalidParams => "InvalidParamsError",
+        // The protocol has no code for it.
+        ErrorKind::ResourceExhausted => "A2AX_ERR_LIMITED",
         _ => "InternalError",
     }
 }
@@ -144,6 +146,7 @@ impl Failure {
             Code::Unreachable => Some(connection_hint(error).to_owned()),
             Code::Timeout => Some("raise --request-timeout".to_owned()),
             _ if is_of_older_version(error) => Some(OLDER_VERSION.to_owned()),
+            _ if is_too_large(error) => Some(TOO_LARGE.to_owned()),
             _ => hint(code).map(str::to_owned),
         };
         if !error.violations().is_empty() {
@@ -346,6 +349,16 @@ fn is_of_older_version(error: &Error) -> bool {
         && error.message().contains("format of an older version")
 }
 
+/// What to do about a response over the limit of the client.
+const TOO_LARGE: &str = "the response is too large to be read at once: `a2a send --stream` gets the \
+                         result as it comes; a program raises ClientSettings::max_response_bytes";
+
+fn is_too_large(error: &Error) -> bool {
+    error.kind() == ErrorKind::InvalidAgentResponse
+        && error.message().starts_with("response of ")
+        && error.message().ends_with(" bytes")
+}
+
 const fn hint(code: Code) -> Option<&'static str> {
     match code {
         Code::Protocol(ErrorKind::TaskNotFound) => {
@@ -448,6 +461,16 @@ mod tests {
             assert_eq!((failure.code(), failure.hint()), (code, Some(hint)));
             assert_eq!(failure.message(), "busy (retry after 7s)");
         }
+        let failure = Failure::of_operation(&error(ErrorKind::ResourceExhausted), false);
+        assert_eq!(failure.code().name(), "A2AX_ERR_LIMITED");
+    }
+
+    #[test]
+    fn response_that_is_too_large_is_to_be_streamed() {
+        let message = "response of http://a exceeds 67108864 bytes";
+        let error = Error::new(ErrorKind::InvalidAgentResponse, message);
+        let failure = Failure::of_operation(&error, false);
+        assert!(failure.hint().unwrap().contains("`a2a send --stream`"), "{failure:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -47,7 +47,7 @@ pub fn write_headers(error: &Error, headers: &mut HeaderMap) {
 /// `client::ResponseError` as its source.
 pub fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Error {
     let foreign = |error: Error| {
-        let is_named = error.message() == message(status, "");
+        let is_named = error.message().starts_with(&message(status, ""));
         error.with_source(ResponseError::new(status, headers, is_named))
     };
     let of_status = |text| foreign(Error::new(ErrorKind::from_http(status.as_u16()), text));

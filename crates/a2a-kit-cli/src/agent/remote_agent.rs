@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::{AgentCard, Error, ProtocolVersion};
+use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion};
 use a2a_kit_client::{
     CardReference, Client, ClientBuilder, DiscoveryError, SelectedInterface, Transport,
 };
@@ -33,6 +33,8 @@ pub(crate) struct RemoteAgent {
     redaction: Redaction,
     /// Where the card says the agent is, if that is elsewhere than the card.
     elsewhere: Option<String>,
+    /// What to check of an endpoint that was given without a card.
+    at_endpoint: Option<String>,
     /// Whether the server may ask for a certificate that the client lacks.
     lacks_certificate: bool,
 }
@@ -92,6 +94,13 @@ impl RemoteAgent {
         Ok(Self {
             flags: flags(settings, selected.transport),
             elsewhere: elsewhere(settings, selected),
+            at_endpoint: settings.endpoint.as_ref().map(|url| {
+                let binding = selected.transport.as_str();
+                format!(
+                    "{url} does not serve {binding}: check its path, and --transport; the card of \
+                     the agent names both: `a2a card get -a <host>`"
+                )
+            }),
             lacks_certificate,
             credential,
             client,
@@ -127,6 +136,14 @@ impl RemoteAgent {
             }
             (Code::Unreachable, _) if self.lacks_certificate && is_lost(error) => {
                 Some("the server may require a client certificate, --client-cert".to_owned())
+            }
+            _ if self.at_endpoint.is_some()
+                && matches!(
+                    error.kind(),
+                    ErrorKind::MethodNotFound | ErrorKind::MethodNotAllowed
+                ) =>
+            {
+                self.at_endpoint.clone()
             }
             // Nothing at that address knows the protocol.
             _ if ResponseError::of(error).is_some() => self.elsewhere.clone(),

@@ -365,7 +365,9 @@ fn named(cluster: &str) -> (String, Option<String>) {
 
 #[cfg(feature = "postgres")]
 fn unreachable(flag: &str, place: &str, error: &dyn std::error::Error) -> Failure {
-    Failure::new(Code::Unreachable, format!("{flag} {place}: {}", chain(error)))
+    Failure::new(Code::Unreachable, format!("{flag} {place}: {}", chain(error))).with_hint(
+        "check its address and credentials, and that it runs and may be reached from here",
+    )
 }
 
 /// An address without user, password and parameters.

@@ -68,7 +68,13 @@ async fn error_says_what_came_and_from_which_url() {
             (200, "text/html", page, ": \"<!doctype html><html>"),
             (200, "text/plain", "hello there", "\"hello there\" (content type text/plain)"),
             (422, "application/json", detail, "field required"),
-            (422, "application/json", detail, "HTTP status 422 from http://{}"),
+            (
+                422,
+                "application/json",
+                detail,
+                "status 422: {\"detail\":[{\"loc\":[\"body\",\"message\"],\"msg\":\"field required\"}]}: \
+                 response from http://{}",
+            ),
             (
                 404,
                 "application/json",
@@ -151,7 +157,29 @@ async fn hint_names_the_next_step() {
     let run = send(&address, &[]);
     assert!(run.stderr.contains("refer to files by URL"), "{run:?}");
 
+    for (status, retry_after, expected) in [
+        (429, Some("7"), "Hint: the agent limits requests: retry after 7s"),
+        (429, None, "Hint: the agent limits requests: retry later, or send fewer"),
+    ] {
+        let address = agent("JSONRPC", move || {
+            let mut response = answer(status, "text/plain", "");
+            let delay = retry_after.map(HeaderValue::from_static);
+            response.headers_mut().extend(delay.map(|delay| (header::RETRY_AFTER, delay)));
+            response
+        })
+        .await;
+        let run = send(&address, &[]);
+        assert_eq!(run.code, 1, "{run:?}");
+        for part in ["Error: A2AX_ERR_LIMITED\n", expected] {
+            assert!(run.stderr.contains(part), "{part}: {run:?}");
+        }
+    }
+
     let server = Server::start(&[]);
+    let url = format!("{}/nope", server.url());
+    let run = Run::of(command().args(["send", "hello", "-e", &url, "--transport", "jsonrpc"]));
+    let hint = format!("Hint: {url} does not serve JSONRPC: check its path, and --transport");
+    assert!(run.stderr.contains(&hint), "{run:?}");
     let run = server.run(&["task", "get", "nope"]);
     let command = format!("`a2a task list -a {}`", server.address);
     assert!(run.stderr.contains(&command), "{run:?}");

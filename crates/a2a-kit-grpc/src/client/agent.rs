@@ -129,7 +129,8 @@ impl Client {
     where
         F: Future<Output = Result<Response<M>, Status>>,
     {
-        let stub = self.stub.clone().max_decoding_message_size(self.settings.max_response_bytes);
+        let limit = self.settings.max_response_bytes;
+        let stub = self.stub.clone().max_decoding_message_size(limit);
         let mut request = request(&call.context, call.request);
         if let Some(timeout) = self.settings.request_timeout {
             request.set_timeout(timeout);
@@ -137,7 +138,7 @@ impl Client {
         let seen = Observed::begin(&self.settings, &self.target, operation, &request);
         let response = method(stub, request).await;
         let response = response.inspect_err(|status| seen.status(status));
-        let response = response.map_err(|status| self.failure(status))?;
+        let response = response.map_err(|status| self.failure(status, limit))?;
         seen.head(response.metadata());
         seen.message(response.get_ref());
         seen.end();
@@ -155,14 +156,15 @@ impl Client {
     where
         F: Future<Output = Result<Response<Streaming<StreamResponse>>, Status>>,
     {
-        let stub = self.stub.clone().max_decoding_message_size(self.settings.max_event_bytes);
+        let limit = self.settings.max_event_bytes;
+        let stub = self.stub.clone().max_decoding_message_size(limit);
         // The first event after the requested one may take long; a rejection does not.
         let await_first = call.context.last_event_id.is_none();
         let request = request(&call.context, call.request);
         let seen = Observed::begin(&self.settings, &self.target, operation, &request);
         let response = method(stub, request).await;
         let response = response.inspect_err(|status| seen.status(status));
-        let response = response.map_err(|status| self.failure(status))?;
+        let response = response.map_err(|status| self.failure(status, limit))?;
         seen.head(response.metadata());
         let headers = response.metadata().as_ref();
         let activated = service_parameters::read_activated(headers);
@@ -180,7 +182,7 @@ impl Client {
                 }
                 Err(status) => {
                     seen.status(&status);
-                    Err(failure::decode(status, &target))
+                    Err(failure::decode_within(status, &target, limit))
                 }
             };
             ready(event.transpose())
@@ -191,8 +193,8 @@ impl Client {
         Ok(Reply { response, activated })
     }
 
-    fn failure(&self, status: Status) -> a2a_core::Error {
-        failure::decode(status, &self.target)
+    fn failure(&self, status: Status, limit: usize) -> a2a_core::Error {
+        failure::decode_within(status, &self.target, limit)
     }
 }
 

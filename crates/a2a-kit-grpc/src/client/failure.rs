@@ -9,6 +9,16 @@ use tonic::{ConnectError, Status, TimeoutExpired};
 
 use crate::status;
 
+/// Decodes a failed call whose response may have `limit` bytes. tonic says alike that a message is too
+/// large for the peer.
+pub(super) fn decode_within(status: Status, target: &str, limit: usize) -> Error {
+    if status.message().ends_with(&format!("the limit is: {limit} bytes")) {
+        let message = format!("response of {target} exceeds {limit} bytes");
+        return Error::new(ErrorKind::InvalidAgentResponse, message);
+    }
+    decode(status, target)
+}
+
 /// Decodes a failed call. A status with a source was created locally by the transport; a received
 /// one has none.
 pub(crate) fn decode(status: Status, target: &str) -> Error {

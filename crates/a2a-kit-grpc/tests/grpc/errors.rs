@@ -159,7 +159,9 @@ async fn response_over_the_client_limit_is_an_error() {
     let served = Served::new().await;
     let settings = ClientSettings::default().with_max_response_bytes(8);
     let client = Client::connect_with(&served.address.to_string(), settings).unwrap();
-    assert_kind(client.get_task(Call::new(get())).await, ErrorKind::PayloadTooLarge);
+    let error = client.get_task(Call::new(get())).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidAgentResponse);
+    assert_eq!(error.message(), format!("response of {} exceeds 8 bytes", served.address));
 }
 
 #[tokio::test]
