@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader},
     process::Stdio,
+    time::Instant,
 };
 
 use crate::common::{Run, Server, command};
@@ -32,6 +33,39 @@ fn expired_certificate_is_warned_of_at_the_start() {
     server.wait().unwrap();
     let warning = warning.unwrap_or_default();
     assert!(warning.contains("WARN") && warning.contains("2001-02-03"), "{warning:?}");
+}
+
+#[test]
+fn refused_handshakes_are_logged_with_their_reason_at_a_bounded_rate_and_not_told() {
+    let folder = Folder::new("root");
+    folder.issue("server");
+    let (cert, key) = (folder.path("server.crt"), folder.path("server.key"));
+    let root = folder.path("root.pem");
+    let tls = ["--tls-cert", &cert, "--tls-key", &key, "--tls-client-ca", &root];
+    let info = [("RUST_LOG", "info")];
+    for (reason, url, flags) in [
+        ("peer sent no certificates", "https", &["--ca-cert", &*root][..]),
+        ("UnknownCA", "https", &[]),
+        ("plaintext request", "http", &[]),
+    ] {
+        let (server, log) = Server::start_and_read_with(&tls, &info);
+        let url = format!("{url}://{}", server.address);
+        let begun = Instant::now();
+        let run = || Run::of(command().args(["card", "get", "-a", &url]).args(flags));
+        let runs: Vec<_> = (0..10).map(|_| run()).collect();
+        let seconds = begun.elapsed().as_secs();
+        for run in runs {
+            assert_eq!(run.code, 3, "{reason}: {run:?}");
+            assert!(!run.stderr.contains(reason), "{reason}: {run:?}");
+        }
+        server.terminate();
+        assert_eq!(server.ended().0, Some(0), "{reason}");
+        let log = log.join().unwrap();
+        let lines: Vec<_> =
+            log.lines().filter(|line| line.contains("TLS handshake refused")).collect();
+        assert!(lines[0].contains(reason) && lines[0].contains("peer=127.0.0.1"), "{log}");
+        assert!(u64::try_from(lines.len()).unwrap() <= 2 + seconds, "{reason}, {seconds} s: {log}");
+    }
 }
 
 //
