@@ -208,3 +208,20 @@ async fn stop_shuts_every_engine_down() {
         assert_eq!(client.send("who?").await.unwrap_err().kind(), ErrorKind::Unavailable);
     }
 }
+
+#[cfg(all(unix, feature = "exec"))]
+#[tokio::test]
+async fn programs_are_agents_beside_others() {
+    use a2a_kit::exec::Exec;
+
+    let program = |name: &'static str| {
+        let program = Exec::new("sh").args(["-c", &format!("cat; printf ' {name}'")]);
+        Server::from(Engine::new(program.card(name, "Says its name"), program))
+    };
+    let agents = Agents::new().at("/one", program("one")).at("/two", program("two"));
+    let address = start(agents.at("/plain", named("plain"))).await;
+    for (path, expected) in [("one", "hi one"), ("two", "hi two"), ("plain", "plain")] {
+        let client = Client::connect(&format!("http://{address}/{path}")).await.unwrap();
+        assert_eq!(client.send("hi").await.unwrap().text(), expected);
+    }
+}

@@ -161,6 +161,23 @@ async fn a_gateway_without_its_store_is_not_ready_and_forwards_no_message() {
     assert_eq!(gateway.run(&["send", "hello"]).field("State"), "COMPLETED");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_without_its_database_is_not_ready_and_forwards_no_message() {
+    let Ok(mut postgres) = a2a_test_servers::Private::postgres(&[]).await else { return };
+    let agent = Server::start(&[]);
+    let gateway = Server::start(&["--proxy", &agent.address, "--store", postgres.url()]);
+    assert_eq!(gateway.run(&["send", "hello"]).field("State"), "COMPLETED");
+    readiness(&gateway, 200).await;
+    postgres.kill();
+    readiness(&gateway, 503).await;
+    let run = gateway.run(&["send", "hello", "--timeout", "5s"]);
+    assert_ne!(run.code, 0, "{run:?}");
+    assert_eq!(agent.run(&["task", "list"]).field("Total"), "1");
+    postgres.start().await;
+    readiness(&gateway, 200).await;
+    assert_eq!(gateway.run(&["send", "hello"]).field("State"), "COMPLETED");
+}
+
 #[test]
 fn the_default_store_of_another_agent_is_refused_and_a_named_one_is_warned_of() {
     let (one, other) = (Server::start(&[]), Server::start(&[]));
