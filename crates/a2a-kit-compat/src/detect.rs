@@ -2,7 +2,7 @@
 
 mod rest;
 
-pub use rest::{RestDecision, RestRequest, RestShape, rest};
+pub(crate) use rest::{RestDecision, RestRequest, RestShape, rest};
 
 use std::cell::OnceCell;
 
@@ -18,32 +18,32 @@ use crate::{
 
 /// The properties of a request that determine its revision.
 #[derive(Debug)]
-pub struct JsonRpcRequest<'a> {
+pub(crate) struct JsonRpcRequest<'a> {
     /// The method of the envelope.
-    pub method: &'a str,
+    pub(crate) method: &'a str,
     /// `A2A-Version`, from the header or the query; `None` if missing or empty.
-    pub version: Option<&'a str>,
+    pub(crate) version: Option<&'a str>,
     /// The parameters.
-    pub params: &'a Params<'a>,
+    pub(crate) params: &'a Params<'a>,
     /// The revision in which the task of the request was created, if known.
-    pub origin: Option<ProtocolVersion>,
+    pub(crate) origin: Option<ProtocolVersion>,
 }
 
 /// The parameters of a request, parsed on demand.
 #[derive(Debug)]
-pub struct Params<'a> {
+pub(crate) struct Params<'a> {
     text: &'a str,
     value: OnceCell<Value>,
 }
 
 impl<'a> Params<'a> {
     /// Takes the JSON text of the parameters; empty if there are none.
-    pub fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { text, value: OnceCell::new() }
     }
 
     /// The parameters as a value; an empty object if there are none.
-    pub fn value(&self) -> &Value {
+    pub(crate) fn value(&self) -> &Value {
         let read = || match serde_json::from_str(self.text) {
             Ok(Value::Null) | Err(_) => Value::Object(serde_json::Map::new()),
             Ok(value) => value,
@@ -52,7 +52,7 @@ impl<'a> Params<'a> {
     }
 
     /// Returns the parameters as a value; an empty object if there are none.
-    pub fn into_value(self) -> Value {
+    pub(crate) fn into_value(self) -> Value {
         self.value();
         self.value.into_inner().unwrap_or_default()
     }
@@ -93,7 +93,7 @@ impl<'a> Params<'a> {
 
 /// The revision of a request.
 #[derive(Debug)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// The current one: its binding handles the request, including version errors.
     Current,
     /// An older one.
@@ -108,7 +108,7 @@ pub enum Decision {
 }
 
 /// Detects the revision of a JSON-RPC request.
-pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
+pub(crate) fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) -> Decision {
     match detect(request, served, lenient) {
         Decision::Current if !served.contains(ProtocolVersion::V1_0) => {
             without_current(request, served)
@@ -119,7 +119,7 @@ pub fn jsonrpc(request: &JsonRpcRequest<'_>, served: &Revisions, lenient: bool) 
 
 /// Returns whether a request with version 1.0 and one of its methods is certainly of 1.0. If not,
 /// [`jsonrpc`] decides.
-pub fn is_current(params: &Params<'_>, served: &Revisions) -> bool {
+pub(crate) fn is_current(params: &Params<'_>, served: &Revisions) -> bool {
     let draft = served.contains(ProtocolVersion::V1Draft);
     served.contains(ProtocolVersion::V1_0) && !(draft && params.may_be_draft())
 }

@@ -14,11 +14,18 @@ pub trait Dialect: Send + Sync + 'static {
     /// The revision.
     fn revision(&self) -> ProtocolVersion;
 
+    /// The JSON-RPC methods of the revision. A client calls the first one of an operation.
+    fn methods(&self) -> &'static [(&'static str, Operation)];
+
     /// The operation of a JSON-RPC method.
-    fn operation(&self, method: &str) -> Option<Operation>;
+    fn operation(&self, method: &str) -> Option<Operation> {
+        self.methods().iter().find(|(name, _)| *name == method).map(|(_, operation)| *operation)
+    }
 
     /// The JSON-RPC method of an operation; `None` if the revision does not have it.
-    fn method(&self, operation: Operation) -> Option<&'static str>;
+    fn method(&self, operation: Operation) -> Option<&'static str> {
+        self.methods().iter().find(|(_, known)| *known == operation).map(|(name, _)| *name)
+    }
 
     /// Reads the parameters of an operation. For servers.
     ///
@@ -82,19 +89,6 @@ pub trait Dialect: Send + Sync + 'static {
         })?;
         Ok((method, self.write_params(request)))
     }
-}
-
-/// The JSON-RPC methods of a revision. A client calls the first one of an operation.
-pub(crate) type Methods = [(&'static str, Operation)];
-
-/// The operation of a method.
-pub(crate) fn operation_in(methods: &Methods, method: &str) -> Option<Operation> {
-    methods.iter().find(|(name, _)| *name == method).map(|(_, operation)| *operation)
-}
-
-/// The method of an operation.
-pub(crate) fn method_in(methods: &Methods, operation: Operation) -> Option<&'static str> {
-    methods.iter().find(|(_, known)| *known == operation).map(|(name, _)| *name)
 }
 
 /// A JSON-RPC error object in the format of a revision.

@@ -21,9 +21,7 @@
 //! |---|---|
 //! | serve older revisions | [`server`], [`grpc`] |
 //! | call agents of older revisions | [`client`] |
-//! | detect the revision of a request | [`detect`] |
-//! | read cards and webhooks of any revision | [`card`], [`webhook`] |
-//! | convert objects of a revision | [`v0_1`], [`v0_3`], [`v1_draft`] |
+//! | read and write the webhook deliveries of any revision | [`webhook`] |
 //!
 //! # Features
 //!
@@ -41,11 +39,12 @@
 
 #[cfg(test)]
 mod arbitrary;
+#[doc(hidden)]
 pub mod card;
 #[cfg(feature = "client")]
 pub mod client;
 mod common;
-pub mod detect;
+mod detect;
 mod dialect;
 #[cfg(feature = "grpc")]
 pub mod grpc;
@@ -55,17 +54,23 @@ mod revision;
 #[cfg(feature = "server")]
 pub mod server;
 mod task_revision;
+#[doc(hidden)]
 pub mod v0_1;
+#[doc(hidden)]
 pub mod v0_3;
+#[doc(hidden)]
 pub mod v1_draft;
 #[cfg(feature = "server")]
 pub mod webhook;
 
+#[doc(hidden)]
 pub use dialect::{Dialect, ErrorObject};
+#[doc(hidden)]
 pub use operation::{AnyOutput, AnyRequest, AnyResponse, call};
 pub use revision::{Revisions, UnknownRevision};
 #[cfg(feature = "server")]
-pub use server::ServerOptions;
+pub use server::options::ServerOptions;
+#[cfg(feature = "server")]
 pub use task_revision::{TaskRevision, TaskRevisions};
 
 /// Compiles the examples of the README.

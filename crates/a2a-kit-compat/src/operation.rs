@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{
-    Operation, Request as _, Result, Validate as _,
+    Error, Operation, Request as _, Result, Validate as _,
     v1::{
         AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -13,6 +13,8 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{Agent, Call, CallContext, EventStream, Reply};
+
+use crate::common::request::TaskParams;
 
 /// The response of a unary operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -214,6 +216,52 @@ operations! {
 }
 
 impl AnyRequest {
+    /// Creates the request of an operation on a task or on a webhook of it, whose id is empty if it
+    /// is not given.
+    ///
+    /// # Errors
+    ///
+    /// [`UnsupportedOperation`](a2a_core::ErrorKind::UnsupportedOperation) for another operation.
+    pub(crate) fn of_task(
+        operation: Operation,
+        task: TaskParams,
+        config_id: String,
+    ) -> Result<Self> {
+        let TaskParams { id, history_length, metadata } = task;
+        Ok(match operation {
+            Operation::GetTask => {
+                Self::GetTask(GetTaskRequest { id, history_length, ..Default::default() })
+            }
+            Operation::CancelTask => {
+                Self::CancelTask(CancelTaskRequest { id, metadata, ..Default::default() })
+            }
+            Operation::SubscribeToTask => {
+                Self::SubscribeToTask(SubscribeToTaskRequest { id, ..Default::default() })
+            }
+            Operation::GetTaskPushNotificationConfig => {
+                Self::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
+                    task_id: id,
+                    id: config_id,
+                    ..Default::default()
+                })
+            }
+            Operation::ListTaskPushNotificationConfigs => {
+                Self::ListTaskPushNotificationConfigs(ListTaskPushNotificationConfigsRequest {
+                    task_id: id,
+                    ..Default::default()
+                })
+            }
+            Operation::DeleteTaskPushNotificationConfig => {
+                Self::DeleteTaskPushNotificationConfig(DeleteTaskPushNotificationConfigRequest {
+                    task_id: id,
+                    id: config_id,
+                    ..Default::default()
+                })
+            }
+            other => return Err(Error::unsupported(format!("{} names no task", other.name()))),
+        })
+    }
+
     /// Replaces the id of the task, if the request has one; an empty id creates a new task.
     ///
     /// The id of a webhook config is unchanged.

@@ -4,7 +4,6 @@
 //! its own oldest entries; if the table is over its limit, the largest scope does.
 
 mod claim;
-mod pending_send;
 mod scope_entries;
 
 use std::{
@@ -21,11 +20,8 @@ use tokio::{
     time::Instant,
 };
 
+pub(crate) use self::claim::{Claim, Claimed, MessageKey, Unresolved};
 use self::scope_entries::{Entry, ScopeEntries, Target};
-pub(crate) use self::{
-    claim::{Claim, Claimed, Unresolved},
-    pending_send::MessageKey,
-};
 
 /// Default limit of the table, in bytes.
 const MAX_BYTES: usize = 64 << 20;

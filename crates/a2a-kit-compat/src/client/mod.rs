@@ -2,12 +2,10 @@
 
 pub(crate) mod call;
 mod extended_card;
-mod history;
 mod jsonrpc;
 mod normalize;
 mod rest;
 mod subscribe;
-pub(crate) mod transport;
 
 pub use jsonrpc::JsonRpcClient;
 pub use rest::RestClient;

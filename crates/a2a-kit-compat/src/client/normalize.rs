@@ -1,13 +1,16 @@
-//! Normalizes the start and end of event streams of older revisions.
+//! Normalizes responses of older revisions: the start and end of event streams, and the length of
+//! histories.
 
-use std::future::ready;
+use std::{future::ready, sync::Arc};
 
 use a2a_core::{
     Result, TaskState,
-    v1::{StreamResponse, Task, TaskStatus, stream_response::Payload},
+    v1::{StreamResponse, Task, TaskStatus, send_message_response, stream_response::Payload},
 };
 use a2a_kit_operations::{Event, EventStream};
 use futures_util::{StreamExt as _, stream};
+
+use crate::{AnyRequest, AnyResponse};
 
 /// Drops the `final` status update that older revisions send after a terminal task. It repeats the
 /// status of the task and has no event id, so readers that count ids would see a gap.
@@ -66,6 +69,48 @@ fn with_task(event: Event) -> Vec<Result<Event>> {
 
 fn task_event(id: Option<a2a_kit_operations::EventId>, task: Task) -> Event {
     Event::new(id, StreamResponse { payload: Some(Payload::Task(task)) })
+}
+
+/// The requested history length; `None` leaves it to the agent.
+///
+/// Agents of 0.2 and 0.3 treat the length 0 as unset, and return the whole history.
+pub(crate) fn requested_history(request: &AnyRequest) -> Option<usize> {
+    let length = match request {
+        AnyRequest::SendMessage(request) => request.configuration.as_ref()?.history_length,
+        AnyRequest::GetTask(request) => request.history_length,
+        AnyRequest::ListTasks(request) => request.history_length,
+        AnyRequest::SendStreamingMessage(_)
+        | AnyRequest::CancelTask(_)
+        | AnyRequest::SubscribeToTask(_)
+        | AnyRequest::CreateTaskPushNotificationConfig(_)
+        | AnyRequest::GetTaskPushNotificationConfig(_)
+        | AnyRequest::ListTaskPushNotificationConfigs(_)
+        | AnyRequest::DeleteTaskPushNotificationConfig(_)
+        | AnyRequest::GetExtendedAgentCard(_) => None,
+    };
+    // The agent rejects negative lengths.
+    usize::try_from(length?).ok()
+}
+
+/// Truncates the history of the tasks in a response.
+pub(crate) fn limit_history(response: &mut AnyResponse, limit: Option<usize>) {
+    let exceeds = |task: &Task| limit.is_some_and(|limit| task.history.len() > limit);
+    match response {
+        AnyResponse::Sent(sent) => {
+            if let Some(send_message_response::Payload::Task(task)) = &mut sent.payload {
+                task.limit_history(limit);
+            }
+        }
+        AnyResponse::Task(task) if exceeds(task) => Arc::make_mut(task).limit_history(limit),
+        AnyResponse::Tasks(page) => {
+            page.tasks.iter_mut().for_each(|task| task.limit_history(limit));
+        }
+        AnyResponse::Task(_)
+        | AnyResponse::Config(_)
+        | AnyResponse::Configs(_)
+        | AnyResponse::Deleted
+        | AnyResponse::Card(_) => {}
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use a2a_core::{
 use serde_json::Value;
 
 use super::{
-    format::Format,
+    Format,
     json::{
         Object, has, invalid_response, object, read_response, rename, retain_camel_case, take,
         unreadable, write_object,

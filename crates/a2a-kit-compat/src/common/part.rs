@@ -8,7 +8,7 @@ use a2a_core::{
 use serde_json::Value as Json;
 
 use super::{
-    format::Format,
+    Format,
     json::{Object, has, object, take},
 };
 /// The metadata key that marks wrapped data which is not an object, a convention of the official

@@ -4,7 +4,7 @@ use a2a_core::{Result, v1::TaskPushNotificationConfig};
 use serde_json::Value;
 
 use super::{
-    format::Format,
+    Format,
     json::{Object, object_in, read_at, require, take, write_object},
 };
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    format::Format,
+    Format,
     json::{Object, has, object, params_object, read_at, read_params, rename, take_object, write},
     member,
     part::decode,
@@ -37,7 +37,7 @@ struct Configuration {
 }
 
 /// The parameters of methods for a task.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskParams {
     pub(crate) id: String,

@@ -4,15 +4,14 @@ use a2a_core::{Error, Message, Result, Role, Task, TaskState, fresh_id, v1::Task
 use serde_json::{Value, json};
 
 use super::{
-    format::Format,
+    Format,
     json::{
         Object, has, object_in, objects_in, read_response, rename, require, retain_camel_case,
         take, unreadable, write_object,
     },
-    member::timestamp,
+    member,
     part::{decode, encode},
     parts::Parts as _,
-    spelling,
 };
 
 /// Members of a message of 0.1.
@@ -110,7 +109,7 @@ impl Format {
             };
             status.insert("state".into(), state.as_str_name().into());
         }
-        if let Some(time) = status.remove("timestamp").and_then(|text| timestamp(&text)) {
+        if let Some(time) = status.remove("timestamp").and_then(|text| member::timestamp(&text)) {
             status.insert("timestamp".into(), time.to_string().into());
         }
         // The proto of 0.3 named it `update`.
@@ -141,7 +140,7 @@ impl Format {
             message.insert("messageId".into(), fresh_id().into());
         }
         let role = message.get("role").and_then(Value::as_str).filter(|name| !name.is_empty());
-        if role.is_some_and(|name| spelling::role(name).is_none()) {
+        if role.is_some_and(|name| member::role(name).is_none()) {
             // Every sender but the user is the agent's side.
             message.insert("role".into(), Role::Agent.as_str_name().into());
         }
@@ -157,7 +156,7 @@ impl Format {
         let role = match message.get("role") {
             None | Some(Value::Null) => sender,
             Some(Value::String(name)) if name.is_empty() => sender,
-            Some(name) => match name.as_str().and_then(spelling::role) {
+            Some(name) => match name.as_str().and_then(member::role) {
                 Some(role) => role,
                 // Validation rejects unknown roles in requests.
                 None => return self.read_parts(message, path),
@@ -240,8 +239,8 @@ impl Format {
 
     pub(super) fn write_message_members(self, message: &mut Object) {
         let role = take(message, &["role"]);
-        let role = role.as_ref().and_then(Value::as_str).and_then(spelling::role);
-        let role = match spelling::role_name(role.unwrap_or_default()) {
+        let role = role.as_ref().and_then(Value::as_str).and_then(member::role);
+        let role = match member::role_name(role.unwrap_or_default()) {
             // 0.3 only has two roles: any role but the user's becomes the agent's.
             None if self == Self::V0_3 => Some("agent"),
             role => role,

@@ -7,20 +7,20 @@ use crate::Revisions;
 
 /// The properties of a request that determine its revision.
 #[derive(Clone, Copy, Debug)]
-pub struct RestRequest<'a> {
+pub(crate) struct RestRequest<'a> {
     /// The path of the request.
-    pub path: &'a str,
+    pub(crate) path: &'a str,
     /// `A2A-Version`, from the header or the query; `None` if missing or empty.
-    pub version: Option<&'a str>,
+    pub(crate) version: Option<&'a str>,
     /// The body; `null` if there is none.
-    pub body: &'a Value,
+    pub(crate) body: &'a Value,
     /// The revision in which the task of the request was created, if known.
-    pub origin: Option<ProtocolVersion>,
+    pub(crate) origin: Option<ProtocolVersion>,
 }
 
 /// The formats of HTTP+JSON below `/v1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RestShape {
+pub(crate) enum RestShape {
     /// 0.3 in ProtoJSON, which the official SDKs use.
     V03Proto,
     /// 0.3 in the JSON format of JSON-RPC, with `kind` discriminators.
@@ -31,7 +31,7 @@ pub enum RestShape {
 
 impl RestShape {
     /// The revision of the format.
-    pub fn revision(self) -> ProtocolVersion {
+    pub(crate) fn revision(self) -> ProtocolVersion {
         match self {
             Self::V03Proto | Self::V03Json => ProtocolVersion::V0_3,
             Self::Draft => ProtocolVersion::V1Draft,
@@ -41,7 +41,7 @@ impl RestShape {
 
 /// The revision of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RestDecision {
+pub(crate) enum RestDecision {
     /// The current or a disabled one: the current binding handles the request, including version
     /// errors.
     Current,
@@ -50,7 +50,7 @@ pub enum RestDecision {
 }
 
 /// Detects the revision of an HTTP+JSON request.
-pub fn rest(request: &RestRequest<'_>, served: &Revisions) -> RestDecision {
+pub(crate) fn rest(request: &RestRequest<'_>, served: &Revisions) -> RestDecision {
     let is_served = |shape: &RestShape| match shape {
         // 0.2 had no HTTP+JSON.
         RestShape::V03Proto | RestShape::V03Json => served.contains(ProtocolVersion::V0_3),

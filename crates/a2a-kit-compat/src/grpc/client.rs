@@ -23,10 +23,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::code;
 use crate::{
     AnyRequest, AnyResponse,
-    client::{
-        call::CallAny as _,
-        transport::{Transport, mismatched_response},
-    },
+    client::call::{CallAny as _, Transport, mismatched_response},
     common::{
         extensions,
         json::{invalid_response, unreadable},

@@ -5,8 +5,6 @@ mod client;
 mod code;
 mod revision;
 #[cfg(feature = "server")]
-mod router;
-#[cfg(feature = "server")]
 mod service;
 #[cfg(feature = "server")]
 mod stream;
@@ -17,7 +15,7 @@ pub use crate::proto::DESCRIPTOR;
 #[cfg(feature = "client")]
 pub use client::GrpcClient;
 #[cfg(feature = "server")]
-pub use router::router;
+pub use service::router;
 
 /// The name of the service.
 pub const SERVICE: &str = "a2a.v1.A2AService";

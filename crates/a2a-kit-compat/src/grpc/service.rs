@@ -9,9 +9,10 @@ use a2a_core::{
 use a2a_kit_grpc::wire::{self, Undecoded};
 use a2a_kit_http::{Drain, service_parameters};
 use a2a_kit_operations::{Agent, CallContext, Reply};
+use axum::Router;
 use http::request::Parts;
 use tokio::time::Instant;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, service::Routes};
 
 use super::{
     code,
@@ -28,11 +29,30 @@ use crate::{
         ListTaskPushNotificationConfigResponse, ListTaskPushNotificationRequest,
         ListTaskPushNotificationResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
         SendMessageResponse, SetTaskPushNotificationConfigRequest, SubscribeToTaskRequest, Task,
-        TaskPushNotificationConfig, TaskSubscriptionRequest, a2_a_service_server::A2AService,
+        TaskPushNotificationConfig, TaskSubscriptionRequest,
+        a2_a_service_server::{A2AService, A2AServiceServer},
         expects_text,
     },
     server::dispatch,
 };
+
+/// Serves `agent` over gRPC in 0.2, 0.3 and the draft of 1.0, as `a2a.v1.A2AService`.
+///
+/// `GetAgentCard` returns `card` if the agent has no extended card.
+///
+/// The router has no fallback, so that it can be merged with others, such as that of 1.0. Use
+/// [`a2a_kit_grpc::fallback`] for the merged router.
+pub fn router(agent: impl Agent, card: CurrentCard, options: ServerOptions) -> Router {
+    routes(Arc::new(agent), card, options)
+}
+
+fn routes(agent: Arc<dyn Agent>, card: CurrentCard, options: ServerOptions) -> Router {
+    let limit = options.binding.limits.max_body_bytes;
+    let service = A2AServiceServer::new(AgentService::new(agent, card, options));
+    let guarded = wire::guarded(service.max_decoding_message_size(limit));
+    // Routers with fallbacks can't be merged.
+    Routes::new(guarded).into_axum_router().reset_fallback()
+}
 
 /// An agent as the generated service.
 pub(super) struct AgentService {

@@ -10,7 +10,7 @@ use serde::{
 };
 use serde_json::{Value, map::Entry};
 
-use crate::common::{json::Object, member, spelling};
+use crate::common::{json::Object, member};
 
 /// A document in canonical form: without members that are `null`, with the names of 0.3 in
 /// lowerCamelCase, and with numbers of enum values. Rejects members that occur twice.
@@ -138,7 +138,7 @@ impl Member<'_> {
             }
             ("message" | "history", "role", _) => {
                 let accepted = "is not a known value: must be ROLE_USER or ROLE_AGENT";
-                return number(&value, spelling::role).ok_or_else(|| accepted.to_owned());
+                return number(&value, member::role).ok_or_else(|| accepted.to_owned());
             }
             ("file", "fileWithBytes", Value::String(text)) => {
                 text.retain(|letter| !letter.is_ascii_whitespace());

@@ -15,6 +15,10 @@ convert! {
         same(id, context_id, metadata),
         optional(status = status),
         lists(artifacts = artifacts, history = history);
+    TaskArtifactUpdateEvent:
+        same(task_id, context_id, append, last_chunk, metadata),
+        optional(artifact = artifact),
+        lists();
     ListTasksResponse:
         same(next_page_token, page_size, total_size),
         optional(),
@@ -62,16 +66,7 @@ impl From<StreamResponse> for v1::StreamResponse {
                 status: event.status.map(Into::into),
                 metadata: event.metadata,
             }),
-            Payload::ArtifactUpdate(event) => {
-                Current::ArtifactUpdate(v1::TaskArtifactUpdateEvent {
-                    task_id: event.task_id,
-                    context_id: event.context_id,
-                    artifact: event.artifact.map(Into::into),
-                    append: event.append,
-                    last_chunk: event.last_chunk,
-                    metadata: event.metadata,
-                })
-            }
+            Payload::ArtifactUpdate(event) => Current::ArtifactUpdate(event.into()),
         });
         Self { payload }
     }
@@ -91,14 +86,7 @@ pub(crate) fn event_from_v1(event: v1::StreamResponse, is_last: bool) -> StreamR
             r#final: is_last,
             metadata: event.metadata,
         }),
-        Current::ArtifactUpdate(event) => Payload::ArtifactUpdate(TaskArtifactUpdateEvent {
-            task_id: event.task_id,
-            context_id: event.context_id,
-            artifact: event.artifact.map(Into::into),
-            append: event.append,
-            last_chunk: event.last_chunk,
-            metadata: event.metadata,
-        }),
+        Current::ArtifactUpdate(event) => Payload::ArtifactUpdate(event.into()),
     });
     StreamResponse { payload }
 }

@@ -4,12 +4,11 @@ mod alias;
 pub(crate) mod dispatch;
 mod extended_card;
 mod jsonrpc;
-mod options;
+pub(crate) mod options;
 mod rest;
 mod send_timeout;
 pub(crate) mod stream;
 
 pub use extended_card::extended_card;
 pub use jsonrpc::jsonrpc;
-pub use options::ServerOptions;
 pub use rest::rest;

@@ -8,7 +8,7 @@ use std::{
 use a2a_core::ProtocolVersion;
 use tokio::time::Instant;
 
-use super::pending_send::PendingSend;
+use super::claim::PendingSend;
 
 /// Memory overhead of an entry without its strings: map and order nodes, allocation headers.
 const ENTRY_BYTES: usize = 256;

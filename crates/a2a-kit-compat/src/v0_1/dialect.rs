@@ -5,8 +5,7 @@ use std::sync::Arc;
 use a2a_core::{
     Error, ErrorKind, Message, Operation, ProtocolVersion, Result, Task, TaskState,
     v1::{
-        CancelTaskRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        SendMessageResponse, StreamResponse, SubscribeToTaskRequest, TaskStatus,
+        CancelTaskRequest, GetTaskRequest, SendMessageResponse, StreamResponse, TaskStatus,
         send_message_response::Payload,
     },
 };
@@ -16,14 +15,12 @@ use super::params::{read_config, read_send, read_task_params, write_config, writ
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
-        error_data,
-        format::Format,
+        Format, error_data,
         json::{invalid_response, object, unreadable, write},
     },
-    dialect::{Methods, method_in, operation_in},
 };
 
-const METHODS: &Methods = &[
+const METHODS: &[(&str, Operation)] = &[
     ("tasks/send", Operation::SendMessage),
     ("tasks/sendSubscribe", Operation::SendStreamingMessage),
     ("tasks/get", Operation::GetTask),
@@ -42,48 +39,25 @@ impl Dialect for V0_1 {
         ProtocolVersion::V0_1
     }
 
-    fn operation(&self, method: &str) -> Option<Operation> {
-        operation_in(METHODS, method)
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        method_in(METHODS, operation)
+    fn methods(&self) -> &'static [(&'static str, Operation)] {
+        METHODS
     }
 
     fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
         Ok(match operation {
             Operation::SendMessage => AnyRequest::SendMessage(read_send(params)?),
             Operation::SendStreamingMessage => AnyRequest::SendStreamingMessage(read_send(params)?),
-            Operation::GetTask => {
-                let task = read_task_params(params)?;
-                AnyRequest::GetTask(GetTaskRequest {
-                    id: task.id,
-                    history_length: Some(task.history_length.unwrap_or(0)),
-                    ..Default::default()
-                })
-            }
-            Operation::CancelTask => {
-                let task = read_task_params(params)?;
-                AnyRequest::CancelTask(CancelTaskRequest {
-                    id: task.id,
-                    metadata: task.metadata,
-                    ..Default::default()
-                })
-            }
-            Operation::SubscribeToTask => {
-                let id = read_task_params(params)?.id;
-                AnyRequest::SubscribeToTask(SubscribeToTaskRequest { id, ..Default::default() })
-            }
             Operation::CreateTaskPushNotificationConfig => {
                 AnyRequest::CreateTaskPushNotificationConfig(read_config(params)?)
             }
-            Operation::GetTaskPushNotificationConfig => {
-                let id = read_task_params(params)?.id;
-                AnyRequest::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
-                    task_id: id.clone(),
-                    id,
-                    ..Default::default()
-                })
+            Operation::GetTask
+            | Operation::CancelTask
+            | Operation::SubscribeToTask
+            | Operation::GetTaskPushNotificationConfig => {
+                let mut task = read_task_params(params)?;
+                task.history_length.get_or_insert(0);
+                let config_id = task.id.clone();
+                AnyRequest::of_task(operation, task, config_id)?
             }
             Operation::ListTasks
             | Operation::ListTaskPushNotificationConfigs

@@ -13,7 +13,7 @@ use crate::common::task::artifact_id;
 /// An ended task is split into its artifacts and its status, which no later event would report; so
 /// is every task [in a subscription](Self::with_snapshots).
 #[derive(Clone, Debug, Default)]
-pub struct EventSplitter {
+pub(crate) struct EventSplitter {
     /// The ids of the artifacts, by position.
     artifacts: Vec<String>,
     writes_snapshots: bool,
@@ -21,27 +21,27 @@ pub struct EventSplitter {
 
 impl EventSplitter {
     /// Creates a splitter for a new stream.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Sets the artifacts that the task has before the stream, in order: a resumed stream does not
     /// begin with them.
     #[must_use]
-    pub fn with_known(mut self, artifacts: &[Artifact]) -> Self {
+    pub(crate) fn with_known(mut self, artifacts: &[Artifact]) -> Self {
         self.artifacts = artifacts.iter().map(|artifact| artifact.artifact_id.clone()).collect();
         self
     }
 
     /// Sets whether the artifacts of a running task are written: its subscribers have not seen them.
     #[must_use]
-    pub fn with_snapshots(mut self, writes_snapshots: bool) -> Self {
+    pub(crate) fn with_snapshots(mut self, writes_snapshots: bool) -> Self {
         self.writes_snapshots = writes_snapshots;
         self
     }
 
     /// Returns the events to write for an event of the stream.
-    pub fn split(&mut self, event: StreamResponse) -> Vec<StreamResponse> {
+    pub(crate) fn split(&mut self, event: StreamResponse) -> Vec<StreamResponse> {
         let payloads = match event.payload {
             Some(Payload::ArtifactUpdate(mut update)) => {
                 if let Some(artifact) = &mut update.artifact {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::AnyRequest;
 
 /// The task id of a request, which its client chose.
-pub fn chosen_id(request: &AnyRequest) -> &str {
+pub(crate) fn chosen_id(request: &AnyRequest) -> &str {
     request.task_id()
 }
 
@@ -14,14 +14,14 @@ pub fn chosen_id(request: &AnyRequest) -> &str {
 /// The id of a webhook config remains the id that the client chose for the task, which identifies
 /// the config.
 #[must_use]
-pub fn with_task_id(mut request: AnyRequest, id: &str) -> AnyRequest {
+pub(crate) fn with_task_id(mut request: AnyRequest, id: &str) -> AnyRequest {
     request.set_task_id(id);
     request
 }
 
 /// Replaces the task id in a response, event or webhook body written by [`V0_1`](super::V0_1) or
 /// [`write_webhook`](super::write_webhook), each of which contains it once.
-pub fn print_task_id(written: &mut Value, id: &str) {
+pub(crate) fn print_task_id(written: &mut Value, id: &str) {
     if let Value::Object(members) = written {
         let name = if members.contains_key("taskId") { "taskId" } else { "id" };
         members.insert(name.into(), id.into());

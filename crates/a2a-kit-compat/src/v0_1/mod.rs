@@ -14,6 +14,6 @@ mod webhook;
 
 pub use card::{read_card, write_card};
 pub use dialect::V0_1;
-pub use event_splitter::EventSplitter;
-pub use id::{chosen_id, print_task_id, with_task_id};
+pub(crate) use event_splitter::EventSplitter;
+pub(crate) use id::{chosen_id, print_task_id, with_task_id};
 pub use webhook::{read_webhook, write_webhook};

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::common::{
-    format::Format,
+    Format,
     json::{Object, object, params_object, read_params, some, take_object, write},
     member,
     part::decode,

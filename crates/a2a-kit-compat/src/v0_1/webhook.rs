@@ -6,7 +6,7 @@ use a2a_core::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{format::Format, json::rename};
+use crate::common::{Format, json::rename};
 
 /// Writes a webhook body; `None` for events that this revision does not notify of: it only does so
 /// when a task ends or is interrupted.

@@ -13,18 +13,16 @@ use super::card::{read_card, write_card};
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
-        error_data,
-        format::Format,
+        Format, error_data,
         json::{
             invalid_response, object, params_object, read_params, rename, some, take_object,
             unreadable, write,
         },
         request::TaskParams,
     },
-    dialect::{Methods, method_in, operation_in},
 };
 
-const METHODS: &Methods = &[
+const METHODS: &[(&str, Operation)] = &[
     ("message/send", Operation::SendMessage),
     ("message/stream", Operation::SendStreamingMessage),
     ("tasks/get", Operation::GetTask),
@@ -60,72 +58,34 @@ impl Dialect for V0_3 {
         ProtocolVersion::V0_3
     }
 
-    fn operation(&self, method: &str) -> Option<Operation> {
-        operation_in(METHODS, method)
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        method_in(METHODS, operation)
+    fn methods(&self) -> &'static [(&'static str, Operation)] {
+        METHODS
     }
 
     fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
-        let task = || read_params::<TaskParams>(&params);
-        let config = || -> Result<(String, String)> {
-            let ConfigParams { id, push_notification_config_id } = read_params(&params)?;
-            required("id", &id)?;
-            Ok((id, push_notification_config_id.unwrap_or_default()))
-        };
         Ok(match operation {
             Operation::SendMessage => AnyRequest::SendMessage(read_send(params)?),
             Operation::SendStreamingMessage => AnyRequest::SendStreamingMessage(read_send(params)?),
-            Operation::GetTask => {
-                let TaskParams { id, history_length, .. } = task()?;
-                AnyRequest::GetTask(valid(v1::GetTaskRequest {
-                    id,
-                    history_length,
-                    ..Default::default()
-                })?)
-            }
-            Operation::CancelTask => {
-                let TaskParams { id, metadata, .. } = task()?;
-                AnyRequest::CancelTask(valid(v1::CancelTaskRequest {
-                    id,
-                    metadata,
-                    ..Default::default()
-                })?)
-            }
-            Operation::SubscribeToTask => {
-                let TaskParams { id, .. } = task()?;
-                let request = v1::SubscribeToTaskRequest { id, ..Default::default() };
-                AnyRequest::SubscribeToTask(valid(request)?)
+            Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
+                let request = AnyRequest::of_task(operation, read_params(&params)?, String::new())?;
+                request.validate()?;
+                request
             }
             Operation::CreateTaskPushNotificationConfig => {
                 let config = valid(read_config(params)?)?;
                 required("taskId", &config.task_id)?;
                 AnyRequest::CreateTaskPushNotificationConfig(config)
             }
-            Operation::GetTaskPushNotificationConfig => {
-                let (task_id, id) = config()?;
-                AnyRequest::GetTaskPushNotificationConfig(
-                    v1::GetTaskPushNotificationConfigRequest { task_id, id, ..Default::default() },
-                )
-            }
-            Operation::ListTaskPushNotificationConfigs => {
-                let (task_id, _) = config()?;
-                AnyRequest::ListTaskPushNotificationConfigs(valid(
-                    v1::ListTaskPushNotificationConfigsRequest { task_id, ..Default::default() },
-                )?)
-            }
-            Operation::DeleteTaskPushNotificationConfig => {
-                let (task_id, id) = config()?;
-                required("pushNotificationConfigId", &id)?;
-                AnyRequest::DeleteTaskPushNotificationConfig(valid(
-                    v1::DeleteTaskPushNotificationConfigRequest {
-                        task_id,
-                        id,
-                        ..Default::default()
-                    },
-                )?)
+            Operation::GetTaskPushNotificationConfig
+            | Operation::ListTaskPushNotificationConfigs
+            | Operation::DeleteTaskPushNotificationConfig => {
+                let ConfigParams { id, push_notification_config_id } = read_params(&params)?;
+                required("id", &id)?;
+                let config_id = push_notification_config_id.unwrap_or_default();
+                if operation == Operation::DeleteTaskPushNotificationConfig {
+                    required("pushNotificationConfigId", &config_id)?;
+                }
+                AnyRequest::of_task(operation, TaskParams { id, ..Default::default() }, config_id)?
             }
             Operation::GetExtendedAgentCard => {
                 AnyRequest::GetExtendedAgentCard(v1::GetExtendedAgentCardRequest::default())

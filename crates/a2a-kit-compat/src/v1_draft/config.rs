@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::common::{
-    format::Format,
+    Format,
     json::{
         Object, object, params_object, read_params, read_result, require, some, take, unreadable,
     },

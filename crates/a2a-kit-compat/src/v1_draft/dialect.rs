@@ -5,9 +5,8 @@ use std::sync::Arc;
 use a2a_core::{
     Error, Operation, ProtocolVersion, Result,
     v1::{
-        CancelTaskRequest, DeleteTaskPushNotificationConfigRequest, GetExtendedAgentCardRequest,
-        GetTaskPushNotificationConfigRequest, GetTaskRequest, StreamResponse,
-        SubscribeToTaskRequest, send_message_response, stream_response::Payload,
+        CancelTaskRequest, GetExtendedAgentCardRequest, GetTaskRequest, StreamResponse,
+        send_message_response, stream_response::Payload,
     },
 };
 use serde_json::{Value, json};
@@ -16,19 +15,28 @@ use super::{card, config, list};
 use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
-        error_data,
-        format::Format,
+        Format, error_data,
         json::{invalid_response, params_object, read_params, take, write},
         name::{split, task_name},
         request::TaskParams,
     },
-    dialect::{Methods, method_in, operation_in},
 };
 
-/// The methods whose names differ from those of 1.0.
-const RENAMED: &Methods = &[
+/// Names of 1.0 are also accepted where the draft has others.
+const METHODS: &[(&str, Operation)] = &[
+    ("SendMessage", Operation::SendMessage),
+    ("SendStreamingMessage", Operation::SendStreamingMessage),
+    ("GetTask", Operation::GetTask),
+    ("ListTasks", Operation::ListTasks),
+    ("CancelTask", Operation::CancelTask),
+    ("SubscribeToTask", Operation::SubscribeToTask),
     ("SetTaskPushNotificationConfig", Operation::CreateTaskPushNotificationConfig),
+    ("CreateTaskPushNotificationConfig", Operation::CreateTaskPushNotificationConfig),
+    ("GetTaskPushNotificationConfig", Operation::GetTaskPushNotificationConfig),
     ("ListTaskPushNotificationConfig", Operation::ListTaskPushNotificationConfigs),
+    ("ListTaskPushNotificationConfigs", Operation::ListTaskPushNotificationConfigs),
+    ("DeleteTaskPushNotificationConfig", Operation::DeleteTaskPushNotificationConfig),
+    ("GetExtendedAgentCard", Operation::GetExtendedAgentCard),
 ];
 
 /// The draft of 1.0. JSON-RPC and HTTP+JSON share its JSON format.
@@ -40,14 +48,8 @@ impl Dialect for V1Draft {
         ProtocolVersion::V1Draft
     }
 
-    fn operation(&self, method: &str) -> Option<Operation> {
-        // Names of 1.0 are also accepted.
-        operation_in(RENAMED, method)
-            .or_else(|| Operation::ALL.into_iter().find(|operation| operation.name() == method))
-    }
-
-    fn method(&self, operation: Operation) -> Option<&'static str> {
-        method_in(RENAMED, operation).or(Some(operation.name()))
+    fn methods(&self) -> &'static [(&'static str, Operation)] {
+        METHODS
     }
 
     fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
@@ -56,46 +58,20 @@ impl Dialect for V1Draft {
             Operation::SendStreamingMessage => {
                 AnyRequest::SendStreamingMessage(Format::Draft.read_send(params)?)
             }
-            Operation::GetTask => {
-                let task = read_task_params(params)?;
-                AnyRequest::GetTask(GetTaskRequest {
-                    id: task.id,
-                    history_length: task.history_length,
-                    ..Default::default()
-                })
+            Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
+                AnyRequest::of_task(operation, read_task_params(params)?, String::new())?
             }
             Operation::ListTasks => AnyRequest::ListTasks(list::read_params_of_list(&params)?),
-            Operation::CancelTask => {
-                let task = read_task_params(params)?;
-                AnyRequest::CancelTask(CancelTaskRequest {
-                    id: task.id,
-                    metadata: task.metadata,
-                    ..Default::default()
-                })
-            }
-            Operation::SubscribeToTask => {
-                let id = read_task_params(params)?.id;
-                AnyRequest::SubscribeToTask(SubscribeToTaskRequest { id, ..Default::default() })
-            }
             Operation::CreateTaskPushNotificationConfig => {
                 AnyRequest::CreateTaskPushNotificationConfig(config::read_set(params)?)
             }
-            Operation::GetTaskPushNotificationConfig => {
-                let (task_id, id) = config::read_ids(&params)?;
-                AnyRequest::GetTaskPushNotificationConfig(GetTaskPushNotificationConfigRequest {
-                    task_id,
-                    id,
-                    ..Default::default()
-                })
+            Operation::GetTaskPushNotificationConfig
+            | Operation::DeleteTaskPushNotificationConfig => {
+                let (id, config_id) = config::read_ids(&params)?;
+                AnyRequest::of_task(operation, TaskParams { id, ..Default::default() }, config_id)?
             }
             Operation::ListTaskPushNotificationConfigs => {
                 AnyRequest::ListTaskPushNotificationConfigs(config::read_list(&params)?)
-            }
-            Operation::DeleteTaskPushNotificationConfig => {
-                let (task_id, id) = config::read_ids(&params)?;
-                AnyRequest::DeleteTaskPushNotificationConfig(
-                    DeleteTaskPushNotificationConfigRequest { task_id, id, ..Default::default() },
-                )
             }
             Operation::GetExtendedAgentCard => {
                 AnyRequest::GetExtendedAgentCard(GetExtendedAgentCardRequest::default())

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
 use crate::common::{
-    format::Format,
+    Format,
     json::{invalid_response, object, read_params, read_result, some, take, write_object},
     member,
 };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Returns whether parameters have draft markers: lower-case states and roles, nested files and
 /// data, `blocking`, resource names.
-pub fn has_draft_marker(params: &Value) -> bool {
+pub(crate) fn has_draft_marker(params: &Value) -> bool {
     let configuration = &params["configuration"];
     role(params).is_some_and(|role| matches!(role, "user" | "agent"))
         || parts(params)
@@ -20,7 +20,7 @@ pub fn has_draft_marker(params: &Value) -> bool {
 
 /// Returns whether parameters have markers of 1.0: upper-case states and roles, flat parts, renamed
 /// members.
-pub fn has_v1_marker(params: &Value) -> bool {
+pub(crate) fn has_v1_marker(params: &Value) -> bool {
     let configuration = &params["configuration"];
     role(params).is_some_and(|role| role.starts_with("ROLE_"))
         || parts(params).iter().any(|part| has(part, "raw") || has(part, "url"))

@@ -13,7 +13,7 @@ mod tests;
 
 pub use card::{read_card, write_card};
 pub use dialect::V1Draft;
-pub use marker::{has_draft_marker, has_v1_marker};
+pub(crate) use marker::{has_draft_marker, has_v1_marker};
 pub use problem::{PROBLEM_JSON, Problem, grpc_status, http_status, problem, read_problem};
 pub(crate) use rest::route;
 pub use rest::{EncodedRequest, read_rest, write_rest};
