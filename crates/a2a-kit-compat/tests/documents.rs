@@ -210,7 +210,7 @@ fn routes_of_the_draft_match_their_methods() {
     for (path, exchange) in exchanges("v1_draft") {
         let method = exchange["request"]["method"].as_str().unwrap();
         let request = V1Draft.read_request(method, exchange["request"]["params"].clone()).unwrap();
-        let written = v1_draft::write_rest(&request);
+        let written = v1_draft::write_rest(&request).unwrap();
         let mut members: Vec<_> =
             written.query.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
         if let Some(id) = written.path.strip_prefix("/v1/tasks/") {

@@ -31,3 +31,32 @@ macro_rules! convert {
     )*};
 }
 pub(super) use convert;
+
+/// Implements the conversions from and to the message of 1.0 with the same name, which has one union:
+/// of its variants, with their names in 1.0.
+macro_rules! convert_union {
+    ($message:ident.$union:ident: $module:ident::$type:ident
+        { $($variant:ident = $variant_in_v1:ident),* $(,)? }
+    ) => {
+        impl From<$message> for ::a2a_core::v1::$message {
+            fn from(message: $message) -> Self {
+                use ::a2a_core::v1::$module::$type as Current;
+                let $union = message.$union.map(|value| match value {
+                    $($module::$type::$variant(value) => Current::$variant_in_v1(value.into()),)*
+                });
+                Self { $union }
+            }
+        }
+
+        impl From<::a2a_core::v1::$message> for $message {
+            fn from(message: ::a2a_core::v1::$message) -> Self {
+                use ::a2a_core::v1::$module::$type as Current;
+                let $union = message.$union.map(|value| match value {
+                    $(Current::$variant_in_v1(value) => $module::$type::$variant(value.into()),)*
+                });
+                Self { $union }
+            }
+        }
+    };
+}
+pub(super) use convert_union;

@@ -1,42 +1,20 @@
 //! Ways to authenticate. OAuth has one flow here as in 1.0, but fewer of them.
 
-use a2a_core::v1::{self, o_auth_flows, security_scheme};
+use a2a_core::v1::{self, o_auth_flows};
 
 use super::{
-    AuthorizationCodeOAuthFlow, OAuth2SecurityScheme, OAuthFlows, SecurityScheme, convert::convert,
+    AuthorizationCodeOAuthFlow, OAuth2SecurityScheme, OAuthFlows, SecurityScheme,
+    convert::{convert, convert_union},
+    security_scheme,
 };
 
-impl From<SecurityScheme> for v1::SecurityScheme {
-    fn from(scheme: SecurityScheme) -> Self {
-        use super::security_scheme::Scheme;
-        use security_scheme::Scheme as Current;
-        let scheme = scheme.scheme.map(|scheme| match scheme {
-            Scheme::ApiKeySecurityScheme(scheme) => Current::ApiKeySecurityScheme(scheme),
-            Scheme::HttpAuthSecurityScheme(scheme) => Current::HttpAuthSecurityScheme(scheme),
-            Scheme::Oauth2SecurityScheme(scheme) => Current::Oauth2SecurityScheme(scheme.into()),
-            Scheme::OpenIdConnectSecurityScheme(scheme) => {
-                Current::OpenIdConnectSecurityScheme(scheme)
-            }
-            Scheme::MtlsSecurityScheme(scheme) => Current::MtlsSecurityScheme(scheme),
-        });
-        Self { scheme }
-    }
-}
-
-impl From<v1::SecurityScheme> for SecurityScheme {
-    fn from(scheme: v1::SecurityScheme) -> Self {
-        use super::security_scheme::Scheme;
-        use security_scheme::Scheme as Current;
-        let scheme = scheme.scheme.map(|scheme| match scheme {
-            Current::ApiKeySecurityScheme(scheme) => Scheme::ApiKeySecurityScheme(scheme),
-            Current::HttpAuthSecurityScheme(scheme) => Scheme::HttpAuthSecurityScheme(scheme),
-            Current::Oauth2SecurityScheme(scheme) => Scheme::Oauth2SecurityScheme(scheme.into()),
-            Current::OpenIdConnectSecurityScheme(scheme) => {
-                Scheme::OpenIdConnectSecurityScheme(scheme)
-            }
-            Current::MtlsSecurityScheme(scheme) => Scheme::MtlsSecurityScheme(scheme),
-        });
-        Self { scheme }
+convert_union! {
+    SecurityScheme.scheme: security_scheme::Scheme {
+        ApiKeySecurityScheme = ApiKeySecurityScheme,
+        HttpAuthSecurityScheme = HttpAuthSecurityScheme,
+        Oauth2SecurityScheme = Oauth2SecurityScheme,
+        OpenIdConnectSecurityScheme = OpenIdConnectSecurityScheme,
+        MtlsSecurityScheme = MtlsSecurityScheme,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The HTTP+JSON routes of the draft, below `/v1`.
 
-use a2a_core::{Operation, Result};
+use a2a_core::{Error, Operation, Result};
+use a2a_kit_http::uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
@@ -50,8 +51,12 @@ pub fn read_rest(
 }
 
 /// Writes a request.
-pub fn write_rest(request: &AnyRequest) -> EncodedRequest {
-    let (method, path) = route(request);
+///
+/// # Errors
+///
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that is not allowed in a path.
+pub fn write_rest(request: &AnyRequest) -> Result<EncodedRequest> {
+    let (method, path) = route(request)?;
     let params = V1Draft.write_params(request.clone());
     let in_query: &[&'static str] = match request {
         AnyRequest::GetTask(_) => &["historyLength"],
@@ -74,35 +79,48 @@ pub fn write_rest(request: &AnyRequest) -> EncodedRequest {
         AnyRequest::SubscribeToTask(_) => Some(json!({})),
         _ => Some(params),
     };
-    EncodedRequest { method, path, query, body }
+    Ok(EncodedRequest { method, path, query, body })
 }
 
 /// The HTTP method and the path of a request.
-pub(crate) fn route(request: &AnyRequest) -> (&'static str, String) {
-    let task = |id: &str| format!("/v1/tasks/{}", utf8_percent_encode(id, SEGMENT));
-    let configs = |task_id: &str| format!("{}/pushNotificationConfigs", task(task_id));
-    let config = |task_id: &str, id: &str| {
-        format!("{}/{}", configs(task_id), utf8_percent_encode(id, SEGMENT))
+///
+/// # Errors
+///
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that is not allowed in a path.
+pub(crate) fn route(request: &AnyRequest) -> Result<(&'static str, String)> {
+    let segment = |name: &str, id: &str| match uri::is_segment(id) {
+        true => Ok(utf8_percent_encode(id, SEGMENT).to_string()),
+        false => {
+            let why = format!("can't be {id:?} in the path of a URL");
+            Err(Error::invalid_params(name, why))
+        }
     };
-    match request {
+    let task = |id: &str| segment("id", id).map(|id| format!("/v1/tasks/{id}"));
+    let configs = |task_id: &str| {
+        segment("taskId", task_id).map(|id| format!("/v1/tasks/{id}/pushNotificationConfigs"))
+    };
+    let config = |task_id: &str, id: &str| -> Result<String> {
+        Ok(format!("{}/{}", configs(task_id)?, segment("id", id)?))
+    };
+    Ok(match request {
         AnyRequest::SendMessage(_) => ("POST", "/v1/message:send".into()),
         AnyRequest::SendStreamingMessage(_) => ("POST", "/v1/message:stream".into()),
-        AnyRequest::GetTask(request) => ("GET", task(&request.id)),
+        AnyRequest::GetTask(request) => ("GET", task(&request.id)?),
         AnyRequest::ListTasks(_) => ("GET", "/v1/tasks".into()),
-        AnyRequest::CancelTask(request) => ("POST", format!("{}:cancel", task(&request.id))),
+        AnyRequest::CancelTask(request) => ("POST", format!("{}:cancel", task(&request.id)?)),
         AnyRequest::SubscribeToTask(request) => {
-            ("POST", format!("{}:subscribe", task(&request.id)))
+            ("POST", format!("{}:subscribe", task(&request.id)?))
         }
-        AnyRequest::CreateTaskPushNotificationConfig(config) => ("POST", configs(&config.task_id)),
+        AnyRequest::CreateTaskPushNotificationConfig(config) => ("POST", configs(&config.task_id)?),
         AnyRequest::GetTaskPushNotificationConfig(request) => {
-            ("GET", config(&request.task_id, &request.id))
+            ("GET", config(&request.task_id, &request.id)?)
         }
-        AnyRequest::ListTaskPushNotificationConfigs(request) => ("GET", configs(&request.task_id)),
+        AnyRequest::ListTaskPushNotificationConfigs(request) => ("GET", configs(&request.task_id)?),
         AnyRequest::DeleteTaskPushNotificationConfig(request) => {
-            ("DELETE", config(&request.task_id, &request.id))
+            ("DELETE", config(&request.task_id, &request.id)?)
         }
         AnyRequest::GetExtendedAgentCard(_) => ("GET", "/v1/extendedAgentCard".into()),
-    }
+    })
 }
 
 /// A member as the value of a query parameter.

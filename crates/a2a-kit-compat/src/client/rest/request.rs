@@ -1,7 +1,6 @@
 //! Encodes requests as method, path, query and body.
 
 use a2a_core::{Error, Result};
-use a2a_kit_http::uri;
 use bytes::Bytes;
 use http::Method;
 
@@ -29,8 +28,7 @@ pub(super) struct EncodedRequest {
 /// implementation of 0.3 has; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that
 /// is not allowed in a path.
 pub(super) fn of_v0_3(request: AnyRequest) -> Result<EncodedRequest> {
-    check_ids(&request)?;
-    let (mut method, mut target) = route(&request);
+    let (mut method, mut target) = route(&request)?;
     let body = match request {
         AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
             proto_json::write_send_request(request)?
@@ -71,8 +69,7 @@ pub(super) fn bare_config(request: &AnyRequest) -> Result<Option<EncodedRequest>
     let AnyRequest::CreateTaskPushNotificationConfig(config) = request else {
         return Ok(None);
     };
-    check_ids(request)?;
-    let (method, target) = route(request);
+    let (method, target) = route(request)?;
     encoded(method, target, proto_json::write_config(config.clone())?).map(Some)
 }
 
@@ -82,8 +79,7 @@ pub(super) fn bare_config(request: &AnyRequest) -> Result<Option<EncodedRequest>
 ///
 /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that is not allowed in a path.
 pub(super) fn of_draft(request: &AnyRequest) -> Result<EncodedRequest> {
-    check_ids(request)?;
-    let request = v1_draft::write_rest(request);
+    let request = v1_draft::write_rest(request)?;
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(&request.query);
     // `+` means a space only in forms.
@@ -100,34 +96,6 @@ pub(super) fn of_draft(request: &AnyRequest) -> Result<EncodedRequest> {
 fn encoded(method: &str, target: String, body: Vec<u8>) -> Result<EncodedRequest> {
     let method = Method::from_bytes(method.as_bytes()).map_err(Error::internal)?;
     Ok(EncodedRequest { method, target, body: body.into() })
-}
-
-/// Rejects ids that are not allowed in a path.
-fn check_ids(request: &AnyRequest) -> Result<()> {
-    let ids = match request {
-        AnyRequest::GetTask(request) => vec![("id", &request.id)],
-        AnyRequest::CancelTask(request) => vec![("id", &request.id)],
-        AnyRequest::SubscribeToTask(request) => vec![("id", &request.id)],
-        AnyRequest::CreateTaskPushNotificationConfig(config) => vec![("taskId", &config.task_id)],
-        AnyRequest::ListTaskPushNotificationConfigs(request) => vec![("taskId", &request.task_id)],
-        AnyRequest::GetTaskPushNotificationConfig(request) => {
-            vec![("taskId", &request.task_id), ("id", &request.id)]
-        }
-        AnyRequest::DeleteTaskPushNotificationConfig(request) => {
-            vec![("taskId", &request.task_id), ("id", &request.id)]
-        }
-        AnyRequest::SendMessage(_)
-        | AnyRequest::SendStreamingMessage(_)
-        | AnyRequest::ListTasks(_)
-        | AnyRequest::GetExtendedAgentCard(_) => Vec::new(),
-    };
-    match ids.into_iter().find(|(_, id)| !uri::is_segment(id)) {
-        Some((name, id)) => {
-            let why = format!("can't be {id:?} in the path of a URL");
-            Err(Error::invalid_params(name, why))
-        }
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

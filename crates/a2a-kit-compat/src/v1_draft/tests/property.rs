@@ -30,7 +30,7 @@ pub(super) fn through(request: &AnyRequest) -> AnyRequest {
 
 /// Adds path variables to the query, as a server does.
 fn through_rest(request: &AnyRequest) -> AnyRequest {
-    let written = write_rest(request);
+    let written = write_rest(request).unwrap();
     let mut members: Vec<_> =
         written.query.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
     let mut segments = written.path.split(['/', ':']).skip(3);
