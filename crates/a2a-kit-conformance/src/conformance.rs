@@ -8,22 +8,20 @@ use std::{
 use a2a_core::{ProtocolVersion, host};
 use a2a_kit_client::{ClientSettings, Transport, credentials::Origin};
 use a2a_kit_http::client::HttpClient;
+use a2a_kit_lint::{CheckResult, Severity};
 use derive_setters::Setters;
 use serde_json::{Value, json};
 
 use crate::{
     check::{self, Check, Judge},
-    evidence::{Evidence, Facts},
-    fetch::{self, Fetched},
+    evidence::{CardEvidence, Evidence, Facts},
+    fetch::{self, Fetched, RunError},
     glob,
     identity::{Credential, Identity, secrets},
     interfaces::{self, Interface},
     known::KnownResults,
-    level::Level,
-    outcome::{Found, Outcome},
     prompts::Prompts,
-    report::{CheckInfo, CheckResult, Report},
-    run_error::RunError,
+    report::{CheckInfo, Report, result},
     scenario::{self, Setting},
     step::Step,
     verdict::Verdict,
@@ -34,10 +32,10 @@ use crate::{
 /// A conformance run: which checks, against what.
 ///
 /// ```no_run
-/// use a2a_kit_conformance::{Conformance, Level};
+/// use a2a_kit_conformance::{Conformance, lint::Severity};
 ///
 /// # async fn example() -> Result<(), a2a_kit_conformance::RunError> {
-/// let conformance = Conformance::builder().with_level(Level::Should);
+/// let conformance = Conformance::builder().with_level(Severity::Warning);
 /// let report = conformance.run("localhost:8080", |_| {}).await?;
 /// assert!(report.failures().next().is_none(), "{}", report.to_text());
 /// # Ok(())
@@ -47,8 +45,9 @@ use crate::{
 #[non_exhaustive]
 #[setters(prefix = "with_")]
 pub struct Conformance {
-    /// The lowest level of requirements that is checked. Default: [`Level::Must`].
-    pub level: Level,
+    /// The lowest level of requirements that is checked, as the severity of their violation. Default:
+    /// [`Severity::Error`], requirements with MUST.
+    pub level: Severity,
     /// Patterns of ids to check, with `*` and `?`; none for all. Default: none.
     pub only: Vec<String>,
     /// Patterns of ids to leave out. Default: none.
@@ -81,7 +80,7 @@ pub struct Conformance {
 impl Default for Conformance {
     fn default() -> Self {
         Self {
-            level: Level::default(),
+            level: Severity::Error,
             only: Vec::new(),
             skip: Vec::new(),
             bindings: Vec::new(),
@@ -119,16 +118,17 @@ impl Conformance {
 
     /// Returns what would be checked, in the order of reports.
     pub fn checks(&self) -> Vec<CheckInfo> {
-        self.selected().iter().map(CheckInfo::from).collect()
+        self.selected().map(CheckInfo::from).collect()
     }
 
-    fn selected(&self) -> Vec<Check> {
-        check::all().into_iter().filter(|check| self.selects(check)).collect()
+    fn selected(&self) -> impl Iterator<Item = &'static Check> {
+        check::all().filter(|check| self.selects(check))
     }
 
     fn selects(&self, check: &Check) -> bool {
-        let matches = |patterns: &[String]| patterns.iter().any(|one| glob::matches(one, check.id));
-        check.level <= self.level
+        let matches =
+            |patterns: &[String]| patterns.iter().any(|one| glob::matches(one, check.rule.id));
+        check.rule.severity <= self.level
             && (self.only.is_empty() || matches(&self.only))
             && !matches(&self.skip)
     }
@@ -288,43 +288,26 @@ impl Conformance {
 
     fn judge(
         &self,
-        card: &crate::card_evidence::CardEvidence,
+        card: &CardEvidence,
         all: &[Evidence],
         secrets: &[String],
         report: &mut Report,
     ) {
-        let current: Vec<_> =
-            all.iter().filter(|one| one.version == ProtocolVersion::V1_0).collect();
-        let mut add = |check: &Check, evidence: Option<&Evidence>, outcome: Outcome| {
-            report.results.push(CheckResult::new(check, evidence, outcome));
-        };
+        let is_current = |one: &&Evidence| one.version == ProtocolVersion::V1_0;
+        let current: Vec<_> = all.iter().filter(is_current).collect();
         for check in self.selected() {
+            let mut verdict = Verdict::new(&check.rule, secrets);
             match check.judge {
-                Judge::Card(judge) => {
-                    let mut verdict = Verdict::default();
-                    judge(card, &mut verdict);
-                    add(&check, None, verdict.finish().outcome(secrets));
-                }
-                Judge::Together(_) if current.is_empty() => {}
-                Judge::Together(judge) => {
-                    let mut verdict = Verdict::default();
-                    judge(&current, &mut verdict);
-                    add(&check, None, verdict.finish().outcome(secrets));
-                }
-                Judge::Interface(judge) => {
-                    for evidence in all {
-                        if !check.bindings.contains(&evidence.binding)
-                            || !check.versions.contains(&evidence.version)
-                        {
-                            continue;
-                        }
-                        let mut verdict = Verdict::default();
-                        judge(evidence, &mut verdict);
-                        let found: Found<'_> = verdict.finish();
-                        add(&check, Some(evidence), found.outcome(secrets));
-                    }
+                Judge::Card(judge) => judge(card, &mut verdict),
+                Judge::Together(_) if current.is_empty() => continue,
+                Judge::Together(judge) => judge(&current, &mut verdict),
+                _ => {
+                    let all = all.iter().filter(|one| check.applies(one.binding, one.version));
+                    report.results.extend(all.map(|one| result(check, one, secrets)));
+                    continue;
                 }
             }
+            report.results.push(CheckResult::new(&check.rule, "agent", verdict.finish()));
         }
     }
 }

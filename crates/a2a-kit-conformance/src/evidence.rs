@@ -1,9 +1,10 @@
-//! What was recorded of one interface, which the checks judge.
+//! What was recorded of the card and of one interface, which the checks judge.
 
 use std::collections::BTreeMap;
 
-use a2a_core::ProtocolVersion;
+use a2a_core::{ProtocolVersion, Violation};
 use a2a_kit_client::Transport;
+use a2a_kit_lint::Finding;
 use serde_json::Value;
 
 use crate::{exchange::Exchange, step::Step};
@@ -95,6 +96,11 @@ impl Evidence {
         self.steps.iter().filter(move |(of, _)| *of == step).map(|(_, exchange)| exchange)
     }
 
+    /// Every exchange of some steps, in the order of the steps.
+    pub(crate) fn of_steps(&self, steps: &[Step]) -> impl Iterator<Item = &Exchange> {
+        steps.iter().flat_map(|step| self.of_step(*step))
+    }
+
     /// Every exchange.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Exchange> {
         self.steps.iter().map(|(_, exchange)| exchange)
@@ -108,5 +114,38 @@ impl Evidence {
     /// Returns whether a binding is one with JSON bodies.
     pub(crate) fn is_json(&self) -> bool {
         self.binding != Transport::Grpc
+    }
+}
+
+/// What was recorded of the agent card.
+#[derive(Clone, Debug)]
+pub(crate) struct CardEvidence {
+    /// The fetch; of a file, the document alone.
+    pub(crate) fetch: Exchange,
+    /// Whether the card was read from a file.
+    pub(crate) is_file: bool,
+    /// Whether the card is at the path of revisions before 0.3 only.
+    pub(crate) is_at_legacy_path: bool,
+    /// A second fetch with `If-None-Match`, if the first had an `ETag`.
+    pub(crate) conditional: Option<Exchange>,
+    /// The document; null if it is no JSON.
+    pub(crate) document: Value,
+    /// Violations of the schema.
+    pub(crate) violations: Vec<Violation>,
+    /// The findings of `a2a card lint`; nothing if it is no card.
+    pub(crate) findings: Option<Vec<Finding>>,
+    /// A request of 1.0 to the URL of a card without an interface of 1.0.
+    pub(crate) probe: Option<Exchange>,
+}
+
+impl CardEvidence {
+    /// Returns whether the card has the members of 1.0.
+    pub(crate) fn is_current(&self) -> bool {
+        self.document.get("supportedInterfaces").is_some()
+    }
+
+    /// The entries of `supportedInterfaces`.
+    pub(crate) fn interfaces(&self) -> impl Iterator<Item = &Value> {
+        self.document.get("supportedInterfaces").and_then(Value::as_array).into_iter().flatten()
     }
 }

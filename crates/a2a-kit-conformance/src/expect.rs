@@ -1,6 +1,6 @@
 //! Expected errors.
 
-use a2a_core::ErrorKind;
+use a2a_core::{ErrorKind, ProtocolVersion};
 use a2a_kit_client::Transport;
 
 use crate::{
@@ -8,19 +8,26 @@ use crate::{
     verdict::Verdict,
 };
 
-/// Requires that the answer is an error of this kind, told by its reason or by its code.
+/// Requires that the answer is an error of one of these kinds, told by its reason or by its code; on
+/// HTTP+JSON of older revisions, whose statuses are not fixed, any error.
 ///
 /// Whether all of its codes are right is for another check.
-pub(crate) fn error<'a>(verdict: &mut Verdict<'a>, exchange: &'a Exchange, kind: ErrorKind) {
-    any_error(verdict, exchange, &[kind]);
+pub(crate) fn error_of(
+    version: ProtocolVersion,
+    verdict: &mut Verdict<'_>,
+    exchange: &Exchange,
+    kinds: &[ErrorKind],
+) {
+    if version == ProtocolVersion::V1_0 || exchange.binding == Transport::JsonRpc {
+        return error(verdict, exchange, kinds);
+    }
+    verdict.require(!exchange.succeeded(), exchange, || {
+        format!("{} answered {} instead of an error", exchange.operation, exchange.summary())
+    });
 }
 
 /// Requires that the answer is an error of one of these kinds.
-pub(crate) fn any_error<'a>(
-    verdict: &mut Verdict<'a>,
-    exchange: &'a Exchange,
-    kinds: &[ErrorKind],
-) {
+pub(crate) fn error(verdict: &mut Verdict<'_>, exchange: &Exchange, kinds: &[ErrorKind]) {
     let names = || {
         let names: Vec<_> = kinds.iter().map(|kind| described(*kind, exchange.binding)).collect();
         names.join(" or ")
@@ -41,7 +48,7 @@ pub(crate) fn any_error<'a>(
             verdict.not_measured(format!("{} had no usable answer: {why}", exchange.operation));
         }
         (None, _) => verdict.found(
-            Some(exchange),
+            exchange,
             format!(
                 "{} answered {} instead of {}",
                 exchange.operation,
@@ -53,12 +60,8 @@ pub(crate) fn any_error<'a>(
 }
 
 /// Requires the code of JSON-RPC of one of these kinds, whatever the reason in the error.
-pub(crate) fn jsonrpc_code<'a>(
-    verdict: &mut Verdict<'a>,
-    exchange: &'a Exchange,
-    kinds: &[ErrorKind],
-) {
-    let Some(error) = exchange.error() else { return any_error(verdict, exchange, kinds) };
+pub(crate) fn jsonrpc_code(verdict: &mut Verdict<'_>, exchange: &Exchange, kinds: &[ErrorKind]) {
+    let Some(error) = exchange.error() else { return error(verdict, exchange, kinds) };
     let codes: Vec<_> = kinds.iter().map(|kind| i64::from(kind.codes().jsonrpc)).collect();
     verdict.require(codes.contains(&error.code), exchange, || {
         format!("{} answered {} instead of the code {codes:?}", exchange.operation, error.summary())

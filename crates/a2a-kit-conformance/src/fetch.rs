@@ -3,21 +3,57 @@
 use std::path::Path;
 
 use a2a_kit_client::{CardReference, DiscoveryError, Document, Transport};
+use a2a_kit_lint::Subject;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use serde_json::Value;
 
 use crate::{
-    card_evidence::CardEvidence,
+    evidence::CardEvidence,
     exchange::{Answer, Exchange, RecordedRequest, RecordedResponse},
     identity::{Credential, Identity},
     interfaces::{self, Interface},
-    run_error::RunError,
     wire::{MAX_BODY_BYTES, RawHttp},
 };
 
 const WELL_KNOWN: &str = "/.well-known/agent-card.json";
 const LEGACY: &str = "/.well-known/agent.json";
+
+/// Why a run could not start.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The reference of the card is malformed.
+    #[error("{0}")]
+    Reference(String),
+    /// The agent can't be reached.
+    #[error("failed to fetch the agent card from {url}: {reason}")]
+    Unreachable {
+        /// The URL of the card.
+        url: String,
+        /// Why the fetch failed.
+        reason: String,
+    },
+    /// There is no card.
+    #[error("no agent card at {0}")]
+    NotFound(String),
+    /// The card requires other credentials.
+    #[error("access to the agent card at {url} denied (HTTP {status})")]
+    Denied {
+        /// The URL of the card.
+        url: String,
+        /// 401 or 403.
+        status: u16,
+    },
+    /// The card has no interface with the bindings and revisions to check.
+    #[error("the card has no such interface; it has {0}")]
+    NoInterface(String),
+    /// The client can't be set up.
+    #[error("failed to set up the client: {0}")]
+    Setup(String),
+}
+
+a2a_core::debug_as_chain!(RunError);
 
 /// A card, and how it was fetched.
 #[derive(Clone, Debug)]
@@ -157,9 +193,12 @@ fn exchange(
 /// Reads a card of any revision.
 fn read(fetch: Exchange) -> Fetched {
     let document = fetch.result().cloned().unwrap_or_default();
+    let mut findings = None;
     let (violations, card, interfaces) = match Document::read(fetch.response.body.clone()) {
         Ok(read) => {
             let card = serde_json::to_value(&*read.card).unwrap_or_default();
+            let subject = Subject::new(&read.card, &read.json, read.version, read.violations());
+            findings = Some(a2a_kit_lint::check(&subject).into_sorted().0);
             (read.violations(), card, interfaces::of_card(&read.card))
         }
         Err(DiscoveryError::NotACard(error)) => {
@@ -178,6 +217,7 @@ fn read(fetch: Exchange) -> Fetched {
         conditional: None,
         document,
         violations,
+        findings,
         probe: None,
     };
     Fetched { evidence, card, interfaces, origin: None }

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use crate::{glob, outcome::Outcome, report::CheckResult};
+use a2a_kit_lint::{CheckResult, Outcome};
+
+use crate::glob;
 
 /// Failures and unmeasured requirements that are known, for CI. A line for each, such as
 /// `R-058 GRPC 1.0: the agent can't cancel`: the id, the interface as reports name it, and the
@@ -57,7 +59,8 @@ impl KnownResults {
         for Known { id, place, reason } in &self.0 {
             let mut is_used = false;
             for result in &mut *results {
-                let is_meant = glob::matches(id, result.id) && glob::matches(place, result.place());
+                let is_meant =
+                    glob::matches(id, result.rule.id) && glob::matches(place, &result.place);
                 let is_open = matches!(result.outcome, Outcome::Fail(_) | Outcome::NotMeasured(_));
                 if is_meant && is_open {
                     is_used = true;

@@ -15,7 +15,7 @@
 //! # async fn example() -> Result<(), a2a_kit_conformance::RunError> {
 //! let report = Conformance::builder().run("localhost:8080", |_| {}).await?;
 //! for failure in report.failures() {
-//!     println!("{}: {}", failure.id, failure.title);
+//!     println!("{}: {}", failure.rule.id, failure.rule.title);
 //! }
 //! # Ok(())
 //! # }
@@ -23,7 +23,6 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod card_evidence;
 mod check;
 mod conformance;
 mod evidence;
@@ -35,12 +34,9 @@ mod glob;
 mod identity;
 mod interfaces;
 mod known;
-mod level;
-mod outcome;
 mod prompts;
 mod recorder;
 mod report;
-mod run_error;
 mod scenario;
 mod step;
 mod timestamp;
@@ -49,15 +45,14 @@ mod verdict;
 mod webhook;
 mod wire;
 
+/// Rules, findings and the formats of reports.
+pub use a2a_kit_lint as lint;
 pub use conformance::{Conformance, Progress};
+pub use fetch::RunError;
 pub use identity::Credential;
 pub use known::{InvalidKnownResult, KnownResults};
-pub use level::{Level, UnknownLevel};
-pub use outcome::{Finding, Outcome};
 pub use prompts::{InvalidPrompt, Prompts};
-pub use report::{CheckInfo, CheckResult, Report, Summary};
-pub use run_error::RunError;
-pub use transcript::Transcript;
+pub use report::{CheckInfo, Report};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

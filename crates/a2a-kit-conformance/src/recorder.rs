@@ -1,4 +1,4 @@
-//! Recording of the steps of a scenario, within a time budget.
+//! Recording of the steps of a scenario, within a time budget, and what they show about the agent.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -142,6 +142,31 @@ impl<'a> Recorder<'a> {
         }
     }
 }
+
+/// What a scenario has learned about the agent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Learned {
+    /// A task that has ended, and its context.
+    pub(crate) ended: Option<(String, String)>,
+    /// A task with an artifact.
+    pub(crate) with_artifact: Option<String>,
+    /// The text that makes a task ask for input.
+    pub(crate) asking: Option<String>,
+    /// The text that gives a task that works for a while.
+    pub(crate) slow: Option<String>,
+    /// The context of the tasks to list.
+    pub(crate) context: Option<String>,
+}
+
+/// The reason if there is no task at all.
+pub(crate) const NO_TASK: &str = "the agent answered without a task that has ended: \
+    name a text that gives one with --prompt-for hello=…";
+/// The reason if no task asks for input.
+pub(crate) const NO_ASKING: &str =
+    "no task asked for input: name a text that does with --prompt-for ask=…";
+/// The reason if no task is known to work for a while.
+pub(crate) const NO_SLOW: &str = "no task is sure to be still working: \
+    name a text that takes seconds with --prompt-for slow=…";
 
 /// A user's message of 1.0 with a text.
 pub(crate) fn message(text: &str) -> Value {

@@ -1,19 +1,9 @@
 //! Exchanges as text: the proof of a finding, bounded and without secrets.
 
+use a2a_kit_lint::Transcript;
 use http::HeaderMap;
-use serde::Serialize;
 
 use crate::exchange::Exchange;
-
-/// An exchange as text, bounded and without secrets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Transcript {
-    /// The request: method and URL, headers, body.
-    pub request: String,
-    /// The response: status, headers, body; or why there is none.
-    pub response: String,
-}
 
 /// The most of a request or response that is kept, in bytes.
 const MAX_BYTES: usize = 4 << 10;
@@ -22,33 +12,30 @@ const MAX_BYTES: usize = 4 << 10;
 const SECRET_HEADERS: [&str; 5] =
     ["authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key"];
 
-impl Transcript {
-    /// Writes an exchange, with `[redacted]` in place of secrets.
-    pub(crate) fn of(exchange: &Exchange, secrets: &[String]) -> Self {
-        let request = &exchange.request;
-        let mut sent = format!("{}\n{}", request.line, headers(&request.headers));
-        if request.body.is_empty() && !exchange.params.is_null() && request.line.starts_with("gRPC")
-        {
-            sent.push_str(&format!("\n{}", exchange.params));
-        } else if !request.body.is_empty() {
-            sent.push_str(&format!("\n{}", String::from_utf8_lossy(&request.body)));
-        }
-        let response = &exchange.response;
-        let mut received = if response.status == 0 {
-            format!("no response: {}", exchange.summary())
-        } else {
-            format!("HTTP {}\n{}", response.status, headers(&response.headers))
-        };
-        if !response.body.is_empty() {
-            received.push_str(&format!("\n{}", String::from_utf8_lossy(&response.body)));
-        }
-        if !response.trailers.is_empty() {
-            received.push_str(&format!("\ntrailers:\n{}", headers(&response.trailers)));
-        }
-        Self {
-            request: bounded(redacted(sent, secrets)),
-            response: bounded(redacted(received, secrets)),
-        }
+/// Writes an exchange, with `[redacted]` in place of secrets.
+pub(crate) fn of(exchange: &Exchange, secrets: &[String]) -> Transcript {
+    let request = &exchange.request;
+    let mut sent = format!("{}\n{}", request.line, headers(&request.headers));
+    if request.body.is_empty() && !exchange.params.is_null() && request.line.starts_with("gRPC") {
+        sent.push_str(&format!("\n{}", exchange.params));
+    } else if !request.body.is_empty() {
+        sent.push_str(&format!("\n{}", String::from_utf8_lossy(&request.body)));
+    }
+    let response = &exchange.response;
+    let mut received = if response.status == 0 {
+        format!("no response: {}", exchange.summary())
+    } else {
+        format!("HTTP {}\n{}", response.status, headers(&response.headers))
+    };
+    if !response.body.is_empty() {
+        received.push_str(&format!("\n{}", String::from_utf8_lossy(&response.body)));
+    }
+    if !response.trailers.is_empty() {
+        received.push_str(&format!("\ntrailers:\n{}", headers(&response.trailers)));
+    }
+    Transcript {
+        request: bounded(redacted(sent, secrets)),
+        response: bounded(redacted(received, secrets)),
     }
 }
 

@@ -1,72 +1,83 @@
 //! The verdict of a check while it looks at the evidence.
 
+use a2a_kit_lint::{Finding, Outcome, Rule};
 use serde_json::Value;
 
-use crate::{evidence::Evidence, exchange::Exchange, outcome::Found, step::Step};
+use crate::{evidence::Evidence, exchange::Exchange, step::Step, transcript};
 
 /// The most findings of one check and interface; more of the same don't help.
 const MAX_FINDINGS: usize = 5;
 
 /// What a check has found so far. Without anything measured it does not pass.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Verdict<'a> {
-    findings: Vec<(String, Option<&'a Exchange>)>,
+    rule: &'static Rule,
+    /// What is replaced in exchanges.
+    secrets: &'a [String],
+    findings: Vec<Finding>,
     measured: usize,
     missing: Vec<String>,
     skipped: Option<String>,
 }
 
 impl<'a> Verdict<'a> {
+    pub(crate) fn new(rule: &'static Rule, secrets: &'a [String]) -> Self {
+        let (findings, missing) = Default::default();
+        Self { rule, secrets, findings, measured: 0, missing, skipped: None }
+    }
+
     /// The exchange of a step. If there is none, the reason is noted.
-    pub(crate) fn take(&mut self, evidence: &'a Evidence, step: Step) -> Option<&'a Exchange> {
-        match evidence.get(step) {
-            Ok(exchange) => Some(exchange),
-            Err(reason) => {
-                self.not_measured(reason);
-                None
-            }
-        }
+    pub(crate) fn take<'e>(&mut self, evidence: &'e Evidence, step: Step) -> Option<&'e Exchange> {
+        evidence.get(step).map_err(|reason| self.not_measured(reason)).ok()
     }
 
     /// The result of a step; an answer that is none is noted as not measured.
-    pub(crate) fn result(
+    pub(crate) fn result<'e>(
         &mut self,
-        evidence: &'a Evidence,
+        evidence: &'e Evidence,
         step: Step,
-    ) -> Option<(&'a Exchange, &'a Value)> {
+    ) -> Option<(&'e Exchange, &'e Value)> {
         let exchange = self.take(evidence, step)?;
-        match exchange.result() {
-            Some(result) => Some((exchange, result)),
-            None => {
-                self.not_measured(format!(
-                    "{} answered {}",
-                    exchange.operation,
-                    exchange.summary()
-                ));
-                None
-            }
+        let result = exchange.result();
+        if result.is_none() {
+            self.not_measured(format!("{} answered {}", exchange.operation, exchange.summary()));
         }
+        Some((exchange, result?))
     }
 
     /// Counts as measured, and is a finding if it does not hold.
-    pub(crate) fn require(
+    pub(crate) fn require<M: Into<String>>(
         &mut self,
         holds: bool,
-        exchange: &'a Exchange,
-        message: impl FnOnce() -> String,
+        exchange: &Exchange,
+        message: impl FnOnce() -> M,
     ) {
         self.measured += 1;
         if !holds {
-            self.found(Some(exchange), message());
+            self.found(exchange, message());
         }
     }
 
-    /// A finding without an exchange, or with one.
-    pub(crate) fn found(&mut self, exchange: Option<&'a Exchange>, message: String) {
+    /// Adds a finding with the exchange that proves it.
+    pub(crate) fn found(&mut self, exchange: &Exchange, message: impl Into<String>) {
+        self.add(exchange, Finding::new(self.rule, message));
+    }
+
+    /// Adds the finding of another rule as one of this.
+    pub(crate) fn adopt(&mut self, exchange: &Exchange, finding: &Finding) {
+        let mut own = Finding::new(self.rule, finding.message.as_str());
+        own.pointer.clone_from(&finding.pointer);
+        self.add(exchange, own);
+    }
+
+    fn add(&mut self, exchange: &Exchange, mut finding: Finding) {
         self.measured += 1;
-        let is_new = !self.findings.iter().any(|(known, _)| *known == message);
-        if is_new && self.findings.len() < MAX_FINDINGS {
-            self.findings.push((message, exchange));
+        let is_same = |known: &Finding| {
+            (&known.message, &known.pointer) == (&finding.message, &finding.pointer)
+        };
+        if self.findings.len() < MAX_FINDINGS && !self.findings.iter().any(is_same) {
+            finding.exchange = Some(transcript::of(exchange, self.secrets));
+            self.findings.push(finding);
         }
     }
 
@@ -87,21 +98,19 @@ impl<'a> Verdict<'a> {
         self.skipped = Some(reason.into());
     }
 
-    pub(crate) fn finish(self) -> Found<'a> {
+    pub(crate) fn finish(self) -> Outcome {
         if !self.findings.is_empty() {
-            return Found::Fail(self.findings);
+            return Outcome::Fail(self.findings);
         }
         if let Some(reason) = self.skipped {
-            return Found::Skip(reason);
+            return Outcome::Skip(reason);
         }
         if self.measured > 0 {
-            return Found::Pass;
+            return Outcome::Pass;
         }
-        let reason = if self.missing.is_empty() {
-            "no exchange shows it".to_owned()
-        } else {
-            self.missing.join("; ")
-        };
-        Found::NotMeasured(reason)
+        if self.missing.is_empty() {
+            return Outcome::NotMeasured("no exchange shows it".to_owned());
+        }
+        Outcome::NotMeasured(self.missing.join("; "))
     }
 }

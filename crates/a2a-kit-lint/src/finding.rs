@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::{Rule, Severity, card::rules};
+use crate::{Rule, Severity};
 
 /// Maximum number of findings of a run; later ones are counted as omitted.
 const MAX_FINDINGS: usize = 1_000;
 
-/// One place where a card breaks a rule.
+/// One violation of a rule.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
@@ -17,7 +17,8 @@ pub struct Finding {
     /// How serious it is.
     pub severity: Severity,
     /// JSON pointer (RFC 6901) of the member, which is absent from the card if it is missing.
-    pub pointer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
     /// Line in the card as received, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
@@ -27,10 +28,23 @@ pub struct Finding {
     /// What is wrong.
     pub message: String,
     /// How to fix it.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub fix: &'static str,
+    /// The exchange with the agent that proves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Transcript>,
     /// The edit that fixes it, if there is one.
     #[serde(skip)]
     pub edit: Option<Edit>,
+}
+
+/// An exchange with an agent as text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Transcript {
+    /// The request: method and URL, headers, body.
+    pub request: String,
+    /// The response: status, headers, body; or why there is none.
+    pub response: String,
 }
 
 /// A change of the card at the pointer of a finding.
@@ -45,7 +59,32 @@ pub enum Edit {
     Rename(&'static str),
 }
 
-/// The findings of a run: at most 1,000, and the number of those beyond.
+impl Finding {
+    /// Creates a finding.
+    pub fn new(rule: &'static Rule, message: impl Into<String>) -> Self {
+        Self {
+            rule,
+            severity: rule.severity,
+            pointer: None,
+            line: None,
+            column: None,
+            message: message.into(),
+            fix: rule.help,
+            exchange: None,
+            edit: None,
+        }
+    }
+
+    /// The message, behind the pointer of the member if there is one.
+    pub fn located(&self) -> String {
+        match self.pointer.as_deref() {
+            None | Some("") => self.message.clone(),
+            Some(pointer) => format!("{pointer}: {}", self.message),
+        }
+    }
+}
+
+/// The findings on a card: at most 1,000, and the number of those beyond.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     list: Vec<Finding>,
@@ -64,7 +103,7 @@ impl Findings {
     }
 
     /// Adds a finding that an edit fixes.
-    pub fn add_with_edit(
+    pub(crate) fn add_with_edit(
         &mut self,
         rule: &'static Rule,
         pointer: impl Into<String>,
@@ -77,18 +116,10 @@ impl Findings {
     fn push(&mut self, rule: &'static Rule, pointer: String, message: String, edit: Option<Edit>) {
         if self.list.len() >= MAX_FINDINGS {
             self.omitted += 1;
-            return;
+        } else {
+            let pointer = Some(pointer);
+            self.list.push(Finding { pointer, edit, ..Finding::new(rule, message) });
         }
-        self.list.push(Finding {
-            rule,
-            severity: rule.severity,
-            pointer,
-            line: None,
-            column: None,
-            message,
-            fix: rule.fix,
-            edit,
-        });
     }
 
     /// The findings in the order in which they were added.
@@ -104,11 +135,10 @@ impl Findings {
         self.list.append(&mut other.list);
     }
 
-    /// Returns the findings, errors first, each severity in the order of the rules, and the number of
-    /// omitted ones.
+    /// Returns the findings, errors first, each severity in the order in which they were added, and the
+    /// number of omitted ones.
     pub fn into_sorted(mut self) -> (Vec<Finding>, usize) {
-        let place = |rule: &Rule| rules().position(|one| one.id == rule.id);
-        self.list.sort_by_key(|finding| (finding.severity, place(finding.rule)));
+        self.list.sort_by_key(|finding| finding.severity);
         (self.list, self.omitted)
     }
 }

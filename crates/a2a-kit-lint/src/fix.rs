@@ -21,13 +21,14 @@ pub struct Fixed {
 /// Edits of one place are computed from the same text, so a card has to be linted again after each
 /// round.
 pub fn apply_fixes(json: &str, findings: &[Finding]) -> Option<Fixed> {
-    let edits = findings.iter().filter_map(|finding| Some((finding, finding.edit.as_ref()?)));
+    let edits =
+        findings.iter().filter_map(|one| Some((one.pointer.as_deref()?, one.edit.as_ref()?)));
     let root = CstRootNode::parse(json, &strict()).ok()?;
     let mut places = HashSet::new();
     // Places are found before anything is removed, which changes the indices of an array.
     let found: Vec<_> = edits
-        .filter(|(finding, _)| places.insert(finding.pointer.as_str()))
-        .filter_map(|(finding, edit)| Some((locate(&root, &finding.pointer)?, edit)))
+        .filter(|(pointer, _)| places.insert(*pointer))
+        .filter_map(|(pointer, edit)| Some((locate(&root, pointer)?, edit)))
         .collect();
     let fixed = found.into_iter().filter_map(|(place, edit)| place.apply(edit)).count();
     (fixed > 0).then(|| Fixed { json: root.to_string(), fixed })

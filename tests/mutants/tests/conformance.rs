@@ -4,14 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use a2a_kit_conformance::{Conformance, Credential, Level, Prompts, Report};
+use a2a_kit_conformance::{Conformance, Credential, Prompts, Report};
+use a2a_kit_lint::Severity;
 use a2a_test_mutants::{TOKENS, find, start};
 
 async fn report(name: &str) -> Report {
     let agent = start(find(name)).await.unwrap();
     let [first, second] = TOKENS.map(|token| vec![Credential::Bearer(token.to_owned())]);
     let checks = Conformance::builder()
-        .with_level(Level::May)
+        .with_level(Severity::Info)
         .with_prompts(Prompts::demo())
         .with_credentials(first)
         .with_second_credentials(second);
@@ -22,7 +23,7 @@ async fn report(name: &str) -> Report {
 async fn is_named_rightly(name: &str) {
     let mutant = find(name).unwrap();
     let report = report(name).await;
-    let failed: BTreeSet<_> = report.failures().map(|check| check.id).collect();
+    let failed: BTreeSet<_> = report.failures().map(|check| check.rule.id).collect();
     assert!(failed.contains(mutant.requirement), "{name}: {failed:?}\n{}", report.to_text());
     let expected = mutant.also.iter().copied().chain([mutant.requirement]).collect();
     let unexpected: Vec<_> = failed.difference(&expected).collect();

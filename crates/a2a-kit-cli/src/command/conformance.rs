@@ -7,16 +7,17 @@ use std::{
 
 use a2a_kit_client::Transport;
 use a2a_kit_conformance::{
-    CheckInfo, Conformance as Run, Credential, KnownResults, Level, Progress, Prompts, Report,
-    RunError,
+    CheckInfo, Conformance as Run, Credential, KnownResults, Progress, Prompts, Report, RunError,
 };
+use a2a_kit_lint::Severity;
 use clap::{Args, ValueEnum};
 use http::{HeaderName, HeaderValue};
 use serde_json::json;
 
+use super::report_format::{ReportFormat, pretty, yaml};
 use crate::{
     failure::{Code, Failure},
-    output::{Output, escaped_json},
+    output::Output,
     settings::{Settings, UserSecret, value},
 };
 
@@ -27,7 +28,7 @@ const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
 pub(crate) struct Conformance {
     /// Lowest level of requirements to check: must, should or may
     #[arg(long, value_name = "LEVEL", default_value = "must", value_parser = level)]
-    level: Level,
+    level: Severity,
     /// Check only requirements whose id matches; `*` and `?` are wildcards. Repeatable
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
@@ -45,7 +46,7 @@ pub(crate) struct Conformance {
     /// the demo agent, if the card has its skills]
     #[arg(long, value_name = "LIST")]
     prompt_for: Vec<String>,
-    /// Use the words of a known agent: demo
+    /// Use the built-in prompts for a known agent
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profile>,
     /// Bearer token of another caller, who must not reach the tasks of the first
@@ -56,7 +57,7 @@ pub(crate) struct Conformance {
     second_api_key: Option<String>,
     /// Format of the report [default: text; with -o json: json]
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Format>,
+    format: Option<ReportFormat>,
     /// Write the report to a file, and a text report to stdout
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -76,32 +77,21 @@ enum Profile {
     Demo,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-    Junit,
-    Sarif,
-    Markdown,
-    Yaml,
-}
-
-fn level(text: &str) -> Result<Level, String> {
-    text.parse().map_err(|error: a2a_kit_conformance::UnknownLevel| error.to_string())
+fn level(text: &str) -> Result<Severity, String> {
+    [Severity::Error, Severity::Warning, Severity::Info]
+        .into_iter()
+        .find(|level| level.keyword().eq_ignore_ascii_case(text.trim()))
+        .ok_or_else(|| format!("unknown level {text:?} (expected must, should or may)"))
 }
 
 impl Conformance {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
         let run = self.configured(settings)?;
-        let format = match self.format {
-            Some(format) => format,
-            None if output.is_json() => Format::Json,
-            None => Format::Text,
-        };
+        let format = ReportFormat::or_of(self.format, output);
         if run.checks().is_empty() {
             return Err(Failure::usage(format!(
                 "no check of level {} has an id that --only and --skip select",
-                self.level
+                self.level.keyword()
             ))
             .with_hint("list the checks with `a2a conformance --list --level may`"));
         }
@@ -215,66 +205,62 @@ fn failure(error: &RunError) -> Failure {
     Failure::new(code, error.to_string())
 }
 
-fn written(report: &Report, format: Format) -> Result<String, Failure> {
+fn written(report: &Report, format: ReportFormat) -> Result<String, Failure> {
     Ok(match format {
-        Format::Text => report.to_text(),
-        Format::Json => pretty(&report.to_json())?,
-        Format::Junit => report.to_junit(),
-        Format::Sarif => pretty(&report.to_sarif())?,
-        Format::Markdown => report.to_markdown(),
-        // Its strings are those of JSON.
-        Format::Yaml => escaped_json(&report.to_yaml()).into_owned(),
+        ReportFormat::Text => report.to_text(),
+        ReportFormat::Json => pretty(&report.to_json())?,
+        ReportFormat::Junit => report.to_junit(),
+        ReportFormat::Sarif => pretty(&report.to_sarif())?,
+        ReportFormat::Markdown => report.to_markdown(),
+        ReportFormat::Yaml => yaml(&report.to_json()),
     })
 }
 
 /// The checks without results.
-fn list(checks: &[CheckInfo], format: Format) -> Result<String, Failure> {
+fn list(checks: &[CheckInfo], format: ReportFormat) -> Result<String, Failure> {
     match format {
-        Format::Json => {
+        ReportFormat::Json => {
             let all: Vec<_> = checks
                 .iter()
                 .map(|check| {
                     json!({
-                        "id": check.id, "level": check.level, "section": check.section,
-                        "title": check.title, "scope": check.scope,
+                        "id": check.rule.id, "level": check.rule.level(), "section": check.rule.section,
+                        "title": check.rule.title, "scope": check.scope,
                     })
                 })
                 .collect();
             pretty(&json!({ "checks": all }))
         }
-        Format::Markdown => {
+        ReportFormat::Markdown => {
             let mut text =
                 "| Id | Level | Section | Applies to | Requirement |\n|---|---|---|---|---|\n"
                     .to_owned();
             for check in checks {
                 text.push_str(&format!(
                     "| {} | {} | {} | {} | {} |\n",
-                    check.id, check.level, check.section, check.scope, check.title
+                    check.rule.id,
+                    check.rule.level(),
+                    check.rule.section,
+                    check.scope,
+                    check.rule.title
                 ));
             }
             Ok(text)
         }
-        Format::Text => Ok(checks
+        ReportFormat::Text => Ok(checks
             .iter()
             .map(|check| {
                 format!(
                     "{}  {:6}  {} ({})\n",
-                    check.id,
-                    check.level.as_str(),
-                    check.title,
+                    check.rule.id,
+                    check.rule.level(),
+                    check.rule.title,
                     check.scope
                 )
             })
             .collect()),
-        Format::Junit | Format::Sarif | Format::Yaml => {
+        ReportFormat::Junit | ReportFormat::Sarif | ReportFormat::Yaml => {
             Err(Failure::usage("--list has the formats text, json and markdown"))
         }
     }
-}
-
-fn pretty(value: &serde_json::Value) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(value);
-    let text =
-        text.map_err(|error| Failure::internal(format!("failed to encode the report: {error}")))?;
-    Ok(escaped_json(&text).into_owned() + "\n")
 }

@@ -11,6 +11,7 @@ mod conformance;
 mod listen;
 mod man;
 mod part;
+mod report_format;
 mod run;
 mod send;
 mod serve;

@@ -4,22 +4,24 @@ use a2a_core::ErrorKind;
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, Feature, must, should};
 use crate::{evidence::Evidence, exchange::text, expect, step::Step, verdict::Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-157", "3.3.2", "Requests without credentials are refused", credentials),
-    Check::should("R-158", "3.3.2", "A refusal names the scheme in `WWW-Authenticate`", challenge)
+    must("R-157", "3.3.2", "Requests without credentials are refused")
+        .by(credentials)
+        .with(Feature::Credentials),
+    should("R-158", "3.3.2", "A refusal names the scheme in `WWW-Authenticate`")
+        .by(challenge)
+        .with(Feature::Credentials)
         .on(&[Transport::JsonRpc, Transport::Rest]),
-    Check::must("R-047", "3.1.4", "Lists have tasks of the caller only", list),
-    Check::must("R-418", "13.1", "Tasks of other callers can't be reached", tasks),
-    Check::must("R-161", "3.3.2", "Tasks of other callers are as if they did not exist", hidden),
+    must("R-047", "3.1.4", "Lists have tasks of the caller only").by(list),
+    must("R-418", "13.1", "Tasks of other callers can't be reached").by(tasks),
+    must("R-161", "3.3.2", "Tasks of other callers are as if they did not exist")
+        .errors(&[Step::GetByOther, Step::CancelByOther], &[ErrorKind::TaskNotFound]),
 ];
 
-fn credentials<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.requires_credentials {
-        return verdict.skip("the card requires no credentials");
-    }
+fn credentials(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Anonymous) else { return };
     let is_refused = matches!(exchange.response.status, 401 | 403)
         || exchange
@@ -30,10 +32,7 @@ fn credentials<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn challenge<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.requires_credentials {
-        return verdict.skip("the card requires no credentials");
-    }
+fn challenge(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Anonymous) else { return };
     if exchange.response.status != 401 {
         return verdict.not_measured(format!("the HTTP status was {}", exchange.response.status));
@@ -43,7 +42,7 @@ fn challenge<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn list<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn list(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((exchange, result)) = verdict.result(evidence, Step::ListByOther) else { return };
     let mine: Vec<_> = evidence
         .all()
@@ -64,19 +63,11 @@ fn list<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
 const BY_OTHER: [Step; 4] =
     [Step::GetByOther, Step::CancelByOther, Step::SubscribeByOther, Step::PushByOther];
 
-fn tasks<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn tasks(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in BY_OTHER {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         verdict.require(!exchange.succeeded(), exchange, || {
             format!("{} of the second caller reaches a task of the first", exchange.operation)
         });
-    }
-}
-
-fn hidden<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for step in [Step::GetByOther, Step::CancelByOther] {
-        if let Some(exchange) = verdict.take(evidence, step) {
-            expect::error(verdict, exchange, ErrorKind::TaskNotFound);
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use a2a_core::ErrorKind;
 
-use super::definition::Check;
+use super::definition::{Check, must};
 use crate::{
     evidence::Evidence,
     exchange::{Answer, state, text},
@@ -12,15 +12,17 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-058", "3.1.5", "CancelTask returns the canceled task", canceled),
-    Check::must("R-059", "3.1.5", "Tasks that have ended get TaskNotCancelableError", ended),
-    Check::must("R-060", "3.1.5", "CancelTask of an unknown task gives TaskNotFoundError", unknown),
-    Check::must("R-061", "3.3.1", "CancelTask is idempotent", idempotent),
+    must("R-058", "3.1.5", "CancelTask returns the canceled task").by(canceled),
+    must("R-059", "3.1.5", "Tasks that have ended get TaskNotCancelableError")
+        .errors(&[Step::CancelTerminal], &[ErrorKind::TaskNotCancelable]),
+    must("R-060", "3.1.5", "CancelTask of an unknown task gives TaskNotFoundError")
+        .errors(&[Step::CancelUnknown], &[ErrorKind::TaskNotFound]),
+    must("R-061", "3.3.1", "CancelTask is idempotent").by(idempotent),
 ];
 
 const CANCELED: &str = "TASK_STATE_CANCELED";
 
-fn canceled<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn canceled(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Cancel) else { return };
     match (exchange.task(), &exchange.answer) {
         (Some(task), _) => {
@@ -41,25 +43,13 @@ fn canceled<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             verdict.not_measured("the agent can't cancel the task, or it ended before");
         }
         (None, _) => verdict.found(
-            Some(exchange),
+            exchange,
             format!("CancelTask of a task that works answered {}", exchange.summary()),
         ),
     }
 }
 
-fn ended<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if let Some(exchange) = verdict.take(evidence, Step::CancelTerminal) {
-        expect::error(verdict, exchange, ErrorKind::TaskNotCancelable);
-    }
-}
-
-fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if let Some(exchange) = verdict.take(evidence, Step::CancelUnknown) {
-        expect::error(verdict, exchange, ErrorKind::TaskNotFound);
-    }
-}
-
-fn idempotent<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn idempotent(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(first) = verdict.take(evidence, Step::Cancel) else { return };
     let Some(again) = verdict.take(evidence, Step::CancelAgain) else { return };
     if first.task().is_none_or(|task| state(task) != CANCELED) {
@@ -69,11 +59,9 @@ fn idempotent<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         Some(task) => verdict.require(state(task) == CANCELED, again, || {
             format!("the second CancelTask answered a task in {}", state(task))
         }),
-        None => expect::any_error(
-            verdict,
-            again,
-            &[ErrorKind::TaskNotCancelable, ErrorKind::TaskNotFound],
-        ),
+        None => {
+            expect::error(verdict, again, &[ErrorKind::TaskNotCancelable, ErrorKind::TaskNotFound]);
+        }
     }
     if let Some(after) = verdict.take(evidence, Step::GetAfterCancel)
         && let Some(task) = after.task()

@@ -1,48 +1,25 @@
 //! The agent card and its delivery.
 
-use a2a_core::host;
-use http::Uri;
 use serde_json::Value;
 
-use super::definition::Check;
-use crate::{
-    card_evidence::CardEvidence,
-    exchange::text,
-    level::Level::{Must, Should},
-    verdict::Verdict,
-};
+use super::definition::{Check, must, should};
+use crate::{evidence::CardEvidence, exchange::text, verdict::Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::card("R-337", Must, "8.1", "The agent publishes a card", is_published),
-    Check::card("R-338", Must, "14.3", "The well-known URI returns an Agent Card", is_a_card),
-    Check::card("R-340", Must, "8.3", "The card declares its interfaces properly", interfaces),
-    Check::card(
-        "R-348",
-        Must,
-        "4.4.6",
-        "URLs of interfaces are absolute, and HTTPS beyond loopback",
-        urls,
-    ),
-    Check::card("R-350", Must, "4.5", "URLs of OAuth use TLS", oauth_urls),
-    Check::card("R-145", Should, "3.6", "Versions in the card have no patch number", no_patch),
-    Check::card(
-        "R-355",
-        Should,
-        "8.6.1",
-        "The card has `Cache-Control` with `max-age`",
-        cache_control,
-    ),
-    Check::card("R-356", Should, "8.6.1", "The card has an `ETag`", etag),
-    Check::card(
-        "R-354",
-        Should,
-        "8.6",
-        "A conditional request for an unchanged card gets 304",
-        conditional,
-    ),
+    must("R-337", "8.1", "The agent publishes a card").by_card(is_published),
+    must("R-338", "14.3", "The well-known URI returns an Agent Card").by_card(is_a_card),
+    must("R-340", "8.3", "The card declares its interfaces properly").by_card(interfaces),
+    must("R-348", "4.4.6", "URLs of interfaces are absolute, and HTTPS beyond loopback")
+        .by_card(urls),
+    must("R-350", "4.5", "URLs of OAuth use TLS").by_card(oauth_urls),
+    should("R-145", "3.6", "Versions in the card have no patch number").by_card(no_patch),
+    should("R-355", "8.6.1", "The card has `Cache-Control` with `max-age`").by_card(cache_control),
+    should("R-356", "8.6.1", "The card has an `ETag`").by_card(etag),
+    should("R-354", "8.6", "A conditional request for an unchanged card gets 304")
+        .by_card(conditional),
 ];
 
-fn is_published<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
+fn is_published(card: &CardEvidence, verdict: &mut Verdict<'_>) {
     if card.is_file {
         return verdict.not_measured("the card is a file");
     }
@@ -55,14 +32,13 @@ fn is_published<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
     verdict.require(!card.is_at_legacy_path || is_old, fetch, || {
         "the card is at /.well-known/agent.json only, the path before 0.3, instead of \
          /.well-known/agent-card.json"
-            .to_owned()
     });
 }
 
-fn is_a_card<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
+fn is_a_card(card: &CardEvidence, verdict: &mut Verdict<'_>) {
     let fetch = &card.fetch;
     if !card.document.is_object() {
-        return verdict.found(Some(fetch), "the document is no JSON object".to_owned());
+        return verdict.found(fetch, "the document is no JSON object");
     }
     if !card.is_file {
         let media_type = fetch.response.media_type();
@@ -76,7 +52,7 @@ fn is_a_card<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
         verdict.measured();
     }
     for violation in members {
-        verdict.found(Some(fetch), format!("`{}` {}", violation.field, violation.description));
+        verdict.found(fetch, format!("`{}` {}", violation.field, violation.description));
     }
     if card.is_current() {
         for member in [
@@ -97,7 +73,7 @@ fn is_a_card<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn interfaces<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
+fn interfaces(card: &CardEvidence, verdict: &mut Verdict<'_>) {
     let fetch = &card.fetch;
     if let Some(probe) = &card.probe {
         let speaks = probe.error().is_some_and(|error| {
@@ -127,75 +103,37 @@ fn interfaces<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn urls<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
-    for (index, interface) in card.interfaces().enumerate() {
-        let url = text(interface, "url");
-        // An address of gRPC may be host and port.
-        let is_bare = text(interface, "protocolBinding") == "GRPC" && !url.contains("://");
-        if is_bare {
-            verdict.measured();
-            continue;
-        }
-        let parsed: Option<Uri> = url.parse().ok().filter(|url: &Uri| url.host().is_some());
-        let Some(parsed) = parsed.filter(|url| url.scheme().is_some()) else {
-            let message =
-                format!("`supportedInterfaces[{index}].url`, {url:?}, is no absolute URL");
-            verdict.found(Some(&card.fetch), message);
-            continue;
-        };
-        let is_exposed = matches!(parsed.scheme_str(), Some("http" | "grpc"))
-            && !parsed.host().is_some_and(host::is_loopback);
-        verdict.require(!is_exposed, &card.fetch, || {
-            format!("`supportedInterfaces[{index}].url`, {url}, is plaintext and not on loopback")
-        });
+/// Adopts the findings of rules of `a2a card lint`.
+fn lint(card: &CardEvidence, verdict: &mut Verdict<'_>, rules: &[&str]) {
+    let Some(findings) = &card.findings else {
+        return verdict.not_measured("the card can't be read");
+    };
+    for finding in findings.iter().filter(|finding| rules.contains(&finding.rule.id)) {
+        verdict.adopt(&card.fetch, finding);
+    }
+    if card.interfaces().next().is_some() {
+        verdict.measured();
     }
 }
 
-fn oauth_urls<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
-    let mut urls = Vec::new();
-    for (name, scheme) in
-        card.document.get("securitySchemes").and_then(Value::as_object).into_iter().flatten()
-    {
-        let Some(scheme) = scheme.get("oauth2SecurityScheme") else { continue };
-        collect_urls(scheme, &mut urls, name);
-    }
-    if urls.is_empty() {
+fn urls(card: &CardEvidence, verdict: &mut Verdict<'_>) {
+    lint(card, verdict, &["invalid-url", "unroutable-url", "plaintext-url"]);
+}
+
+fn oauth_urls(card: &CardEvidence, verdict: &mut Verdict<'_>) {
+    let schemes = card.document.get("securitySchemes").and_then(Value::as_object);
+    let mut schemes = schemes.into_iter().flat_map(|schemes| schemes.values());
+    if !schemes.any(|scheme| scheme.get("oauth2SecurityScheme").is_some()) {
         return verdict.skip("the card declares no OAuth scheme");
     }
-    for (name, url) in urls {
-        let is_local =
-            url.parse::<Uri>().is_ok_and(|url| url.host().is_some_and(host::is_loopback));
-        verdict.require(url.starts_with("https://") || is_local, &card.fetch, || {
-            format!("the OAuth scheme {name:?} has the URL {url} without TLS")
-        });
-    }
+    lint(card, verdict, &["oauth-endpoint-without-tls"]);
 }
 
-fn collect_urls(value: &Value, urls: &mut Vec<(String, String)>, scheme: &str) {
-    let Some(members) = value.as_object() else { return };
-    for (name, member) in members {
-        match member {
-            Value::String(url) if name.ends_with("Url") => {
-                urls.push((scheme.to_owned(), url.clone()));
-            }
-            other if name != "scopes" => collect_urls(other, urls, scheme),
-            _ => {}
-        }
-    }
+fn no_patch(card: &CardEvidence, verdict: &mut Verdict<'_>) {
+    lint(card, verdict, &["version-with-patch", "version-format"]);
 }
 
-fn no_patch<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
-    for interface in card.interfaces() {
-        let version = text(interface, "protocolVersion");
-        verdict.require(version.matches('.').count() <= 1, &card.fetch, || {
-            format!(
-                "an interface has the version {version:?}, which should be major and minor only"
-            )
-        });
-    }
-}
-
-fn cache_control<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
+fn cache_control(card: &CardEvidence, verdict: &mut Verdict<'_>) {
     if card.is_file {
         return verdict.not_measured("the card is a file");
     }
@@ -205,15 +143,15 @@ fn cache_control<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn etag<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
+fn etag(card: &CardEvidence, verdict: &mut Verdict<'_>) {
     if card.is_file {
         return verdict.not_measured("the card is a file");
     }
     let has_etag = card.fetch.response.header("etag").is_some();
-    verdict.require(has_etag, &card.fetch, || "the card has no `ETag`".to_owned());
+    verdict.require(has_etag, &card.fetch, || "the card has no `ETag`");
 }
 
-fn conditional<'a>(card: &'a CardEvidence, verdict: &mut Verdict<'a>) {
+fn conditional(card: &CardEvidence, verdict: &mut Verdict<'_>) {
     match &card.conditional {
         Some(exchange) => verdict.require(exchange.response.status == 304, exchange, || {
             format!("`If-None-Match` with the card's ETag gave HTTP {}", exchange.response.status)

@@ -1,20 +1,18 @@
 //! All checks.
 
 use super::{
-    Check, access, cancel, card, errors, extension, get, history, interface, json, jsonrpc, legacy,
-    legacy_codes, list, push, rest, send, stream, subscribe, together, version, webhook,
+    Check, access, cancel, card, errors, extension, get, interface, json, jsonrpc, legacy, list,
+    push, rest, send, stream, subscribe, together, webhook,
 };
 
 /// Every check, in the order of reports.
-pub(crate) fn all() -> Vec<Check> {
+pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
     [
         card::CHECKS,
         interface::CHECKS,
-        version::CHECKS,
         send::CHECKS,
         stream::CHECKS,
         get::CHECKS,
-        history::CHECKS,
         list::CHECKS,
         cancel::CHECKS,
         subscribe::CHECKS,
@@ -28,9 +26,9 @@ pub(crate) fn all() -> Vec<Check> {
         access::CHECKS,
         together::CHECKS,
         legacy::CHECKS,
-        legacy_codes::CHECKS,
     ]
-    .concat()
+    .into_iter()
+    .flatten()
 }
 
 #[cfg(test)]
@@ -41,17 +39,13 @@ mod tests {
     use a2a_kit_client::Transport;
 
     use super::*;
-    use crate::check::Judge;
 
     /// The checks of an interface.
-    fn of_interface(binding: Transport, version: ProtocolVersion) -> Vec<Check> {
-        let mut checks = all();
-        checks.retain(|check| {
-            matches!(check.judge, Judge::Interface(_))
-                && check.bindings.contains(&binding)
-                && check.versions.contains(&version)
-        });
-        checks
+    fn of_interface(
+        binding: Transport,
+        version: ProtocolVersion,
+    ) -> impl Iterator<Item = &'static Check> {
+        all().filter(move |check| check.applies(binding, version))
     }
 
     #[test]
@@ -66,7 +60,8 @@ mod tests {
             for binding in Transport::ALL {
                 let mut seen = BTreeSet::new();
                 for check in of_interface(binding, version) {
-                    assert!(seen.insert(check.id), "{} twice on {binding} {version:?}", check.id);
+                    let id = check.rule.id;
+                    assert!(seen.insert(id), "{id} twice on {binding} {version:?}");
                 }
             }
         }

@@ -1,24 +1,27 @@
 //! What a check is.
 
-use a2a_core::ProtocolVersion;
+use a2a_core::{ErrorKind, ProtocolVersion};
 use a2a_kit_client::Transport;
+use a2a_kit_lint::{Outcome, Rule, Severity};
 
-use crate::{card_evidence::CardEvidence, evidence::Evidence, level::Level, verdict::Verdict};
+use crate::{
+    evidence::{CardEvidence, Evidence, Facts},
+    expect,
+    step::Step,
+    verdict::Verdict,
+};
 
 /// A check of one requirement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Check {
-    /// The id of the requirement.
-    pub(crate) id: &'static str,
-    pub(crate) level: Level,
-    /// The section of the specification.
-    pub(crate) section: &'static str,
-    /// The requirement in one sentence.
-    pub(crate) title: &'static str,
+    /// The requirement.
+    pub(crate) rule: Rule,
     /// The bindings that have the requirement.
     pub(crate) bindings: &'static [Transport],
     /// The revisions that have the requirement.
     pub(crate) versions: &'static [ProtocolVersion],
+    /// A feature that the card has to declare, or must not, for the requirement to apply.
+    condition: Option<(Feature, bool)>,
     pub(crate) judge: Judge,
 }
 
@@ -26,77 +29,110 @@ pub(crate) struct Check {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Judge {
     /// The card.
-    Card(for<'a> fn(&'a CardEvidence, &mut Verdict<'a>)),
+    Card(fn(&CardEvidence, &mut Verdict<'_>)),
     /// One interface.
-    Interface(for<'a> fn(&'a Evidence, &mut Verdict<'a>)),
+    Interface(fn(&Evidence, &mut Verdict<'_>)),
+    /// Steps of one interface that have to be answered with an error of one of these kinds. Only
+    /// the first has to be there.
+    Errors(&'static [Step], &'static [ErrorKind]),
+    /// Steps of one interface that must not succeed, with what is wrong if they do.
+    Refusals(&'static [(Step, &'static str)]),
     /// All interfaces of 1.0 together.
-    Together(for<'a> fn(&[&'a Evidence], &mut Verdict<'a>)),
+    Together(fn(&[&Evidence], &mut Verdict<'_>)),
 }
 
-const CURRENT: &[ProtocolVersion] = &[ProtocolVersion::V1_0];
+/// What a card may declare.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Feature {
+    Streaming,
+    Push,
+    ExtendedCard,
+    RequiredExtension,
+    Credentials,
+}
 
-impl Check {
-    const fn new(
-        id: &'static str,
-        level: Level,
-        section: &'static str,
-        title: &'static str,
-        judge: Judge,
-    ) -> Self {
-        Self { id, level, section, title, bindings: &Transport::ALL, versions: CURRENT, judge }
+impl Feature {
+    fn is_declared(self, facts: &Facts) -> bool {
+        match self {
+            Self::Streaming => facts.streaming,
+            Self::Push => facts.push,
+            Self::ExtendedCard => facts.extended_card,
+            Self::RequiredExtension => !facts.required_extensions.is_empty(),
+            Self::Credentials => facts.requires_credentials,
+        }
     }
 
-    /// A check of an interface of 1.0, for a requirement with MUST.
-    pub(crate) const fn must(
-        id: &'static str,
-        section: &'static str,
-        title: &'static str,
-        judge: for<'a> fn(&'a Evidence, &mut Verdict<'a>),
-    ) -> Self {
-        Self::new(id, Level::Must, section, title, Judge::Interface(judge))
+    /// Why a requirement does not apply, with the feature or without it.
+    const fn reason(self, is_declared: bool) -> &'static str {
+        match (self, is_declared) {
+            (Self::Streaming, true) => "the card declares streaming",
+            (Self::Streaming, false) => "the card does not declare streaming",
+            (Self::Push, true) => "the card declares push notifications",
+            (Self::Push, false) => "the card does not declare push notifications",
+            (Self::ExtendedCard, true) => "the card declares an extended card",
+            (Self::ExtendedCard, false) => "the card declares no extended card",
+            (Self::RequiredExtension, true) => "the card declares a required extension",
+            (Self::RequiredExtension, false) => "the card declares no required extension",
+            (Self::Credentials, true) => "the card requires credentials",
+            (Self::Credentials, false) => "the card requires no credentials",
+        }
     }
+}
 
-    /// A check of an interface of 1.0, for a requirement with SHOULD.
-    pub(crate) const fn should(
-        id: &'static str,
-        section: &'static str,
-        title: &'static str,
-        judge: for<'a> fn(&'a Evidence, &mut Verdict<'a>),
-    ) -> Self {
-        Self::new(id, Level::Should, section, title, Judge::Interface(judge))
-    }
+/// A requirement of 1.0, before it is said how it is judged.
+pub(crate) struct Requirement(Rule);
 
-    /// A check of an interface of 1.0, for what is left to the server.
-    pub(crate) const fn may(
-        id: &'static str,
-        section: &'static str,
-        title: &'static str,
-        judge: for<'a> fn(&'a Evidence, &mut Verdict<'a>),
-    ) -> Self {
-        Self::new(id, Level::May, section, title, Judge::Interface(judge))
+type Text = &'static str;
+
+/// A requirement with MUST.
+pub(crate) const fn must(id: Text, section: Text, title: Text) -> Requirement {
+    Requirement(Rule::requirement(id, Severity::Error, section, title))
+}
+
+/// A requirement with SHOULD.
+pub(crate) const fn should(id: Text, section: Text, title: Text) -> Requirement {
+    Requirement(Rule::requirement(id, Severity::Warning, section, title))
+}
+
+/// What is left to the server.
+pub(crate) const fn may(id: Text, section: Text, title: Text) -> Requirement {
+    Requirement(Rule::requirement(id, Severity::Info, section, title))
+}
+
+impl Requirement {
+    /// A check of an interface.
+    pub(crate) const fn by(self, judge: fn(&Evidence, &mut Verdict<'_>)) -> Check {
+        self.check(Judge::Interface(judge))
     }
 
     /// A check of the card.
-    pub(crate) const fn card(
-        id: &'static str,
-        level: Level,
-        section: &'static str,
-        title: &'static str,
-        judge: for<'a> fn(&'a CardEvidence, &mut Verdict<'a>),
-    ) -> Self {
-        Self::new(id, level, section, title, Judge::Card(judge))
+    pub(crate) const fn by_card(self, judge: fn(&CardEvidence, &mut Verdict<'_>)) -> Check {
+        self.check(Judge::Card(judge))
     }
 
     /// A check of all interfaces of 1.0 together.
-    pub(crate) const fn together(
-        id: &'static str,
-        section: &'static str,
-        title: &'static str,
-        judge: for<'a> fn(&[&'a Evidence], &mut Verdict<'a>),
-    ) -> Self {
-        Self::new(id, Level::Must, section, title, Judge::Together(judge))
+    pub(crate) const fn by_all(self, judge: fn(&[&Evidence], &mut Verdict<'_>)) -> Check {
+        self.check(Judge::Together(judge))
     }
 
+    /// A check that steps are answered with an error of one of these kinds.
+    pub(crate) const fn errors(self, steps: &'static [Step], kinds: &'static [ErrorKind]) -> Check {
+        self.check(Judge::Errors(steps, kinds))
+    }
+
+    /// A check that steps do not succeed.
+    pub(crate) const fn refusals(self, steps: &'static [(Step, &'static str)]) -> Check {
+        self.check(Judge::Refusals(steps))
+    }
+
+    const fn check(self, judge: Judge) -> Check {
+        const CURRENT: &[ProtocolVersion] = &[ProtocolVersion::V1_0];
+        let bindings = &Transport::ALL;
+        Check { rule: self.0, bindings, versions: CURRENT, condition: None, judge }
+    }
+}
+
+impl Check {
     /// The same for some bindings.
     pub(crate) const fn on(mut self, bindings: &'static [Transport]) -> Self {
         self.bindings = bindings;
@@ -107,5 +143,61 @@ impl Check {
     pub(crate) const fn in_versions(mut self, versions: &'static [ProtocolVersion]) -> Self {
         self.versions = versions;
         self
+    }
+
+    /// The same for agents whose card declares a feature.
+    pub(crate) const fn with(mut self, feature: Feature) -> Self {
+        self.condition = Some((feature, true));
+        self
+    }
+
+    /// The same for agents whose card does not declare a feature.
+    pub(crate) const fn without(mut self, feature: Feature) -> Self {
+        self.condition = Some((feature, false));
+        self
+    }
+
+    /// Returns whether an interface has the requirement.
+    pub(crate) fn applies(&self, binding: Transport, version: ProtocolVersion) -> bool {
+        self.is_of_interface()
+            && self.bindings.contains(&binding)
+            && self.versions.contains(&version)
+    }
+
+    /// Returns whether each interface is judged.
+    pub(crate) const fn is_of_interface(&self) -> bool {
+        !matches!(self.judge, Judge::Card(_) | Judge::Together(_))
+    }
+
+    /// Judges an interface; exchanges in findings are without the secrets.
+    pub(crate) fn outcome(&'static self, evidence: &Evidence, secrets: &[String]) -> Outcome {
+        if let Some((feature, expected)) = self.condition
+            && feature.is_declared(&evidence.facts) != expected
+        {
+            return Outcome::Skip(feature.reason(!expected).to_owned());
+        }
+        let mut verdict = Verdict::new(&self.rule, secrets);
+        match self.judge {
+            Judge::Interface(judge) => judge(evidence, &mut verdict),
+            Judge::Errors(steps, kinds) => {
+                for (index, step) in steps.iter().enumerate() {
+                    if index > 0 && evidence.get(*step).is_err() {
+                        continue;
+                    }
+                    if let Some(exchange) = verdict.take(evidence, *step) {
+                        expect::error_of(evidence.version, &mut verdict, exchange, kinds);
+                    }
+                }
+            }
+            Judge::Refusals(steps) => {
+                for (step, fault) in steps {
+                    if let Some(exchange) = verdict.take(evidence, *step) {
+                        verdict.require(!exchange.succeeded(), exchange, || *fault);
+                    }
+                }
+            }
+            Judge::Card(_) | Judge::Together(_) => {}
+        }
+        verdict.finish()
     }
 }

@@ -4,7 +4,7 @@ use a2a_core::ErrorKind;
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, must, should};
 use crate::{
     evidence::Evidence,
     exchange::{ErrorAnswer, Exchange},
@@ -16,19 +16,23 @@ use crate::{
 const JSON: &[Transport] = &[Transport::JsonRpc, Transport::Rest];
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-155", "3.3.2", "Requests that can't succeed get an error", some_error),
-    Check::must("R-169", "3.3.2", "Errors have a code and a message", code_and_message),
-    Check::must("R-170", "11.6", "Details of errors have `@type`", typed_details).on(JSON),
-    Check::must("R-172", "5.4", "A2A errors have the codes of the table", codes),
-    Check::must("R-173", "11.6", "A2A errors have ErrorInfo with reason and domain", error_info)
+    must("R-155", "3.3.2", "Requests that can't succeed get an error").by(some_error),
+    must("R-169", "3.3.2", "Errors have a code and a message").by(code_and_message),
+    must("R-170", "11.6", "Details of errors have `@type`").by(typed_details).on(JSON),
+    must("R-172", "5.4", "A2A errors have the codes of the table").by(codes),
+    must("R-173", "11.6", "A2A errors have ErrorInfo with reason and domain")
+        .by(error_info)
         .on(&[Transport::Rest, Transport::Grpc]),
-    Check::should("R-174", "9.5", "A2A errors have ErrorInfo with reason and domain", error_info)
+    should("R-174", "9.5", "A2A errors have ErrorInfo with reason and domain")
+        .by(error_info)
         .on(&[Transport::JsonRpc]),
-    Check::must("R-288", "10.6", "A2A errors have details in the status", error_info)
+    must("R-288", "10.6", "A2A errors have details in the status")
+        .by(error_info)
         .on(&[Transport::Grpc]),
-    Check::must("R-175", "9.5", "JSON-RPC faults have the standard codes", standard_codes)
+    must("R-175", "9.5", "JSON-RPC faults have the standard codes")
+        .by(standard_codes)
         .on(&[Transport::JsonRpc]),
-    Check::should("R-163", "3.3.2", "Errors of parameters name the member", names_member),
+    should("R-163", "3.3.2", "Errors of parameters name the member").by(names_member),
 ];
 
 /// The steps whose only right answer is an error, with its kind.
@@ -46,7 +50,7 @@ const REFUSED: [(Step, ErrorKind); 11] = [
     (Step::VersionUnknown, ErrorKind::VersionNotSupported),
 ];
 
-fn some_error<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn some_error(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, kind) in REFUSED {
         let Ok(exchange) = evidence.get(step) else { continue };
         verdict.require(!exchange.succeeded(), exchange, || {
@@ -65,7 +69,7 @@ fn errors(evidence: &Evidence) -> impl Iterator<Item = (Step, &Exchange, &ErrorA
     evidence.steps().filter_map(|(step, exchange)| Some((step, exchange, exchange.error()?)))
 }
 
-fn code_and_message<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn code_and_message(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (_, exchange, error) in errors(evidence) {
         let has_message = error.message.as_deref().is_some_and(|message| !message.is_empty());
         verdict.require(has_message, exchange, || format!("error {} has no message", error.code));
@@ -87,7 +91,7 @@ fn code_and_message<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn typed_details<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn typed_details(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (_, exchange, error) in errors(evidence) {
         for detail in &error.details {
             verdict.require(detail.get("@type").is_some_and(Value::is_string), exchange, || {
@@ -109,7 +113,7 @@ fn is_a2a(kind: ErrorKind) -> bool {
     (-32009..=-32001).contains(&kind.codes().jsonrpc) && kind != ErrorKind::UnsupportedMediaType
 }
 
-fn codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, exchange, error) in errors(evidence) {
         let Some(kind) = kind_of(step, exchange, error).filter(|kind| is_a2a(*kind)) else {
             continue;
@@ -155,15 +159,13 @@ fn codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             && (200..300).contains(&exchange.response.status)
             && exchange.response.media_type() != "text/event-stream"
         {
-            verdict.found(
-                Some(exchange),
-                format!("an error has HTTP status {}", exchange.response.status),
-            );
+            verdict
+                .found(exchange, format!("an error has HTTP status {}", exchange.response.status));
         }
     }
 }
 
-fn error_info<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn error_info(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, exchange, error) in errors(evidence) {
         let Some((_, kind)) = REFUSED.iter().find(|(refused, _)| *refused == step) else {
             continue;
@@ -180,7 +182,7 @@ fn error_info<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn standard_codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn standard_codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, kinds) in [
         (Step::NotJson, &[ErrorKind::ParseError][..]),
         (Step::NotARequest, &[ErrorKind::InvalidRequest]),
@@ -194,7 +196,7 @@ fn standard_codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn names_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn names_member(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::SendWithoutParts, Step::SendNothing] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         let Some(error) = exchange.error() else { continue };

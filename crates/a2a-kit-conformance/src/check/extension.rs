@@ -2,28 +2,30 @@
 
 use a2a_core::ErrorKind;
 
-use super::definition::Check;
+use super::definition::{Check, Feature, must, should};
 use crate::{evidence::Evidence, exchange::text, expect, step::Step, verdict::Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-181", "3.3.4", "Without a required extension, requests are refused", required),
-    Check::should("R-248", "4.6.3", "Extensions that are not supported are ignored", unknown),
-    Check::should("R-252", "4.6", "Activated extensions are listed in the answer", activated),
-    Check::must("R-128", "3.3.4", "Without the capability, the extended card is refused", no_card),
-    Check::must("R-129", "3.1.11", "The extended card is a card, or is not configured", card),
-    Check::must("R-123", "13.3", "The extended card requires authentication", authenticated),
+    must("R-181", "3.3.4", "Without a required extension, requests are refused")
+        .errors(&[Step::WithoutRequiredExtension], &[ErrorKind::ExtensionSupportRequired])
+        .with(Feature::RequiredExtension),
+    should("R-248", "4.6.3", "Extensions that are not supported are ignored").by(unknown),
+    should("R-252", "4.6", "Activated extensions are listed in the answer").by(activated),
+    must("R-128", "3.3.4", "Without the capability, the extended card is refused")
+        .errors(&[Step::ExtendedCard], &[ErrorKind::UnsupportedOperation])
+        .without(Feature::ExtendedCard),
+    must("R-129", "3.1.11", "The extended card is a card, or is not configured")
+        .by(card)
+        .with(Feature::ExtendedCard),
+    must("R-123", "13.3", "The extended card requires authentication")
+        .refusals(&[(
+            Step::ExtendedCardAnonymous,
+            "the extended card is given to a caller without credentials",
+        )])
+        .with(Feature::ExtendedCard),
 ];
 
-fn required<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if evidence.facts.required_extensions.is_empty() {
-        return verdict.skip("the card declares no required extension");
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::WithoutRequiredExtension) {
-        expect::error(verdict, exchange, ErrorKind::ExtensionSupportRequired);
-    }
-}
-
-fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn unknown(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::UnknownExtension) else { return };
     if !evidence.get(Step::Send).is_ok_and(|sent| sent.succeeded()) {
         return verdict.not_measured("the same message without the extension was refused too");
@@ -33,7 +35,7 @@ fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn activated<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn activated(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::KnownExtension) else { return };
     if !exchange.succeeded() {
         return verdict.not_measured(format!("the answer was {}", exchange.summary()));
@@ -49,19 +51,7 @@ fn activated<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn no_card<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if evidence.facts.extended_card {
-        return verdict.skip("the card declares an extended card");
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::ExtendedCard) {
-        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
-    }
-}
-
-fn card<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.extended_card {
-        return verdict.skip("the card declares no extended card");
-    }
+fn card(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::ExtendedCard) else { return };
     match exchange.result() {
         Some(card) => verdict.require(!text(card, "name").is_empty(), exchange, || {
@@ -76,16 +66,6 @@ fn card<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         {
             verdict.not_measured("the extended card needs credentials");
         }
-        None => expect::error(verdict, exchange, ErrorKind::ExtendedAgentCardNotConfigured),
+        None => expect::error(verdict, exchange, &[ErrorKind::ExtendedAgentCardNotConfigured]),
     }
-}
-
-fn authenticated<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.extended_card {
-        return verdict.skip("the card declares no extended card");
-    }
-    let Some(exchange) = verdict.take(evidence, Step::ExtendedCardAnonymous) else { return };
-    verdict.require(!exchange.succeeded(), exchange, || {
-        "the extended card is given to a caller without credentials".to_owned()
-    });
 }

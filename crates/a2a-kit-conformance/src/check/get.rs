@@ -1,24 +1,25 @@
-//! Reading tasks.
+//! Reading tasks and their history.
 
 use a2a_core::ErrorKind;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, must};
 use crate::{
     evidence::Evidence,
-    exchange::{state, text},
-    expect,
+    exchange::{Exchange, is_terminal, state, text},
     step::Step,
     verdict::Verdict,
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-045", "3.1.3", "GetTask returns the task that is asked for", is_task),
-    Check::must("R-046", "3.1.3", "GetTask of an unknown task gives TaskNotFoundError", unknown),
-    Check::must("R-063", "3.3.1", "Reading a task does not change it", no_effect),
+    must("R-045", "3.1.3", "GetTask returns the task that is asked for").by(is_task),
+    must("R-046", "3.1.3", "GetTask of an unknown task gives TaskNotFoundError")
+        .errors(&[Step::GetUnknown], &[ErrorKind::TaskNotFound]),
+    must("R-063", "3.3.1", "Reading a task does not change it").by(no_effect),
+    must("R-029", "3.2.4", "`historyLength` n gives the newest n messages").by(newest),
 ];
 
-fn is_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn is_task(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::GetTask, Step::GetArtifactTask, Step::GetTaskAfterStream] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         let asked = text(&exchange.params, "id");
@@ -34,7 +35,7 @@ fn is_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
                 });
             }
             None => verdict.found(
-                Some(exchange),
+                exchange,
                 format!("GetTask of a task that exists answered {}", exchange.summary()),
             ),
         }
@@ -49,7 +50,7 @@ fn is_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         stream.events.iter().rev().find_map(|event| event.value.get("statusUpdate"))
     });
     if let (Some(update), Some(task_of_get)) = (last, task.task())
-        && crate::exchange::is_terminal(state(update))
+        && is_terminal(state(update))
     {
         verdict.require(state(update) == state(task_of_get), task, || {
             format!("the stream ended in {} and GetTask says {}", state(update), state(task_of_get))
@@ -57,21 +58,38 @@ fn is_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if let Some(exchange) = verdict.take(evidence, Step::GetUnknown) {
-        expect::error(verdict, exchange, ErrorKind::TaskNotFound);
-    }
-}
-
-fn no_effect<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn no_effect(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let (Some(first), Some(again)) =
         (verdict.take(evidence, Step::GetTask), verdict.take(evidence, Step::GetTaskAgain))
     else {
         return;
     };
     if let (Some(before), Some(after)) = (first.result(), again.result()) {
-        verdict.require(before == after, again, || {
-            "two reads of a task that has ended differ".to_owned()
+        verdict.require(before == after, again, || "two reads of a task that has ended differ");
+    }
+}
+
+fn messages(exchange: &Exchange) -> &[Value] {
+    let history = exchange.task().and_then(|task| task.get("history"));
+    history.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn newest(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for (all, one) in
+        [(Step::GetTask, Step::GetHistoryOne), (Step::GetResumed, Step::GetResumedHistoryOne)]
+    {
+        let Some(all) = verdict.take(evidence, all) else { continue };
+        let Some(one) = verdict.take(evidence, one) else { continue };
+        let ([.., _, newest], [given, ..]) = (messages(all), messages(one)) else {
+            verdict.not_measured("no task has a history of several messages");
+            continue;
+        };
+        let (newest, given) = (text(newest, "messageId"), text(given, "messageId"));
+        verdict.require(given == newest, one, || {
+            format!(
+                "with `historyLength` 1, the message {given:?} was returned instead of the newest, \
+                 {newest:?}"
+            )
         });
     }
 }

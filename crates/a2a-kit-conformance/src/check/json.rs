@@ -3,7 +3,7 @@
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, must, should};
 use crate::{
     evidence::Evidence,
     exchange::{Answer, Exchange},
@@ -14,21 +14,17 @@ use crate::{
 const JSON: &[Transport] = &[Transport::JsonRpc, Transport::Rest];
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-228", "5.5", "Names of members are camelCase", camel_case).on(JSON),
-    Check::must("R-229", "5.5", "Enums have the names of the proto", enums).on(JSON),
-    Check::must("R-230", "5.6.1", "Timestamps are ISO 8601 in UTC", timestamps).on(JSON),
-    Check::must("R-233", "5.6.1", "Timestamps end with `Z`", zones).on(JSON),
-    Check::should("R-231", "5.6.1", "Timestamps have milliseconds", milliseconds).on(JSON),
-    Check::must("R-234", "5.7", "REQUIRED members are present", required),
-    Check::must("R-226", "4.1", "Messages and artifacts have at least one part", parts),
-    Check::must("R-211", "4.1.4", "Messages of the agent name their context and task", contexts),
-    Check::should(
-        "R-014",
-        "A.2.1",
-        "Members of older revisions (`kind`, `final`) are not sent",
-        no_legacy,
-    )
-    .on(JSON),
+    must("R-228", "5.5", "Names of members are camelCase").by(camel_case).on(JSON),
+    must("R-229", "5.5", "Enums have the names of the proto").by(enums).on(JSON),
+    must("R-230", "5.6.1", "Timestamps are ISO 8601 in UTC").by(timestamps).on(JSON),
+    must("R-233", "5.6.1", "Timestamps end with `Z`").by(zones).on(JSON),
+    should("R-231", "5.6.1", "Timestamps have milliseconds").by(milliseconds).on(JSON),
+    must("R-234", "5.7", "REQUIRED members are present").by(required),
+    must("R-226", "4.1", "Messages and artifacts have at least one part").by(parts),
+    must("R-211", "4.1.4", "Messages of the agent name their context and task").by(contexts),
+    should("R-014", "A.2.1", "Members of older revisions (`kind`, `final`) are not sent")
+        .by(no_legacy)
+        .on(JSON),
 ];
 
 /// Every object of the protocol in the answers, with its exchange and the name it has.
@@ -91,7 +87,7 @@ fn walk<'a>(
     }
 }
 
-fn camel_case<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn camel_case(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, _, object) in objects(evidence) {
         for name in object.as_object().into_iter().flat_map(|object| object.keys()) {
             verdict.require(!name.contains('_'), exchange, || {
@@ -101,7 +97,7 @@ fn camel_case<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn enums<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn enums(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     const STATES: [&str; 8] = [
         "TASK_STATE_SUBMITTED",
         "TASK_STATE_WORKING",
@@ -131,7 +127,7 @@ fn each_timestamp(evidence: &Evidence) -> Vec<(&Exchange, &Value)> {
     objects.filter_map(|(exchange, _, object)| Some((exchange, object.get("timestamp")?))).collect()
 }
 
-fn timestamps<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn timestamps(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, value) in each_timestamp(evidence) {
         let fault = value.as_str().map_or(Some("is no string"), timestamp::fault);
         verdict.require(fault.is_none(), exchange, || {
@@ -140,7 +136,7 @@ fn timestamps<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn zones<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn zones(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, value) in each_timestamp(evidence) {
         let ends_with_z = value.as_str().is_some_and(|text| text.ends_with('Z'));
         verdict.require(ends_with_z, exchange, || {
@@ -149,7 +145,7 @@ fn zones<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn milliseconds<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn milliseconds(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, value) in each_timestamp(evidence) {
         let digits = value.as_str().map(timestamp::fraction_digits).unwrap_or_default();
         verdict.require(digits >= 3, exchange, || {
@@ -179,7 +175,7 @@ fn is_of_client(name: &str, object: &Value) -> bool {
     name == "history" && role.and_then(Value::as_str) != Some("ROLE_AGENT")
 }
 
-fn required<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn required(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, name, object) in objects(evidence) {
         if is_of_client(name, object) {
             continue;
@@ -205,7 +201,7 @@ fn of(name: &str) -> String {
     }
 }
 
-fn parts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn parts(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, name, object) in objects(evidence) {
         // The last chunk of an artifact may have nothing to add.
         if !matches!(name, "message" | "history" | "artifacts") || is_of_client(name, object) {
@@ -223,7 +219,7 @@ fn parts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn contexts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn contexts(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, name, object) in objects(evidence) {
         let is_of_agent = object.get("role").and_then(Value::as_str) == Some("ROLE_AGENT");
         if !is_of_agent || !matches!(name, "message" | "history") {
@@ -231,13 +227,11 @@ fn contexts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         }
         let has_context =
             object.get("contextId").and_then(Value::as_str).is_some_and(|id| !id.is_empty());
-        verdict.require(has_context, exchange, || {
-            "a message of the agent has no `contextId`".to_owned()
-        });
+        verdict.require(has_context, exchange, || "a message of the agent has no `contextId`");
     }
 }
 
-fn no_legacy<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn no_legacy(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, name, object) in objects(evidence) {
         verdict.require(object.get("kind").is_none(), exchange, || {
             format!("{} has the member `kind`, which 1.0 does not have", of(name))

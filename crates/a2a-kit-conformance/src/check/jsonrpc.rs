@@ -4,7 +4,7 @@ use a2a_core::ProtocolVersion;
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, must};
 use crate::{evidence::Evidence, exchange::Exchange, step::Step, verdict::Verdict};
 
 const JSONRPC: &[Transport] = &[Transport::JsonRpc];
@@ -19,22 +19,22 @@ const ALL: &[ProtocolVersion] = &[
 ];
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-274", "9.1", "Answers have the content type application/json", content_type)
+    must("R-274", "9.1", "Answers have the content type application/json")
+        .by(content_type)
         .on(JSONRPC)
         .in_versions(ALL),
-    Check::must("R-278", "9.4.1", "Results of sends and streams are wrappers", wrappers)
-        .on(JSONRPC),
-    Check::must("R-279", "9.5", "Errors are objects with code and message", error_object)
+    must("R-278", "9.4.1", "Results of sends and streams are wrappers").by(wrappers).on(JSONRPC),
+    must("R-279", "9.5", "Errors are objects with code and message")
+        .by(error_object)
         .on(JSONRPC)
         .in_versions(ALL),
-    Check::must("R-280", "9.1", "`jsonrpc` is \"2.0\"", version).on(JSONRPC).in_versions(ALL),
-    Check::must("R-281", "9.1", "The `id` of the request is echoed", id)
+    must("R-280", "9.1", "`jsonrpc` is \"2.0\"").by(version).on(JSONRPC).in_versions(ALL),
+    must("R-281", "9.1", "The `id` of the request is echoed").by(id).on(JSONRPC).in_versions(ALL),
+    must("R-283", "9.1", "A response has exactly one of `result` and `error`")
+        .by(one_member)
         .on(JSONRPC)
         .in_versions(ALL),
-    Check::must("R-283", "9.1", "A response has exactly one of `result` and `error`", one_member)
-        .on(JSONRPC)
-        .in_versions(ALL),
-    Check::must("R-276", "9.1", "Methods have the names of the operations", methods).on(JSONRPC),
+    must("R-276", "9.1", "Methods have the names of the operations").by(methods).on(JSONRPC),
 ];
 
 /// Unary responses with their envelopes.
@@ -47,7 +47,7 @@ fn envelopes(evidence: &Evidence) -> impl Iterator<Item = (&Exchange, Value)> {
     })
 }
 
-fn content_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn content_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in evidence.all().filter(|exchange| exchange.response.status == 200) {
         let media_type = exchange.response.media_type();
         let expected =
@@ -61,7 +61,7 @@ fn content_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn wrappers<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn wrappers(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in evidence.all().filter(|exchange| exchange.operation == "SendMessage") {
         let Some(result) = exchange.result() else { continue };
         let is_wrapper = ["task", "message"].iter().any(|name| result.get(name).is_some());
@@ -71,7 +71,7 @@ fn wrappers<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn error_object<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn error_object(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, envelope) in envelopes(evidence) {
         // A null error beside a result is one member too many, which another check reports.
         let Some(error) = envelope.get("error").filter(|error| !error.is_null()) else { continue };
@@ -84,7 +84,7 @@ fn error_object<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn version<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn version(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, envelope) in envelopes(evidence) {
         verdict.require(
             envelope.get("jsonrpc").and_then(Value::as_str) == Some("2.0"),
@@ -94,7 +94,7 @@ fn version<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn id<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn id(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, envelope) in envelopes(evidence) {
         let Some(id) = &exchange.id else { continue };
         verdict.require(envelope.get("id") == Some(id), exchange, || {
@@ -104,20 +104,17 @@ fn id<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn one_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn one_member(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, envelope) in envelopes(evidence) {
         let (result, error) = (envelope.get("result").is_some(), envelope.get("error").is_some());
-        verdict.require(result != error, exchange, || {
-            match result {
-                true => "a response has both `result` and `error`",
-                false => "a response has neither `result` nor `error`",
-            }
-            .to_owned()
+        verdict.require(result != error, exchange, || match result {
+            true => "a response has both `result` and `error`",
+            false => "a response has neither `result` nor `error`",
         });
     }
 }
 
-fn methods<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn methods(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::Send, Step::GetTask, Step::List] {
         let Ok(exchange) = evidence.get(step) else { continue };
         let is_unknown = exchange.error().is_some_and(|error| error.code == -32601);

@@ -4,7 +4,7 @@ use a2a_core::{ErrorKind, ProtocolVersion};
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, Feature, must};
 use crate::{
     evidence::Evidence,
     exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
@@ -26,64 +26,52 @@ const JSONRPC: &[Transport] = &[Transport::JsonRpc];
 const REST: &[Transport] = &[Transport::Rest];
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-462", "0.3 §11.1.2", "Send, get and cancel work", core).in_versions(OLDER),
-    Check::must(
-        "R-046",
-        "0.3 §7.3",
-        "The get of an unknown task gives TaskNotFoundError",
-        get_unknown,
-    )
-    .in_versions(OLDER),
-    Check::must(
-        "R-059",
-        "0.3 §7.4",
-        "The cancel of a task that has ended gives TaskNotCancelableError",
-        cancel_ended,
-    )
-    .in_versions(OLDER),
-    Check::must(
-        "R-060",
-        "0.3 §7.4",
-        "The cancel of an unknown task gives TaskNotFoundError",
-        cancel_unknown,
-    )
-    .in_versions(OLDER),
-    Check::must(
-        "R-039",
-        "0.3 §7.2",
-        "A stream ends with `final` when its task ends",
-        ends_with_final,
-    )
-    .in_versions(OLDER),
-    Check::must("R-229", "0.3 §6.3", "States have the names of the revision", states)
+    must("R-462", "0.3 §11.1.2", "Send, get and cancel work").by(core).in_versions(OLDER),
+    must("R-046", "0.3 §7.3", "The get of an unknown task gives TaskNotFoundError")
+        .errors(&[Step::GetUnknown], &[ErrorKind::TaskNotFound])
+        .in_versions(OLDER),
+    must("R-059", "0.3 §7.4", "The cancel of a task that has ended gives TaskNotCancelableError")
+        .errors(&[Step::CancelTerminal], &[ErrorKind::TaskNotCancelable])
+        .in_versions(OLDER),
+    must("R-060", "0.3 §7.4", "The cancel of an unknown task gives TaskNotFoundError")
+        .errors(&[Step::CancelUnknown], &[ErrorKind::TaskNotFound])
+        .in_versions(OLDER),
+    must("R-039", "0.3 §7.2", "A stream ends with `final` when its task ends")
+        .by(ends_with_final)
+        .with(Feature::Streaming)
+        .in_versions(OLDER),
+    must("R-229", "0.3 §6.3", "States have the names of the revision")
+        .by(states)
         .on(&[Transport::JsonRpc, Transport::Rest])
         .in_versions(OLDER),
-    Check::must("R-244", "0.3 §6.5", "Objects and parts have their `kind`", kinds)
+    must("R-244", "0.3 §6.5", "Objects and parts have their `kind`")
+        .by(kinds)
         .on(JSONRPC)
         .in_versions(KINDS),
-    Check::must("R-175", "0.3 §8", "JSON-RPC faults have the standard codes", standard_codes)
+    must("R-175", "0.3 §8", "JSON-RPC faults have the standard codes")
+        .by(standard_codes)
         .on(JSONRPC)
         .in_versions(OLDER),
-    Check::must("R-302", "0.3 §3.2.3", "Statuses fit the errors", statuses)
+    must("R-302", "0.3 §3.2.3", "Statuses fit the errors").by(statuses).on(REST).in_versions(V0_3),
+    must("R-303", "0.3 §3.2.3", "Answers have the content type application/json")
+        .by(json_type)
         .on(REST)
         .in_versions(V0_3),
-    Check::must("R-303", "0.3 §3.2.3", "Answers have the content type application/json", json_type)
-        .on(REST)
-        .in_versions(V0_3),
-    Check::must(
-        "R-291",
-        "draft §11.1",
-        "Answers have the content type application/json",
-        json_type,
-    )
-    .on(REST)
-    .in_versions(DRAFT),
-    Check::must("R-176", "draft §11.6", "Errors are application/problem+json", problem)
+    must("R-291", "draft §11.1", "Answers have the content type application/json")
+        .by(json_type)
         .on(REST)
         .in_versions(DRAFT),
+    must("R-176", "draft §11.6", "Errors are application/problem+json")
+        .by(problem)
+        .on(REST)
+        .in_versions(DRAFT),
+    must("R-172", "0.3 §8.2", "A2A errors have the codes of the table")
+        .by(codes)
+        .on(JSONRPC)
+        .in_versions(OLDER),
 ];
 
-fn core<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn core(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     if let Some(sent) = verdict.take(evidence, Step::Send) {
         let is_message = sent.result().is_some_and(|result| {
             text(result, "kind") == "message" || result.get("message").is_some()
@@ -92,8 +80,7 @@ fn core<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             format!("the send answered {} instead of a task or a message", sent.summary())
         });
         if let Some(task) = sent.task() {
-            verdict
-                .require(!text(task, "id").is_empty(), sent, || "the task has no `id`".to_owned());
+            verdict.require(!text(task, "id").is_empty(), sent, || "the task has no `id`");
         }
     }
     if let Some(exchange) = verdict.take(evidence, Step::GetTask) {
@@ -113,34 +100,6 @@ fn core<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-/// Requires the error of a kind; HTTP statuses of older revisions are not fixed.
-fn refused<'a>(verdict: &mut Verdict<'a>, exchange: &'a Exchange, kind: ErrorKind) {
-    if exchange.binding == Transport::JsonRpc {
-        return expect::error(verdict, exchange, kind);
-    }
-    verdict.require(!exchange.succeeded(), exchange, || {
-        format!("{} answered {} instead of an error", exchange.operation, exchange.summary())
-    });
-}
-
-fn get_unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if let Some(exchange) = verdict.take(evidence, Step::GetUnknown) {
-        refused(verdict, exchange, ErrorKind::TaskNotFound);
-    }
-}
-
-fn cancel_unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if let Some(exchange) = verdict.take(evidence, Step::CancelUnknown) {
-        refused(verdict, exchange, ErrorKind::TaskNotFound);
-    }
-}
-
-fn cancel_ended<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if let Some(exchange) = verdict.take(evidence, Step::CancelTerminal) {
-        refused(verdict, exchange, ErrorKind::TaskNotCancelable);
-    }
-}
-
 /// The status update of an event: bare, or wrapped.
 fn update(event: &Value) -> Option<&Value> {
     let wrapped = event.get("statusUpdate").or_else(|| event.get("status_update"));
@@ -154,18 +113,15 @@ fn stream(evidence: &Evidence) -> Option<(&Exchange, &EventStream)> {
     Some((exchange, exchange.stream().filter(|stream| !stream.events.is_empty())?))
 }
 
-fn ends_with_final<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.streaming {
-        return verdict.skip("the card does not declare streaming");
-    }
+fn ends_with_final(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Stream) else { return };
     let Some((_, stream)) = stream(evidence) else {
         return verdict
-            .found(Some(exchange), format!("the stream has no events: {}", exchange.summary()));
+            .found(exchange, format!("the stream has no events: {}", exchange.summary()));
     };
     verdict.measured();
     for fault in &stream.framing {
-        verdict.found(Some(exchange), fault.clone());
+        verdict.found(exchange, fault.clone());
     }
     let updates: Vec<_> = stream.events.iter().filter_map(|event| update(&event.value)).collect();
     let Some(last) = updates.last() else {
@@ -185,7 +141,7 @@ fn ends_with_final<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn states<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn states(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     const KEBAB: [&str; 9] = [
         "submitted",
         "working",
@@ -216,7 +172,7 @@ fn states<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn kinds<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn kinds(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     if let Some((exchange, result)) = verdict.result(evidence, Step::Send) {
         let kind = text(result, "kind");
         verdict.require(matches!(kind, "task" | "message"), exchange, || {
@@ -238,7 +194,7 @@ fn kinds<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn standard_codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn standard_codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, kind) in [
         (Step::UnknownMethod, ErrorKind::MethodNotFound),
         (Step::NotJson, ErrorKind::ParseError),
@@ -250,7 +206,7 @@ fn standard_codes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn statuses<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn statuses(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::GetUnknown, Step::CancelUnknown, Step::CancelTerminal] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         let status = exchange.response.status;
@@ -260,7 +216,7 @@ fn statuses<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn json_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn json_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in evidence.all() {
         let has_answer = exchange.result().is_some() || exchange.stream().is_some();
         if exchange.is_streamed() || !has_answer {
@@ -273,7 +229,7 @@ fn json_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn problem<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn problem(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::GetUnknown, Step::CancelTerminal] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         let media_type = exchange.response.media_type();
@@ -281,6 +237,26 @@ fn problem<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             format!(
                 "an error has the content type {media_type:?} instead of application/problem+json"
             )
+        });
+    }
+}
+
+fn codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for (step, kind) in [
+        (Step::GetUnknown, ErrorKind::TaskNotFound),
+        (Step::CancelUnknown, ErrorKind::TaskNotFound),
+        (Step::CancelTerminal, ErrorKind::TaskNotCancelable),
+    ] {
+        let Some(exchange) = verdict.take(evidence, step) else { continue };
+        // An error of another kind is for the check of the operation.
+        let Some(error) =
+            exchange.error().filter(|error| expect::is(error, exchange.binding, kind))
+        else {
+            continue;
+        };
+        let codes = kind.codes();
+        verdict.require(error.code == i64::from(codes.jsonrpc), exchange, || {
+            format!("{} has the code {} instead of {}", codes.reason, error.code, codes.jsonrpc)
         });
     }
 }

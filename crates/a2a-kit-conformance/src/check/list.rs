@@ -3,7 +3,7 @@
 use a2a_core::ErrorKind;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, may, must, should};
 use crate::{
     evidence::Evidence,
     exchange::{Exchange, state, text},
@@ -14,16 +14,16 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-048", "3.1.4", "Pages neither repeat nor skip tasks", pages),
-    Check::must("R-049", "3.1.4", "Tasks are listed by status timestamp, newest first", order),
-    Check::must("R-050", "3.1.4", "`artifacts` are left out unless asked for", no_artifacts),
-    Check::should("R-051", "3.1.4", "`artifacts` are listed if asked for", artifacts),
-    Check::must("R-052", "3.1.4", "`nextPageToken` is always present", next_page_token),
-    Check::must("R-053", "3.1.4", "Pages have 1 to 100 tasks, 50 by default", page_size),
-    Check::must("R-054", "3.1.4", "Lists are filtered by context, status and time", filters),
-    Check::must("R-055", "3.1.4", "`totalSize` and `pageSize` are right", sizes),
-    Check::may("R-056", "3.1.4", "Lists have no history unless asked for", history),
-    Check::must("R-057", "4.4", "The time filter keeps tasks of that time", boundary),
+    must("R-048", "3.1.4", "Pages neither repeat nor skip tasks").by(pages),
+    must("R-049", "3.1.4", "Tasks are listed by status timestamp, newest first").by(order),
+    must("R-050", "3.1.4", "`artifacts` are left out unless asked for").by(no_artifacts),
+    should("R-051", "3.1.4", "`artifacts` are listed if asked for").by(artifacts),
+    must("R-052", "3.1.4", "`nextPageToken` is always present").by(next_page_token),
+    must("R-053", "3.1.4", "Pages have 1 to 100 tasks, 50 by default").by(page_size),
+    must("R-054", "3.1.4", "Lists are filtered by context, status and time").by(filters),
+    must("R-055", "3.1.4", "`totalSize` and `pageSize` are right").by(sizes),
+    may("R-056", "3.1.4", "Lists have no history unless asked for").by(history),
+    must("R-057", "4.4", "The time filter keeps tasks of that time").by(boundary),
 ];
 
 const LISTS: [Step; 7] = [
@@ -45,7 +45,7 @@ fn ids(exchange: &Exchange) -> Vec<&str> {
 }
 
 /// Every list that succeeded; if there is none, the reason is noted.
-fn lists<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) -> Vec<&'a Exchange> {
+fn lists<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'_>) -> Vec<&'a Exchange> {
     let all: Vec<_> = LISTS
         .iter()
         .flat_map(|step| evidence.of_step(*step))
@@ -57,7 +57,7 @@ fn lists<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) -> Vec<&'a Excha
     all
 }
 
-fn pages<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn pages(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((all, _)) = verdict.result(evidence, Step::ListContext) else { return };
     let expected = ids(all);
     if expected.len() < 2 {
@@ -67,7 +67,7 @@ fn pages<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     let mut found: Vec<&str> = Vec::new();
     for page in &pages {
         let Some(result) = page.result() else {
-            verdict.found(Some(page), format!("a page answered {}", page.summary()));
+            verdict.found(page, format!("a page answered {}", page.summary()));
             return;
         };
         for id in ids(page) {
@@ -93,7 +93,7 @@ fn pages<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn order<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn order(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in lists(evidence, verdict) {
         let times: Vec<_> = tasks(exchange)
             .into_iter()
@@ -110,7 +110,7 @@ fn order<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn no_artifacts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn no_artifacts(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in lists(evidence, verdict) {
         for task in tasks(exchange).into_iter().flatten() {
             verdict.require(task.get("artifacts").is_none(), exchange, || {
@@ -120,7 +120,7 @@ fn no_artifacts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn artifacts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn artifacts(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((exchange, _)) = verdict.result(evidence, Step::ListArtifacts) else { return };
     let sent = evidence.of_step(Step::SendInContext).filter_map(Exchange::task);
     for task in sent.filter(|task| task.get("artifacts").is_some_and(|list| list != &Value::Null)) {
@@ -136,7 +136,7 @@ fn artifacts<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     verdict.not_measured("the tasks of the context have no artifacts");
 }
 
-fn next_page_token<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn next_page_token(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in lists(evidence, verdict) {
         let token = exchange.result().and_then(|result| result.get("nextPageToken"));
         verdict.require(token.is_some_and(Value::is_string), exchange, || {
@@ -145,17 +145,17 @@ fn next_page_token<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn page_size<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn page_size(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::ListPageZero, Step::ListPageTooLarge] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         if exchange.succeeded() {
             let asked = exchange.params.get("pageSize").cloned().unwrap_or_default();
             verdict.found(
-                Some(exchange),
+                exchange,
                 format!("`pageSize` {asked} was accepted, which is not between 1 and 100"),
             );
         } else {
-            expect::error(verdict, exchange, ErrorKind::InvalidParams);
+            expect::error(verdict, exchange, &[ErrorKind::InvalidParams]);
         }
     }
     if let Some((exchange, result)) = verdict.result(evidence, Step::List) {
@@ -177,16 +177,14 @@ fn page_size<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn filters<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for step in [Step::ListContext, Step::ListStatus, Step::ListPage] {
-        for exchange in evidence.of_step(step) {
-            let asked = text(&exchange.params, "contextId");
-            for task in tasks(exchange).into_iter().flatten() {
-                let context = text(task, "contextId");
-                verdict.require(context.is_empty() || context == asked, exchange, || {
-                    format!("the list of the context {asked:?} has a task of {context:?}")
-                });
-            }
+fn filters(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for exchange in evidence.of_steps(&[Step::ListContext, Step::ListStatus, Step::ListPage]) {
+        let asked = text(&exchange.params, "contextId");
+        for task in tasks(exchange).into_iter().flatten() {
+            let context = text(task, "contextId");
+            verdict.require(context.is_empty() || context == asked, exchange, || {
+                format!("the list of the context {asked:?} has a task of {context:?}")
+            });
         }
     }
     if let Some((exchange, _)) = verdict.result(evidence, Step::ListContext) {
@@ -208,14 +206,12 @@ fn filters<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             format!("the list of tasks in {asked} is empty, although one was listed before")
         });
     }
-    for step in [Step::ListStatus, Step::ListOtherStatus] {
-        for exchange in evidence.of_step(step) {
-            let asked = text(&exchange.params, "status");
-            for task in tasks(exchange).into_iter().flatten() {
-                verdict.require(state(task) == asked, exchange, || {
-                    format!("the list of tasks in {asked} has one in {}", state(task))
-                });
-            }
+    for exchange in evidence.of_steps(&[Step::ListStatus, Step::ListOtherStatus]) {
+        let asked = text(&exchange.params, "status");
+        for task in tasks(exchange).into_iter().flatten() {
+            verdict.require(state(task) == asked, exchange, || {
+                format!("the list of tasks in {asked} has one in {}", state(task))
+            });
         }
     }
     if let Some((exchange, _)) = verdict.result(evidence, Step::ListFuture) {
@@ -226,7 +222,7 @@ fn filters<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn sizes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn sizes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((all, _)) = verdict.result(evidence, Step::ListContext) else { return };
     let total = ids(all).len();
     for exchange in std::iter::once(all).chain(evidence.of_step(Step::ListPage)) {
@@ -246,20 +242,18 @@ fn sizes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn history<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for step in [Step::List, Step::ListContext] {
-        for exchange in evidence.of_step(step) {
-            for task in tasks(exchange).into_iter().flatten() {
-                verdict.require(task.get("history").is_none(), exchange, || {
-                    "a task of a list has `history`, which was not asked for".to_owned()
-                });
-            }
+fn history(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for exchange in evidence.of_steps(&[Step::List, Step::ListContext]) {
+        for task in tasks(exchange).into_iter().flatten() {
+            verdict.require(task.get("history").is_none(), exchange, || {
+                "a task of a list has `history`, which was not asked for".to_owned()
+            });
         }
     }
     let _reason_noted = verdict.result(evidence, Step::List);
 }
 
-fn boundary<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn boundary(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((exchange, _)) = verdict.result(evidence, Step::ListSince) else { return };
     let since = text(&exchange.params, "statusTimestampAfter");
     let Some(bound) = timestamp::parse(since) else {

@@ -7,19 +7,16 @@ mod definition;
 mod errors;
 mod extension;
 mod get;
-mod history;
 mod interface;
 mod json;
 mod jsonrpc;
 mod legacy;
-mod legacy_codes;
 mod list;
 mod push;
 mod rest;
 mod send;
 mod stream;
 mod subscribe;
-mod version;
 mod webhook;
 
 #[cfg(test)]

@@ -3,53 +3,47 @@
 use a2a_core::ErrorKind;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, Feature, must};
 use crate::{
     evidence::Evidence,
     exchange::{Exchange, text},
-    expect,
     step::Step,
     verdict::Verdict,
     webhook::TOKEN,
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-070", "3.1.7", "A config is stored, gets an id and is returned", created),
-    Check::must(
-        "R-072",
-        "3.1.7",
-        "A config for an unknown task gives TaskNotFoundError",
-        unknown_task,
-    ),
-    Check::must("R-073", "3.1.8", "A config can be read", read),
-    Check::must("R-074", "3.1.8", "Reading a config that is missing fails", missing),
-    Check::must("R-075", "3.1.9", "All configs of a task are listed", listed),
-    Check::must("R-077", "3.1.10", "A deleted config is gone", deleted),
-    Check::must("R-078", "3.1.10", "Deleting a config is idempotent", idempotent),
-    Check::must("R-079", "3.3.4", "Without the capability, configs are refused", not_offered),
-    Check::must("R-423", "13.4", "Tokens of webhooks appear in their configs only", no_leak),
+    must("R-070", "3.1.7", "A config is stored, gets an id and is returned")
+        .by(created)
+        .with(Feature::Push),
+    must("R-072", "3.1.7", "A config for an unknown task gives TaskNotFoundError")
+        .errors(&[Step::PushCreateUnknownTask], &[ErrorKind::TaskNotFound])
+        .with(Feature::Push),
+    must("R-073", "3.1.8", "A config can be read").by(read).with(Feature::Push),
+    must("R-074", "3.1.8", "Reading a config that is missing fails")
+        .errors(&[Step::PushGetUnknown], &[ErrorKind::TaskNotFound])
+        .with(Feature::Push),
+    must("R-075", "3.1.9", "All configs of a task are listed").by(listed).with(Feature::Push),
+    must("R-077", "3.1.10", "A deleted config is gone").by(deleted).with(Feature::Push),
+    must("R-078", "3.1.10", "Deleting a config is idempotent").by(idempotent).with(Feature::Push),
+    must("R-079", "3.3.4", "Without the capability, configs are refused")
+        .errors(
+            &[Step::PushCreate, Step::PushGet, Step::PushList, Step::PushDelete],
+            &[ErrorKind::PushNotificationNotSupported],
+        )
+        .without(Feature::Push),
+    must("R-423", "13.4", "Tokens of webhooks appear in their configs only")
+        .by(no_leak)
+        .with(Feature::Push),
 ];
 
-/// Returns whether the agent has push notifications; else the check is skipped.
-fn is_offered(evidence: &Evidence, verdict: &mut Verdict<'_>) -> bool {
-    if !evidence.facts.push {
-        verdict.skip("the card does not declare push notifications");
-    }
-    evidence.facts.push
-}
-
-fn created<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
+fn created(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::PushCreate) else { return };
     let Some(config) = exchange.result() else {
         return verdict
-            .found(Some(exchange), format!("creating a config answered {}", exchange.summary()));
+            .found(exchange, format!("creating a config answered {}", exchange.summary()));
     };
-    verdict.require(!text(config, "id").is_empty(), exchange, || {
-        "the created config has no `id`".to_owned()
-    });
+    verdict.require(!text(config, "id").is_empty(), exchange, || "the created config has no `id`");
     for member in ["url", "taskId"] {
         let (asked, given) = (text(&exchange.params, member), text(config, member));
         verdict.require(asked == given, exchange, || {
@@ -65,25 +59,13 @@ fn created<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn unknown_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::PushCreateUnknownTask) {
-        expect::error(verdict, exchange, ErrorKind::TaskNotFound);
-    }
-}
-
 /// The id and URL of the config that was created first.
 fn first(evidence: &Evidence) -> Option<(&str, &str)> {
     let config = evidence.get(Step::PushCreate).ok()?.result()?;
     Some((text(config, "id"), text(config, "url")))
 }
 
-fn read<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
+fn read(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::PushGet) else { return };
     let Some((id, url)) = first(evidence) else { return };
     match exchange.result() {
@@ -101,18 +83,9 @@ fn read<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             );
         }
         None => verdict.found(
-            Some(exchange),
+            exchange,
             format!("reading the config that was created answered {}", exchange.summary()),
         ),
-    }
-}
-
-fn missing<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::PushGetUnknown) {
-        expect::error(verdict, exchange, ErrorKind::TaskNotFound);
     }
 }
 
@@ -121,10 +94,7 @@ fn ids(exchange: &Exchange) -> Vec<&str> {
     configs.and_then(Value::as_array).into_iter().flatten().map(|one| text(one, "id")).collect()
 }
 
-fn listed<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
+fn listed(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((exchange, _)) = verdict.result(evidence, Step::PushList) else { return };
     let listed = ids(exchange);
     let created = [Step::PushCreate, Step::PushCreateSecond]
@@ -138,30 +108,24 @@ fn listed<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn deleted<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
+fn deleted(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::PushDelete) else { return };
     verdict.require(exchange.succeeded(), exchange, || {
         format!("deleting a config answered {}", exchange.summary())
     });
     if let Some(after) = verdict.take(evidence, Step::PushGetDeleted) {
-        verdict.require(!after.succeeded(), after, || "a deleted config can be read".to_owned());
+        verdict.require(!after.succeeded(), after, || "a deleted config can be read");
     }
     let Some((id, _)) = first(evidence) else { return };
     if let Ok(list) = evidence.get(Step::PushListAfterDelete) {
-        verdict.require(!ids(list).contains(&id), list, || "a deleted config is listed".to_owned());
+        verdict.require(!ids(list).contains(&id), list, || "a deleted config is listed");
     }
     if evidence.notifications.iter().any(|one| one.path == "/first") {
-        verdict.found(Some(exchange), "the webhook of a deleted config was called".to_owned());
+        verdict.found(exchange, "the webhook of a deleted config was called");
     }
 }
 
-fn idempotent<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
+fn idempotent(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::PushDeleteAgain) else { return };
     if !evidence.get(Step::PushDelete).is_ok_and(Exchange::succeeded) {
         return verdict.not_measured("the config could not be deleted");
@@ -171,21 +135,7 @@ fn idempotent<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn not_offered<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if evidence.facts.push {
-        return verdict.skip("the card declares push notifications");
-    }
-    for step in [Step::PushCreate, Step::PushGet, Step::PushList, Step::PushDelete] {
-        if let Some(exchange) = verdict.take(evidence, step) {
-            expect::error(verdict, exchange, ErrorKind::PushNotificationNotSupported);
-        }
-    }
-}
-
-fn no_leak<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !is_offered(evidence, verdict) {
-        return;
-    }
+fn no_leak(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in evidence.all() {
         if exchange.operation.contains("PushNotificationConfig") && exchange.succeeded() {
             verdict.measured();
@@ -195,7 +145,7 @@ fn no_leak<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         let leaked = [TOKEN, "a2a-conformance-webhook"].into_iter().find(|one| body.contains(one));
         if leaked.is_some() {
             verdict.found(
-                Some(exchange),
+                exchange,
                 format!("{} shows the token or credentials of a webhook", exchange.operation),
             );
         }

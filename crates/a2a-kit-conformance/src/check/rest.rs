@@ -2,22 +2,17 @@
 
 use a2a_kit_client::Transport;
 
-use super::definition::Check;
+use super::definition::{Check, must, should};
 use crate::{evidence::Evidence, exchange::Exchange, step::Step, verdict::Verdict};
 
 const REST: &[Transport] = &[Transport::Rest];
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::should(
-        "R-292",
-        "11.1",
-        "Answers have the content type application/a2a+json",
-        content_type,
-    )
-    .on(REST),
-    Check::must("R-293", "11.3", "Operations have their paths and verbs", routes).on(REST),
-    Check::must("R-300", "11.4", "Bodies are JSON with the structure of the proto", bodies)
+    should("R-292", "11.1", "Answers have the content type application/a2a+json")
+        .by(content_type)
         .on(REST),
+    must("R-293", "11.3", "Operations have their paths and verbs").by(routes).on(REST),
+    must("R-300", "11.4", "Bodies are JSON with the structure of the proto").by(bodies).on(REST),
 ];
 
 /// Answers that are neither the streams asked for nor without a body.
@@ -30,7 +25,7 @@ fn unary(evidence: &Evidence) -> impl Iterator<Item = &Exchange> {
     })
 }
 
-fn content_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn content_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in unary(evidence) {
         let media_type = exchange.response.media_type();
         verdict.require(media_type == "application/a2a+json", exchange, || {
@@ -39,7 +34,7 @@ fn content_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn routes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn routes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [
         Step::Send,
         Step::Stream,
@@ -79,14 +74,14 @@ fn routes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn bodies<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn bodies(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in unary(evidence) {
         let media_type = exchange.response.media_type();
         verdict.require(media_type.ends_with("json"), exchange, || {
             format!("a body has the content type {media_type:?}, which is no JSON")
         });
         let is_json = serde_json::from_slice::<serde_json::Value>(&exchange.response.body).is_ok();
-        verdict.require(is_json, exchange, || "a body is no JSON".to_owned());
+        verdict.require(is_json, exchange, || "a body is no JSON");
         let has_envelope = exchange.result().is_some_and(|result| result.get("jsonrpc").is_some());
         verdict.require(!has_envelope, exchange, || {
             "a body is a JSON-RPC response, which HTTP+JSON does not have".to_owned()

@@ -6,7 +6,10 @@ use a2a_core::ErrorKind;
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::{definition::Check, subscribe::last_state};
+use super::{
+    definition::{Check, Feature, must, should},
+    subscribe::last_state,
+};
 use crate::{
     evidence::Evidence,
     exchange::{Answer, is_interrupted, is_terminal, state, text},
@@ -16,57 +19,50 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-018", "3.1.1", "A send returns either a task or a message", one_member),
-    Check::must("R-020", "3.1.1", "Messages to a task that has ended are refused", to_terminal),
-    Check::must(
-        "R-021",
-        "3.1.1",
-        "Media types that the agent can't take are refused as such",
-        media_type,
+    must("R-018", "3.1.1", "A send returns either a task or a message").by(one_member),
+    must("R-020", "3.1.1", "Messages to a task that has ended are refused").errors(
+        &[Step::SendToTerminal, Step::StreamToTerminal],
+        &[ErrorKind::UnsupportedOperation],
     ),
-    Check::must(
-        "R-022",
-        "3.4.2",
-        "Messages to an unknown task get TaskNotFoundError",
-        unknown_task,
+    must("R-021", "3.1.1", "Media types that the agent can't take are refused as such")
+        .by(media_type),
+    must("R-022", "3.4.2", "Messages to an unknown task get TaskNotFoundError")
+        .errors(&[Step::SendUnknownTask, Step::StreamUnknownTask], &[ErrorKind::TaskNotFound]),
+    must("R-023", "3.2.2", "A send waits for an end or a pause of the task").by(waits),
+    must("R-024", "3.2.2", "A send that waits returns the latest state of the task").by(is_latest),
+    must("R-025", "3.2.2", "With `returnImmediately`, a send returns before the task ends")
+        .by(at_once),
+    must("R-028", "3.2.4", "No more history is returned than `historyLength`").by(history),
+    should("R-030", "3.2.4", "With `historyLength` 0, `history` is left out").by(history_zero),
+    must("R-034", "3.3.4", "A push config in a message is refused without the capability")
+        .errors(&[Step::SendWithPush], &[ErrorKind::PushNotificationNotSupported])
+        .without(Feature::Push),
+    must("R-162", "3.3.2", "Invalid requests are refused").errors(
+        &[Step::SendNothing, Step::SendWrongType],
+        &[ErrorKind::InvalidParams, ErrorKind::InvalidRequest, ErrorKind::ParseError],
     ),
-    Check::must("R-023", "3.2.2", "A send waits for an end or a pause of the task", waits),
-    Check::must(
-        "R-024",
-        "3.2.2",
-        "A send that waits returns the latest state of the task",
-        is_latest,
-    ),
-    Check::must(
-        "R-025",
-        "3.2.2",
-        "With `returnImmediately`, a send returns before the task ends",
-        at_once,
-    ),
-    Check::must("R-028", "3.2.4", "No more history is returned than `historyLength`", history),
-    Check::should("R-030", "3.2.4", "With `historyLength` 0, `history` is left out", history_zero),
-    Check::must(
-        "R-034",
-        "3.3.4",
-        "A push config in a message is refused without the capability",
-        push_config,
-    ),
-    Check::must("R-162", "3.3.2", "Invalid requests are refused", invalid),
-    Check::should(
-        "R-235",
-        "5.7",
-        "Requests without REQUIRED members are refused",
-        required_members,
-    ),
-    Check::must("R-227", "4.1.6", "Parts with two contents are refused", two_contents).on(JSON),
-    Check::should("R-238", "5.7", "Unknown members are ignored", unknown_members).on(JSON),
-    Check::must("R-185", "3.4.1", "A generated `contextId` is returned", context_returned),
-    Check::must("R-187", "3.4.1", "A client's `contextId` is kept or refused", context_kept),
-    Check::must("R-194", "3.4.2", "Each new task has an id of its own", unique_ids),
-    Check::must("R-197", "3.4.2", "No task is created under an unknown `taskId`", not_created),
-    Check::must("R-198", "3.4.3", "The context is inferred from the task", inferred),
-    Check::must("R-199", "3.4.3", "A `contextId` that is not the task's is refused", mismatch),
-    Check::must("R-203", "3.4.3", "A message to a task that asks resumes it", resumes),
+    should("R-235", "5.7", "Requests without REQUIRED members are refused").refusals(&[
+        (Step::SendWithoutParts, "a message without parts was accepted"),
+        (Step::SendWithoutMessageId, "a message without `messageId` was accepted"),
+        (Step::SendWithoutRole, "a message without `role` was accepted"),
+    ]),
+    must("R-227", "4.1.6", "Parts with two contents are refused")
+        .refusals(&[(Step::SendTwoContents, "a part with both `text` and `url` was accepted")])
+        .on(JSON),
+    should("R-238", "5.7", "Unknown members are ignored").by(unknown_members).on(JSON),
+    must("R-185", "3.4.1", "A generated `contextId` is returned").by(context_returned),
+    must("R-187", "3.4.1", "A client's `contextId` is kept or refused").by(context_kept),
+    must("R-194", "3.4.2", "Each new task has an id of its own").by(unique_ids),
+    must("R-197", "3.4.2", "No task is created under an unknown `taskId`").refusals(&[(
+        Step::GetUnknownTaskAfterSend,
+        "a message to an unknown task created a task with that id",
+    )]),
+    must("R-198", "3.4.3", "The context is inferred from the task").by(inferred),
+    must("R-199", "3.4.3", "A `contextId` that is not the task's is refused").refusals(&[(
+        Step::SendOtherContext,
+        "a message with the `taskId` of a task and another `contextId` was accepted",
+    )]),
+    must("R-203", "3.4.3", "A message to a task that asks resumes it").by(resumes),
 ];
 
 /// The bindings whose messages can violate the schema.
@@ -84,7 +80,7 @@ const SENDS: [Step; 6] = [
     Step::SendAsking,
 ];
 
-fn one_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn one_member(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in SENDS {
         for exchange in evidence.of_step(step) {
             match &exchange.answer {
@@ -95,13 +91,13 @@ fn one_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
                     });
                 }
                 Answer::Unusable(why) if step == Step::Send => {
-                    verdict.found(Some(exchange), format!("the send has no usable answer: {why}"));
+                    verdict.found(exchange, format!("the send has no usable answer: {why}"));
                 }
                 Answer::Error(error) if step == Step::Send => {
                     verdict.not_measured(format!("the send answered {}", error.summary()));
                 }
                 Answer::Events(_) => verdict.found(
-                    Some(exchange),
+                    exchange,
                     format!(
                         "the send was answered with {}, not with one response",
                         exchange.summary()
@@ -116,21 +112,10 @@ fn one_member<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn to_terminal<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for step in [Step::SendToTerminal, Step::StreamToTerminal] {
-        if step == Step::StreamToTerminal && evidence.get(step).is_err() {
-            continue;
-        }
-        if let Some(exchange) = verdict.take(evidence, step) {
-            expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
-        }
-    }
-}
-
-fn media_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn media_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::SendForeignMediaType) else { return };
     if exchange.error().is_some() {
-        expect::error(verdict, exchange, ErrorKind::ContentTypeNotSupported);
+        expect::error(verdict, exchange, &[ErrorKind::ContentTypeNotSupported]);
     } else if evidence.facts.takes_all_media_types {
         verdict.skip("the card lists the media type */*");
     } else {
@@ -138,59 +123,39 @@ fn media_type<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn unknown_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for step in [Step::SendUnknownTask, Step::StreamUnknownTask] {
-        if step == Step::StreamUnknownTask && evidence.get(step).is_err() {
+fn waits(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for exchange in evidence.of_steps(&SENDS) {
+        // A stream in place of the response waits too, until it ends.
+        let Some(state) = exchange.task().map(state).or_else(|| last_state(exchange)) else {
             continue;
-        }
-        if let Some(exchange) = verdict.take(evidence, step) {
-            expect::error(verdict, exchange, ErrorKind::TaskNotFound);
-        }
-    }
-}
-
-fn waits<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for step in SENDS {
-        for exchange in evidence.of_step(step) {
-            // A stream in place of the response waits too, until it ends.
-            let Some(state) = exchange.task().map(state).or_else(|| last_state(exchange)) else {
-                continue;
-            };
-            verdict.require(is_terminal(state) || is_interrupted(state), exchange, || {
-                format!(
-                    "the send returned a task in {state} instead of waiting for its end or a pause"
-                )
-            });
-        }
+        };
+        verdict.require(is_terminal(state) || is_interrupted(state), exchange, || {
+            format!("the send returned a task in {state} instead of waiting for its end or a pause")
+        });
     }
     let _reason_noted = verdict.take(evidence, Step::Send);
 }
 
-fn is_latest<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn is_latest(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(later) = verdict.take(evidence, Step::GetTask) else { return };
     let Some(task) = later.task() else {
         return verdict.not_measured(format!("GetTask answered {}", later.summary()));
     };
-    for step in SENDS {
-        for exchange in evidence.of_step(step) {
-            let Some(sent) = exchange.task().filter(|sent| text(sent, "id") == text(task, "id"))
-            else {
-                continue;
-            };
-            for member in ["status", "artifacts"] {
-                let is_same = sent.pointer(&format!("/{member}")) == task.get(member)
-                    || member == "status" && state(sent) == state(task);
-                verdict.require(is_same, exchange, || {
-                    format!(
-                        "the `{member}` of the sent task differs from that of GetTask afterwards"
-                    )
-                });
-            }
+    for exchange in evidence.of_steps(&SENDS) {
+        let Some(sent) = exchange.task().filter(|sent| text(sent, "id") == text(task, "id")) else {
+            continue;
+        };
+        for member in ["status", "artifacts"] {
+            let is_same = sent.pointer(&format!("/{member}")) == task.get(member)
+                || member == "status" && state(sent) == state(task);
+            verdict.require(is_same, exchange, || {
+                format!("the `{member}` of the sent task differs from that of GetTask afterwards")
+            });
         }
     }
 }
 
-fn at_once<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn at_once(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let mut slow = false;
     for exchange in evidence.of_step(Step::SendImmediately) {
         let has_ended = exchange.task().is_none_or(|task| is_terminal(state(task)));
@@ -199,7 +164,7 @@ fn at_once<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             slow = true;
         } else if exchange.elapsed >= WORK && exchange.error().is_none() {
             verdict.found(
-                Some(exchange),
+                exchange,
                 format!(
                     "with `returnImmediately`, the answer came after {:.1} s: {}",
                     exchange.elapsed.as_secs_f32(),
@@ -213,7 +178,7 @@ fn at_once<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn history<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn history(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, limit) in [
         (Step::SendHistoryZero, 0),
         (Step::SendHistoryOne, 1),
@@ -236,7 +201,7 @@ fn history<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn history_zero<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn history_zero(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::SendHistoryZero, Step::GetHistoryZero] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         if let Some(task) = exchange.task() {
@@ -247,46 +212,7 @@ fn history_zero<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn push_config<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if evidence.facts.push {
-        return verdict.skip("the card declares push notifications");
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::SendWithPush) {
-        expect::error(verdict, exchange, ErrorKind::PushNotificationNotSupported);
-    }
-}
-
-fn invalid<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for step in [Step::SendNothing, Step::SendWrongType] {
-        let Some(exchange) = verdict.take(evidence, step) else { continue };
-        expect::any_error(
-            verdict,
-            exchange,
-            &[ErrorKind::InvalidParams, ErrorKind::InvalidRequest, ErrorKind::ParseError],
-        );
-    }
-}
-
-fn required_members<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    for (step, what) in [
-        (Step::SendWithoutParts, "without parts"),
-        (Step::SendWithoutMessageId, "without `messageId`"),
-        (Step::SendWithoutRole, "without `role`"),
-    ] {
-        let Some(exchange) = verdict.take(evidence, step) else { continue };
-        verdict
-            .require(!exchange.succeeded(), exchange, || format!("a message {what} was accepted"));
-    }
-}
-
-fn two_contents<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    let Some(exchange) = verdict.take(evidence, Step::SendTwoContents) else { return };
-    verdict.require(!exchange.succeeded(), exchange, || {
-        "a part with both `text` and `url` was accepted".to_owned()
-    });
-}
-
-fn unknown_members<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn unknown_members(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::SendUnknownMembers) else { return };
     if !evidence.get(Step::Send).is_ok_and(|sent| sent.succeeded()) {
         return verdict.not_measured("the same message without them was refused too");
@@ -296,24 +222,23 @@ fn unknown_members<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn context_returned<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn context_returned(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let mut known = false;
-    for step in [Step::Send, Step::GetTask, Step::SendAsking, Step::SendFailing] {
-        for exchange in evidence.of_step(step) {
-            let Some(task) = exchange.task() else { continue };
-            known = true;
-            verdict.require(!text(task, "contextId").is_empty(), exchange, || {
-                "the task has no `contextId`, so that the conversation can't be continued"
-                    .to_owned()
-            });
-        }
+    for exchange in
+        evidence.of_steps(&[Step::Send, Step::GetTask, Step::SendAsking, Step::SendFailing])
+    {
+        let Some(task) = exchange.task() else { continue };
+        known = true;
+        verdict.require(!text(task, "contextId").is_empty(), exchange, || {
+            "the task has no `contextId`, so that the conversation can't be continued".to_owned()
+        });
     }
     if !known {
         verdict.not_measured("the agent answered without tasks");
     }
 }
 
-fn context_kept<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn context_kept(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in evidence.of_step(Step::SendInContext) {
         let asked = exchange.params.pointer("/message/contextId").and_then(Value::as_str);
         let asked = asked.unwrap_or_default();
@@ -331,32 +256,23 @@ fn context_kept<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     let _reason_noted = verdict.take(evidence, Step::SendInContext);
 }
 
-fn unique_ids<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn unique_ids(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let mut seen = Vec::new();
-    for step in [Step::Send, Step::SendInContext, Step::SendHistoryZero] {
-        for exchange in evidence.of_step(step) {
-            let Some(task) = exchange.task() else { continue };
-            let id = text(task, "id");
-            verdict.require(!id.is_empty(), exchange, || "the task has no `id`".to_owned());
-            verdict.require(!seen.contains(&id), exchange, || {
-                format!("the task {id:?} was answered to two messages that name no task")
-            });
-            seen.push(id);
-        }
+    for exchange in evidence.of_steps(&[Step::Send, Step::SendInContext, Step::SendHistoryZero]) {
+        let Some(task) = exchange.task() else { continue };
+        let id = text(task, "id");
+        verdict.require(!id.is_empty(), exchange, || "the task has no `id`");
+        verdict.require(!seen.contains(&id), exchange, || {
+            format!("the task {id:?} was answered to two messages that name no task")
+        });
+        seen.push(id);
     }
     if seen.is_empty() {
         verdict.not_measured("the agent answered without tasks");
     }
 }
 
-fn not_created<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    let Some(exchange) = verdict.take(evidence, Step::GetUnknownTaskAfterSend) else { return };
-    verdict.require(!exchange.succeeded(), exchange, || {
-        "a message to an unknown task created a task with that id".to_owned()
-    });
-}
-
-fn inferred<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn inferred(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(resumed) = verdict.take(evidence, Step::SendResuming) else { return };
     let asking = evidence.get(Step::SendAsking).ok().and_then(|asking| asking.task());
     let (Some(before), Some(after)) = (asking, resumed.task()) else {
@@ -368,14 +284,7 @@ fn inferred<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn mismatch<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    let Some(exchange) = verdict.take(evidence, Step::SendOtherContext) else { return };
-    verdict.require(!exchange.succeeded(), exchange, || {
-        "a message with the `taskId` of a task and another `contextId` was accepted".to_owned()
-    });
-}
-
-fn resumes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn resumes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(resumed) = verdict.take(evidence, Step::SendResuming) else { return };
     let asking = evidence.get(Step::SendAsking).ok().and_then(|asking| asking.task());
     let id = asking.map(|task| text(task, "id")).unwrap_or_default();
@@ -387,7 +296,7 @@ fn resumes<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             )
         }),
         (None, Answer::Error(error)) => verdict.found(
-            Some(resumed),
+            resumed,
             format!("a message to the task that asks for input got {}", error.summary()),
         ),
         (None, _) => verdict.not_measured(format!("the answer was {}", resumed.summary())),

@@ -6,48 +6,56 @@ use a2a_core::ErrorKind;
 use a2a_kit_client::Transport;
 use serde_json::{Value, json};
 
-use super::definition::Check;
+use super::definition::{Check, Feature, must, should};
 use crate::{
     evidence::Evidence,
     exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
-    expect,
     fold::{Folded, contents},
     step::Step,
     verdict::Verdict,
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-035", "3.1.2", "A streaming send opens a stream", opens),
-    Check::must("R-036", "3.1.2", "A message is the only event of its stream", message_only),
-    Check::must("R-037", "3.1.2", "The stream of a task starts with the task", task_first),
-    Check::must(
-        "R-038",
-        "3.1.2",
-        "After the task, a stream has updates of that task only",
-        updates,
-    ),
-    Check::must("R-039", "3.1.2", "A stream ends when its task ends", ends),
-    Check::must("R-040", "3.1.2", "Events are sent while the task works", feedback),
-    Check::must(
-        "R-041",
-        "3.1.2",
-        "Without the capability, a streaming send is refused",
-        not_offered,
-    ),
-    Check::should("R-042", "11.7", "A stream ends when its task asks for input", ends_asking),
-    Check::must("R-212", "3.5.2", "Events are delivered in their order, each once", order),
-    Check::must("R-240", "4.2.2", "`append` adds to an artifact that is there", append),
-    Check::must("R-082", "4.3.3", "An event has exactly one payload", one_payload),
-    Check::must(
-        "R-277",
-        "9.4",
-        "Events are JSON-RPC responses with the id of the request",
-        framing,
-    )
-    .on(&[Transport::JsonRpc]),
-    Check::must("R-301", "11.7", "Events hold the stream response alone", framing)
+    must("R-035", "3.1.2", "A streaming send opens a stream").by(opens).with(Feature::Streaming),
+    must("R-036", "3.1.2", "A message is the only event of its stream")
+        .by(message_only)
+        .with(Feature::Streaming),
+    must("R-037", "3.1.2", "The stream of a task starts with the task")
+        .by(task_first)
+        .with(Feature::Streaming),
+    must("R-038", "3.1.2", "After the task, a stream has updates of that task only")
+        .by(updates)
+        .with(Feature::Streaming),
+    must("R-039", "3.1.2", "A stream ends when its task ends").by(ends).with(Feature::Streaming),
+    must("R-040", "3.1.2", "Events are sent while the task works")
+        .by(feedback)
+        .with(Feature::Streaming),
+    must("R-041", "3.1.2", "Without the capability, a streaming send is refused")
+        .errors(&[Step::Stream], &[ErrorKind::UnsupportedOperation])
+        .without(Feature::Streaming),
+    should("R-042", "11.7", "A stream ends when its task asks for input")
+        .by(ends_asking)
+        .with(Feature::Streaming),
+    must("R-212", "3.5.2", "Events are delivered in their order, each once")
+        .by(order)
+        .with(Feature::Streaming),
+    must("R-240", "4.2.2", "`append` adds to an artifact that is there")
+        .by(append)
+        .with(Feature::Streaming),
+    must("R-082", "4.3.3", "An event has exactly one payload")
+        .by(one_payload)
+        .with(Feature::Streaming),
+    must("R-277", "9.4", "Events are JSON-RPC responses with the id of the request")
+        .by(framing)
+        .with(Feature::Streaming)
+        .on(&[Transport::JsonRpc]),
+    must("R-301", "11.7", "Events hold the stream response alone")
+        .by(framing)
+        .with(Feature::Streaming)
         .on(&[Transport::Rest]),
-    Check::must("R-289", "10.7", "Streams of gRPC end with a status", grpc_status)
+    must("R-289", "10.7", "Streams of gRPC end with a status")
+        .by(grpc_status)
+        .with(Feature::Streaming)
         .on(&[Transport::Grpc]),
 ];
 
@@ -60,12 +68,8 @@ const STREAMS: [Step; 4] =
 /// The streams of sends with at least one event.
 fn sent<'a>(
     evidence: &'a Evidence,
-    verdict: &mut Verdict<'a>,
+    verdict: &mut Verdict<'_>,
 ) -> Vec<(&'a Exchange, &'a EventStream)> {
-    if !evidence.facts.streaming {
-        verdict.skip("the card does not declare streaming");
-        return Vec::new();
-    }
     let Some(first) = verdict.take(evidence, Step::Stream) else { return Vec::new() };
     let mut streams = Vec::new();
     let others = [Step::StreamAsking, Step::StreamMessageAnswer];
@@ -81,10 +85,7 @@ fn sent<'a>(
     streams
 }
 
-fn opens<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.streaming {
-        return verdict.skip("the card does not declare streaming");
-    }
+fn opens(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Stream) else { return };
     let is_stream = exchange.stream().is_some_and(|stream| !stream.events.is_empty());
     verdict.require(is_stream, exchange, || {
@@ -101,7 +102,7 @@ fn opens<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn message_only<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn message_only(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         let Some(first) = stream.events.first() else { continue };
         if first.value.get("message").is_none() {
@@ -114,7 +115,7 @@ fn message_only<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn task_first<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn task_first(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         let Some(first) = stream.events.first() else { continue };
         if first.value.get("message").is_some() {
@@ -135,7 +136,7 @@ fn members(event: &Value) -> String {
     }
 }
 
-fn updates<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn updates(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         let task = stream.events.iter().find_map(|event| event.value.get("task"));
         let Some(task) = task else { continue };
@@ -172,7 +173,7 @@ fn last_state(stream: &EventStream) -> &str {
         .map_or("no state", state)
 }
 
-fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn ends(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         let state = last_state(stream);
         let is_message = stream.events.iter().any(|event| event.value.get("message").is_some());
@@ -181,7 +182,7 @@ fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
                 format!("the stream stays open although its task is in {state}")
             });
             if let StreamEnd::Failed(why) = &stream.end {
-                verdict.found(Some(exchange), format!("the stream broke instead of ending: {why}"));
+                verdict.found(exchange, format!("the stream broke instead of ending: {why}"));
             }
             let after = stream
                 .events
@@ -196,7 +197,7 @@ fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             && stream.error.is_none()
         {
             verdict.found(
-                Some(exchange),
+                exchange,
                 format!("the stream ended in {state}, which is neither an end nor a pause"),
             );
         } else {
@@ -205,7 +206,7 @@ fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn feedback<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn feedback(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         let (Some(first), Some(last)) = (stream.events.first(), stream.events.last()) else {
             continue;
@@ -227,19 +228,7 @@ fn feedback<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn not_offered<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if evidence.facts.streaming {
-        return verdict.skip("the card declares streaming");
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::Stream) {
-        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
-    }
-}
-
-fn ends_asking<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.streaming {
-        return verdict.skip("the card does not declare streaming");
-    }
+fn ends_asking(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::StreamAsking) else { return };
     let Some(stream) = exchange.stream() else { return };
     if last_state(stream) != "TASK_STATE_INPUT_REQUIRED" {
@@ -250,13 +239,13 @@ fn ends_asking<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     });
 }
 
-fn order<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn order(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         for pair in stream.events.windows(2) {
             // Equal chunks may follow each other; whether they add up is judged below.
             let is_chunk = pair[0].value.pointer("/artifactUpdate/append") == Some(&json!(true));
             let is_repeated = !is_chunk && pair[0].value == pair[1].value;
-            verdict.require(!is_repeated, exchange, || "an event was delivered twice".to_owned());
+            verdict.require(!is_repeated, exchange, || "an event was delivered twice");
         }
         let states: Vec<_> = stream
             .events
@@ -293,7 +282,7 @@ fn shortened(value: &Value) -> String {
     if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
-fn append<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn append(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         let has_artifacts =
             stream.events.iter().any(|event| event.value.get("artifactUpdate").is_some());
@@ -304,73 +293,62 @@ fn append<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         let folded = Folded::of(stream.events.iter().map(|event| &event.value));
         verdict.measured();
         for fault in folded.faults {
-            verdict.found(Some(exchange), fault);
+            verdict.found(exchange, fault);
         }
     }
 }
 
-fn one_payload<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.streaming {
-        return verdict.skip("the card does not declare streaming");
+fn one_payload(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for exchange in evidence.of_steps(&STREAMS) {
+        for event in exchange.stream().iter().flat_map(|stream| &stream.events) {
+            let payloads = ["task", "message", "statusUpdate", "artifactUpdate"];
+            let count = payloads.iter().filter(|name| event.value.get(**name).is_some()).count();
+            verdict.require(count == 1, exchange, || {
+                format!(
+                    "an event has {count} of `task`, `message`, `statusUpdate` and \
+                     `artifactUpdate`, but {}",
+                    members(&event.value)
+                )
+            });
+        }
     }
-    for step in STREAMS {
-        for exchange in evidence.of_step(step) {
-            for event in exchange.stream().iter().flat_map(|stream| &stream.events) {
-                let payloads = ["task", "message", "statusUpdate", "artifactUpdate"];
-                let count =
-                    payloads.iter().filter(|name| event.value.get(**name).is_some()).count();
-                verdict.require(count == 1, exchange, || {
+}
+
+fn framing(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for exchange in evidence.of_steps(&STREAMS) {
+        let Some(stream) = exchange.stream() else {
+            let has_events = [&b"data:"[..], b"id:", b"event:", b":"]
+                .iter()
+                .any(|start| exchange.response.body.starts_with(start));
+            if has_events {
+                let media_type = exchange.response.media_type();
+                verdict.found(
+                    exchange,
                     format!(
-                        "an event has {count} of `task`, `message`, `statusUpdate` and \
-                         `artifactUpdate`, but {}",
-                        members(&event.value)
-                    )
-                });
+                        "an event stream has the content type {media_type:?} instead of \
+                         text/event-stream"
+                    ),
+                );
+            } else {
+                verdict.not_measured(format!("the stream answered {}", exchange.summary()));
             }
+            continue;
+        };
+        verdict.measured();
+        for fault in &stream.framing {
+            verdict.found(exchange, fault.clone());
+        }
+        if exchange.binding == Transport::Rest {
+            let has_envelope =
+                stream.events.iter().any(|event| event.value.get("jsonrpc").is_some());
+            verdict.require(!has_envelope, exchange, || {
+                "an event is a JSON-RPC response, which HTTP+JSON does not have".to_owned()
+            });
         }
     }
 }
 
-fn framing<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.streaming {
-        return verdict.skip("the card does not declare streaming");
-    }
-    for step in STREAMS {
-        for exchange in evidence.of_step(step) {
-            let Some(stream) = exchange.stream() else {
-                let has_events = [&b"data:"[..], b"id:", b"event:", b":"]
-                    .iter()
-                    .any(|start| exchange.response.body.starts_with(start));
-                if has_events {
-                    let media_type = exchange.response.media_type();
-                    verdict.found(
-                        Some(exchange),
-                        format!(
-                            "an event stream has the content type {media_type:?} instead of \
-                             text/event-stream"
-                        ),
-                    );
-                } else {
-                    verdict.not_measured(format!("the stream answered {}", exchange.summary()));
-                }
-                continue;
-            };
-            verdict.measured();
-            for fault in &stream.framing {
-                verdict.found(Some(exchange), fault.clone());
-            }
-            if exchange.binding == Transport::Rest {
-                let has_envelope =
-                    stream.events.iter().any(|event| event.value.get("jsonrpc").is_some());
-                verdict.require(!has_envelope, exchange, || {
-                    "an event is a JSON-RPC response, which HTTP+JSON does not have".to_owned()
-                });
-            }
-        }
-    }
-}
-
-fn grpc_status<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn grpc_status(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
         if stream.end != StreamEnd::Closed {
             verdict.not_measured("the stream did not end");
@@ -378,6 +356,6 @@ fn grpc_status<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         }
         let has_status = exchange.response.trailers.contains_key("grpc-status")
             || exchange.response.headers.contains_key("grpc-status");
-        verdict.require(has_status, exchange, || "the stream has no `grpc-status`".to_owned());
+        verdict.require(has_status, exchange, || "the stream has no `grpc-status`");
     }
 }

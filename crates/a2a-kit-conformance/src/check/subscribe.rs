@@ -3,7 +3,7 @@
 use a2a_core::ErrorKind;
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, Feature, must};
 use crate::{
     evidence::Evidence,
     exchange::{Exchange, StreamEnd, is_terminal, state},
@@ -13,30 +13,28 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-064", "3.1.6", "A subscription starts with the current task", task_first),
-    Check::must("R-065", "3.1.6", "A subscription ends when its task ends", ends),
-    Check::must("R-066", "3.1.6", "A subscription to a task that has ended is refused", ended),
-    Check::must("R-067", "3.1.6", "Without streaming, subscriptions are refused", not_offered),
-    Check::must(
-        "R-068",
-        "3.1.6",
-        "A subscription to an unknown task gives TaskNotFoundError",
-        unknown,
-    ),
-    Check::must("R-069", "3.1.6", "A subscription loses no event", nothing_lost),
+    must("R-064", "3.1.6", "A subscription starts with the current task")
+        .by(task_first)
+        .with(Feature::Streaming),
+    must("R-065", "3.1.6", "A subscription ends when its task ends")
+        .by(ends)
+        .with(Feature::Streaming),
+    must("R-066", "3.1.6", "A subscription to a task that has ended is refused")
+        .errors(&[Step::SubscribeTerminal], &[ErrorKind::UnsupportedOperation])
+        .with(Feature::Streaming),
+    must("R-067", "3.1.6", "Without streaming, subscriptions are refused")
+        .errors(&[Step::SubscribeTerminal], &[ErrorKind::UnsupportedOperation])
+        .without(Feature::Streaming),
+    must("R-068", "3.1.6", "A subscription to an unknown task gives TaskNotFoundError")
+        .errors(&[Step::SubscribeUnknown], &[ErrorKind::TaskNotFound])
+        .with(Feature::Streaming),
+    must("R-069", "3.1.6", "A subscription loses no event")
+        .by(nothing_lost)
+        .with(Feature::Streaming),
 ];
 
-/// The subscription to a task that works.
-fn subscription<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) -> Option<&'a Exchange> {
-    if !evidence.facts.streaming {
-        verdict.skip("the card does not declare streaming");
-        return None;
-    }
-    verdict.take(evidence, Step::Subscribe)
-}
-
-fn task_first<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    let Some(exchange) = subscription(evidence, verdict) else { return };
+fn task_first(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    let Some(exchange) = verdict.take(evidence, Step::Subscribe) else { return };
     let Some(first) = exchange.stream().and_then(|stream| stream.events.first()) else {
         let is_refused = exchange.error().is_some_and(|error| {
             expect::is(error, exchange.binding, ErrorKind::UnsupportedOperation)
@@ -48,7 +46,7 @@ fn task_first<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
             return verdict.not_measured("the task ended before it was subscribed to");
         }
         return verdict.found(
-            Some(exchange),
+            exchange,
             format!("the subscription to a task that works answered {}", exchange.summary()),
         );
     };
@@ -73,8 +71,8 @@ fn has_ended(evidence: &Evidence) -> bool {
     after.is_some_and(|task| is_terminal(state(task)))
 }
 
-fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    let Some(exchange) = subscription(evidence, verdict) else { return };
+fn ends(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    let Some(exchange) = verdict.take(evidence, Step::Subscribe) else { return };
     let Some(stream) = exchange.stream().filter(|stream| !stream.events.is_empty()) else {
         return verdict.not_measured("the subscription has no events");
     };
@@ -85,39 +83,12 @@ fn ends<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
         "the subscription stays open although its task has ended".to_owned()
     });
     if let StreamEnd::Failed(why) = &stream.end {
-        verdict.found(Some(exchange), format!("the subscription broke instead of ending: {why}"));
+        verdict.found(exchange, format!("the subscription broke instead of ending: {why}"));
     }
 }
 
-fn ended<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.streaming {
-        return verdict.skip("the card does not declare streaming");
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::SubscribeTerminal) {
-        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
-    }
-}
-
-fn not_offered<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if evidence.facts.streaming {
-        return verdict.skip("the card declares streaming");
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::SubscribeTerminal) {
-        expect::error(verdict, exchange, ErrorKind::UnsupportedOperation);
-    }
-}
-
-fn unknown<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.streaming {
-        return verdict.skip("the card does not declare streaming");
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::SubscribeUnknown) {
-        expect::error(verdict, exchange, ErrorKind::TaskNotFound);
-    }
-}
-
-fn nothing_lost<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    let Some(exchange) = subscription(evidence, verdict) else { return };
+fn nothing_lost(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    let Some(exchange) = verdict.take(evidence, Step::Subscribe) else { return };
     let has_events = exchange.stream().is_some_and(|stream| !stream.events.is_empty());
     if !has_events || !has_ended(evidence) {
         return verdict.not_measured("the task did not end while it was subscribed to");

@@ -4,18 +4,17 @@ use std::time::Duration;
 
 use a2a_core::ProtocolVersion;
 use a2a_kit_client::Transport;
+use a2a_kit_lint::Outcome;
 use http::HeaderValue;
 use serde_json::{Value, json};
 
-use super::{Judge, all};
+use super::all;
 use crate::{
     evidence::{Evidence, Facts},
     exchange::{
         Answer, Event, EventStream, Exchange, RecordedRequest, RecordedResponse, StreamEnd,
     },
-    outcome::Found,
     step::Step,
-    verdict::Verdict,
     wire::{jsonrpc_answer, rest_answer},
 };
 
@@ -97,19 +96,10 @@ fn judge(id: &str, steps: Vec<(Step, Exchange)>) -> String {
     for (step, exchange) in steps {
         evidence.push(step, exchange);
     }
-    let check = all().into_iter().find(|check| {
-        check.id == id
-            && check.versions.contains(&ProtocolVersion::V1_0)
-            && check.bindings.contains(&binding)
-    });
-    let Judge::Interface(judge) = check.unwrap().judge else { panic!("{id} is of an interface") };
-    let mut verdict = Verdict::default();
-    judge(&evidence, &mut verdict);
-    match verdict.finish() {
-        Found::Pass => "pass".to_owned(),
-        Found::Fail(findings) => format!("fail: {}", findings[0].0),
-        Found::Skip(reason) => format!("skip: {reason}"),
-        Found::NotMeasured(reason) => format!("not measured: {reason}"),
+    let mut checks = all().filter(|check| check.applies(binding, ProtocolVersion::V1_0));
+    match checks.find(|check| check.rule.id == id).unwrap().outcome(&evidence, &[]) {
+        Outcome::Fail(findings) => format!("fail: {}", findings[0].message),
+        outcome => [outcome.name(), outcome.reason().unwrap_or_default()].join(" ").trim().into(),
     }
 }
 
@@ -458,17 +448,14 @@ fn tasks_of_other_callers_are_judged() {
 #[test]
 fn what_was_not_tried_is_not_passed() {
     for check in all() {
-        let Judge::Interface(judge) = check.judge else { continue };
-        for binding in check.bindings {
+        for binding in check.bindings.iter().filter(|_| check.is_of_interface()) {
             let facts = Facts { streaming: true, push: true, ..Default::default() };
             let evidence = Evidence::new(*binding, check.versions[0], "http://a", facts);
-            let mut verdict = Verdict::default();
-            judge(&evidence, &mut verdict);
-            let found = verdict.finish();
+            let found = check.outcome(&evidence, &[]);
             assert!(
-                matches!(found, Found::NotMeasured(_) | Found::Skip(_)),
+                matches!(found, Outcome::NotMeasured(_) | Outcome::Skip(_)),
                 "{} on {binding}: {found:?}",
-                check.id
+                check.rule.id
             );
         }
     }
@@ -499,19 +486,8 @@ fn event_stream_as_the_answer_to_a_unary_call_is_a_violation() {
         (Transport::Rest, ProtocolVersion::V0_3, "R-303", "fail"),
     ] {
         let evidence = streamed_send(binding, version);
-        let check = all().into_iter().find(|check| {
-            check.id == id && check.versions.contains(&version) && check.bindings.contains(&binding)
-        });
-        let Judge::Interface(judge) = check.unwrap().judge else {
-            panic!("{id} is of an interface")
-        };
-        let mut verdict = Verdict::default();
-        judge(&evidence, &mut verdict);
-        let found = match verdict.finish() {
-            Found::Pass => "pass",
-            Found::Fail(_) => "fail",
-            Found::Skip(_) | Found::NotMeasured(_) => "without a result",
-        };
-        assert_eq!(found, expected, "{id} on {binding} {version}");
+        let mut checks = all().filter(|check| check.applies(binding, version));
+        let found = checks.find(|check| check.rule.id == id).unwrap().outcome(&evidence, &[]);
+        assert_eq!(found.name(), expected, "{id} on {binding} {version}");
     }
 }

@@ -1,6 +1,6 @@
 //! All interfaces of 1.0 together.
 
-use super::definition::Check;
+use super::definition::{Check, must};
 use crate::{
     evidence::Evidence,
     exchange::{state, text},
@@ -9,17 +9,17 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::together("R-266", "5.1", "All bindings give the same results", same_results),
-    Check::together("R-225", "4", "All bindings have the same tasks", same_tasks),
+    must("R-266", "5.1", "All bindings give the same results").by_all(same_results),
+    must("R-225", "4", "All bindings have the same tasks").by_all(same_tasks),
 ];
 
-fn same_tasks<'a>(all: &[&'a Evidence], verdict: &mut Verdict<'a>) {
+fn same_tasks(all: &[&Evidence], verdict: &mut Verdict<'_>) {
     for evidence in all {
         let Some(exchange) = verdict.take(evidence, Step::GetFromOtherInterface) else { continue };
         let asked = text(&exchange.params, "id");
         let Some(task) = exchange.task() else {
             verdict.found(
-                Some(exchange),
+                exchange,
                 format!(
                     "a task of another binding answered {} on {}",
                     exchange.summary(),
@@ -37,7 +37,7 @@ fn same_tasks<'a>(all: &[&'a Evidence], verdict: &mut Verdict<'a>) {
     }
 }
 
-fn same_results<'a>(all: &[&'a Evidence], verdict: &mut Verdict<'a>) {
+fn same_results(all: &[&Evidence], verdict: &mut Verdict<'_>) {
     let [first, rest @ ..] = all else { return };
     if rest.is_empty() {
         return verdict.skip("the card has one interface of 1.0");

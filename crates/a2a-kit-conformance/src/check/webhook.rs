@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::definition::Check;
+use super::definition::{Check, Feature, must, should};
 use crate::{
     evidence::{Evidence, Notification},
     exchange::{Exchange, text},
@@ -12,23 +12,29 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check::must("R-080", "3.1.7", "Updates are delivered to the webhook by POST", delivered),
-    Check::must("R-081", "3.5.1", "Notifications are JSON, whatever the binding", is_json),
-    Check::must("R-083", "13.2", "Notifications carry the configured credentials", credentials),
-    Check::must("R-084", "4.3.3", "Each webhook of a task is called", each),
-    Check::should("R-100", "6.6", "Notifications carry the token of the config", token),
-    Check::should("R-102", "4.3.3", "Notifications name the task and its state", names_task),
+    must("R-080", "3.1.7", "Updates are delivered to the webhook by POST")
+        .by(delivered)
+        .with(Feature::Push),
+    must("R-081", "3.5.1", "Notifications are JSON, whatever the binding")
+        .by(is_json)
+        .with(Feature::Push),
+    must("R-083", "13.2", "Notifications carry the configured credentials")
+        .by(credentials)
+        .with(Feature::Push),
+    must("R-084", "4.3.3", "Each webhook of a task is called").by(each).with(Feature::Push),
+    should("R-100", "6.6", "Notifications carry the token of the config")
+        .by(token)
+        .with(Feature::Push),
+    should("R-102", "4.3.3", "Notifications name the task and its state")
+        .by(names_task)
+        .with(Feature::Push),
 ];
 
 /// The notifications for the config in a message, with that message.
 fn inline<'a>(
     evidence: &'a Evidence,
-    verdict: &mut Verdict<'a>,
+    verdict: &mut Verdict<'_>,
 ) -> Option<(&'a Exchange, Vec<&'a Notification>)> {
-    if !evidence.facts.push {
-        verdict.skip("the card does not declare push notifications");
-        return None;
-    }
     let sent = verdict.take(evidence, Step::SendWithPush)?;
     if let Some(error) = sent.error() {
         verdict.not_measured(format!(
@@ -47,7 +53,7 @@ fn inline<'a>(
 /// The notifications, if there are any.
 fn some<'a>(
     evidence: &'a Evidence,
-    verdict: &mut Verdict<'a>,
+    verdict: &mut Verdict<'_>,
 ) -> Option<(&'a Exchange, Vec<&'a Notification>)> {
     let (sent, notifications) = inline(evidence, verdict)?;
     if notifications.is_empty() {
@@ -57,7 +63,7 @@ fn some<'a>(
     Some((sent, notifications))
 }
 
-fn delivered<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn delivered(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((sent, notifications)) = inline(evidence, verdict) else { return };
     verdict.require(!notifications.is_empty(), sent, || {
         "the task has ended or paused, and its webhook was not called".to_owned()
@@ -79,7 +85,7 @@ fn delivered<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn is_json<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn is_json(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((sent, notifications)) = some(evidence, verdict) else { return };
     for one in notifications {
         verdict.require(one.json().is_some_and(|value| value.is_object()), sent, || {
@@ -95,7 +101,7 @@ fn is_json<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn credentials<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn credentials(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((sent, notifications)) = some(evidence, verdict) else { return };
     for one in notifications {
         let value = one.headers.get("authorization").map(String::as_str).unwrap_or_default();
@@ -106,15 +112,11 @@ fn credentials<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
                 }
                 false => "a notification has another `Authorization` than the config says",
             }
-            .to_owned()
         });
     }
 }
 
-fn each<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
-    if !evidence.facts.push {
-        return verdict.skip("the card does not declare push notifications");
-    }
+fn each(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let created: Vec<_> = evidence
         .of_step(Step::PushCreateSecond)
         .filter(|exchange| {
@@ -138,7 +140,7 @@ fn each<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn token<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn token(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((sent, notifications)) = some(evidence, verdict) else { return };
     for one in notifications {
         let value = one.headers.get("x-a2a-notification-token").map(String::as_str);
@@ -148,7 +150,7 @@ fn token<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
     }
 }
 
-fn names_task<'a>(evidence: &'a Evidence, verdict: &mut Verdict<'a>) {
+fn names_task(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((sent, notifications)) = some(evidence, verdict) else { return };
     let id = sent.task().map(|task| text(task, "id")).unwrap_or_default();
     for value in notifications.iter().filter_map(|one| one.json()) {

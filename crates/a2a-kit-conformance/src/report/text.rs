@@ -1,7 +1,8 @@
 //! The report for people.
 
-use super::model::{CheckResult, Report};
-use crate::outcome::Outcome;
+use a2a_kit_lint::CheckResult;
+
+use super::Report;
 
 impl Report {
     /// The report for people: each violation with its proof, then what was not measured.
@@ -15,7 +16,7 @@ fn write(report: &Report) -> String {
     let mut out = String::new();
     let name = if report.agent.is_empty() { "an agent without a name" } else { &report.agent };
     out.push_str(&format!("Agent: {} ({})\n", visible(name), visible(&report.target)));
-    out.push_str(&format!("Level: {}\n", report.level));
+    out.push_str(&format!("Level: {}\n", report.level.keyword()));
     let sent = report.prompts.texts().map(|(behavior, text)| match text {
         Some(text) => format!("{behavior} {text:?}"),
         None => format!("{behavior} –"),
@@ -27,18 +28,10 @@ fn write(report: &Report) -> String {
     for result in report.failures() {
         failure(&mut out, result);
     }
-    reasons(&mut out, report, "Not measured", |outcome| match outcome {
-        Outcome::NotMeasured(reason) => Some(reason),
-        _ => None,
-    });
-    reasons(&mut out, report, "Skipped", |outcome| match outcome {
-        Outcome::Skip(reason) => Some(reason),
-        _ => None,
-    });
-    reasons(&mut out, report, "Known", |outcome| match outcome {
-        Outcome::Known(reason) => Some(reason),
-        _ => None,
-    });
+    for (title, name) in [("Not measured", "not_measured"), ("Skipped", "skip"), ("Known", "known")]
+    {
+        reasons(&mut out, report, title, name);
+    }
     if !report.unused_known.is_empty() {
         let entries = visible(&report.unused_known.join(", "));
         out.push_str(&format!("Known, but neither failed nor unmeasured: {entries}\n\n"));
@@ -61,17 +54,16 @@ fn write(report: &Report) -> String {
 }
 
 fn failure(out: &mut String, result: &CheckResult) {
-    let Outcome::Fail(findings) = &result.outcome else { return };
     out.push_str(&format!(
         "FAIL {} [{}] {} ({}, spec section {})\n",
-        result.id,
-        result.level,
-        result.title,
-        result.place(),
-        result.section
+        result.rule.id,
+        result.rule.level(),
+        result.rule.title,
+        result.place,
+        result.rule.section
     ));
-    for finding in findings {
-        out.push_str(&format!("  {}\n", visible(&finding.message)));
+    for finding in result.findings() {
+        out.push_str(&format!("  {}\n", visible(&finding.located())));
         let Some(exchange) = &finding.exchange else { continue };
         indented(out, "  > ", &exchange.request);
         indented(out, "  < ", &exchange.response);
@@ -88,16 +80,11 @@ fn indented(out: &mut String, prefix: &str, text: &str) {
 }
 
 /// Lists what has no result, by its reason.
-fn reasons(
-    out: &mut String,
-    report: &Report,
-    title: &str,
-    reason_of: impl Fn(&Outcome) -> Option<&String>,
-) {
+fn reasons(out: &mut String, report: &Report, title: &str, outcome: &str) {
     let mut all: Vec<(&str, Vec<String>)> = Vec::new();
-    for result in &report.results {
-        let Some(reason) = reason_of(&result.outcome) else { continue };
-        let name = format!("{} ({})", result.id, result.place());
+    for result in report.results.iter().filter(|result| result.outcome.name() == outcome) {
+        let Some(reason) = result.outcome.reason() else { continue };
+        let name = format!("{} ({})", result.rule.id, result.place);
         match all.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, names)) => names.push(name),
             None => all.push((reason, vec![name])),

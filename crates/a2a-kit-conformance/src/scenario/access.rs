@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use super::learned::{Learned, NO_TASK};
 use crate::{
-    recorder::{Recorder, send},
+    recorder::{Learned, NO_TASK, Recorder, send},
     step::Step,
     wire::{Call, Principal},
 };

@@ -6,10 +6,9 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::learned::{Learned, NO_SLOW, NO_TASK};
 use crate::{
     exchange::{is_terminal, state, text},
-    recorder::{Recorder, merge, send},
+    recorder::{Learned, NO_SLOW, NO_TASK, Recorder, merge, send},
     step::Step,
     wire::Call,
 };

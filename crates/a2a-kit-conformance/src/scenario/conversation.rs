@@ -3,10 +3,9 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use super::learned::{Learned, NO_ASKING, NO_TASK};
 use crate::{
     exchange::{is_interrupted, state, text},
-    recorder::{Recorder, send},
+    recorder::{Learned, NO_ASKING, NO_TASK, Recorder, send},
     step::Step,
     wire::Call,
 };

@@ -2,13 +2,11 @@
 
 use std::{sync::atomic::AtomicUsize, time::Instant};
 
-use super::{
-    access, cancel, conversation, errors, learned::Learned, listing, push, sending, streaming,
-};
+use super::{access, cancel, conversation, errors, listing, push, sending, streaming};
 use crate::{
     evidence::{Evidence, Facts},
     prompts::Prompts,
-    recorder::Recorder,
+    recorder::{Learned, Recorder},
     step::Step,
     webhook::Webhook,
     wire::Link,

@@ -4,9 +4,8 @@ use a2a_kit_client::Transport;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::learned::Learned;
 use crate::{
-    recorder::{Recorder, merge, message, send},
+    recorder::{Learned, Recorder, merge, message, send},
     step::Step,
     wire::Call,
 };

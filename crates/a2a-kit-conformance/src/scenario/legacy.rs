@@ -9,7 +9,7 @@ use super::current::Setting;
 use crate::{
     evidence::Evidence,
     exchange::{is_terminal, state, text},
-    recorder::Recorder,
+    recorder::{NO_TASK, Recorder},
     step::Step,
     wire::Call,
 };
@@ -61,7 +61,7 @@ pub(crate) async fn run_legacy(setting: Setting<'_>) -> Evidence {
         }
         None => {
             for step in [Step::GetTask, Step::CancelTerminal] {
-                recorder.missing(step, super::learned::NO_TASK);
+                recorder.missing(step, NO_TASK);
             }
         }
     }

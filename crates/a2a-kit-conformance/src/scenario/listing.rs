@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::learned::Learned;
 use crate::{
     exchange::text,
-    recorder::{Recorder, merge},
+    recorder::{Learned, Recorder, merge},
     step::Step,
     wire::Call,
 };

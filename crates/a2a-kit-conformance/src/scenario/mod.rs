@@ -5,7 +5,6 @@ mod cancel;
 mod conversation;
 mod current;
 mod errors;
-mod learned;
 mod legacy;
 mod listing;
 mod push;

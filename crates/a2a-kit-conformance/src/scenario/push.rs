@@ -6,11 +6,10 @@ use a2a_core::ErrorKind;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::learned::{Learned, NO_TASK};
 use crate::{
     exchange::{Exchange, is_interrupted, state, text},
     expect,
-    recorder::{Recorder, merge, send},
+    recorder::{Learned, NO_TASK, Recorder, merge, send},
     step::Step,
     webhook::{TOKEN, Webhook},
     wire::Call,

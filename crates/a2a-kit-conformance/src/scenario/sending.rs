@@ -3,10 +3,9 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::learned::{Learned, NO_TASK};
 use crate::{
     exchange::{Exchange, is_interrupted, is_terminal, state, text},
-    recorder::{Recorder, merge, send},
+    recorder::{Learned, NO_TASK, Recorder, merge, send},
     step::Step,
     wire::Call,
 };

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{error, framing, http::Captured};
+use super::{framing, http::Captured};
 use crate::exchange::{Answer, ErrorAnswer, Event};
 
 /// The body of a request.
@@ -20,7 +20,9 @@ pub(super) fn of_captured(captured: &Captured, id: &Value) -> Answer {
     framing::answer(captured, answer, |stream, envelope, at| {
         stream.framing.extend(envelope_faults(&envelope, id));
         match (envelope.get("result"), envelope.get("error")) {
-            (_, Some(object)) if !object.is_null() => stream.error = Some(error::read(object)),
+            (_, Some(object)) if !object.is_null() => {
+                stream.error = Some(ErrorAnswer::read(object));
+            }
             // A null error is reported as a fault of the envelope.
             (Some(result), _) => stream.events.push(Event { value: result.clone(), at }),
             (None, _) => {}
@@ -44,7 +46,7 @@ pub(crate) fn answer(status: u16, body: &[u8]) -> Answer {
         Err(error) => return Answer::Unusable(format!("HTTP {status}, and no JSON: {error}")),
     };
     match (envelope.get("result"), envelope.get("error")) {
-        (_, Some(object)) if object.is_object() => Answer::Error(error::read(object)),
+        (_, Some(object)) if object.is_object() => Answer::Error(ErrorAnswer::read(object)),
         (Some(result), _) => Answer::Result(result.clone()),
         // Servers leave out `result` when there is nothing to say.
         _ if envelope.get("jsonrpc").is_some() => Answer::Result(Value::Null),

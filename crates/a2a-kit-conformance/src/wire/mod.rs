@@ -1,6 +1,5 @@
 //! Requests on the wire, and what is recorded of the responses.
 
-mod error;
 mod framing;
 mod grpc;
 mod http;

@@ -5,7 +5,7 @@ use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
-use super::{error, framing, http::Captured};
+use super::{framing, http::Captured};
 use crate::exchange::{Answer, ErrorAnswer, Event};
 
 /// What is encoded in a segment of a path.
@@ -75,7 +75,7 @@ fn query(members: &Map<String, Value>) -> String {
 /// What a captured response says.
 pub(super) fn of_captured(captured: &Captured) -> Answer {
     framing::answer(captured, answer, |stream, value, at| match value.get("error") {
-        Some(object) if object.is_object() => stream.error = Some(error::read(object)),
+        Some(object) if object.is_object() => stream.error = Some(ErrorAnswer::read(object)),
         _ => stream.events.push(Event { value, at }),
     })
 }
@@ -86,12 +86,14 @@ pub(crate) fn answer(status: u16, body: &[u8]) -> Answer {
     match parsed {
         Ok(value) if (200..300).contains(&status) => match value.get("error") {
             // An error in spite of the status, which another check reports.
-            Some(object) if object.get("code").is_some() => Answer::Error(error::read(object)),
+            Some(object) if object.get("code").is_some() => {
+                Answer::Error(ErrorAnswer::read(object))
+            }
             _ => Answer::Result(value),
         },
         Ok(value) => {
             let object = value.get("error").filter(|error| error.is_object()).unwrap_or(&value);
-            Answer::Error(ErrorAnswer { code: i64::from(status), ..error::read(object) })
+            Answer::Error(ErrorAnswer { code: i64::from(status), ..ErrorAnswer::read(object) })
         }
         Err(error) if (400..600).contains(&status) => Answer::Error(ErrorAnswer {
             code: i64::from(status),

@@ -21,7 +21,7 @@ mod version;
 pub use invisible::is_invisible;
 pub use schema::malformed;
 
-use crate::{Findings, Rule, Subject};
+use crate::{CheckResult, Finding, Findings, Outcome, Rule, Subject};
 
 /// The rules, by group.
 const GROUPS: &[&[&Rule]] = &[
@@ -46,6 +46,30 @@ const GROUPS: &[&[&Rule]] = &[
 /// Every rule for cards, by group.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     GROUPS.iter().flat_map(|group| group.iter().copied())
+}
+
+/// Returns the results of all rules for cards, most serious first. Rules that need a running agent
+/// are skipped unless `is_live`.
+pub fn results(findings: &[Finding], is_live: bool) -> Vec<CheckResult> {
+    let is_card = findings.iter().all(|finding| finding.rule != &schema::MALFORMED);
+    let mut results: Vec<_> = rules()
+        .map(|rule| {
+            let found = findings.iter().filter(|finding| finding.rule == rule);
+            let found: Vec<_> = found.cloned().collect();
+            let outcome = if !found.is_empty() {
+                Outcome::Fail(found)
+            } else if !is_card {
+                Outcome::NotMeasured("the document is not a card".to_owned())
+            } else if rule.is_live && !is_live {
+                Outcome::Skip("it needs a running agent".to_owned())
+            } else {
+                Outcome::Pass
+            };
+            CheckResult::new(rule, "card", outcome)
+        })
+        .collect();
+    results.sort_by_key(|result| result.rule.severity);
+    results
 }
 
 /// Runs all rules that need nothing but the document.

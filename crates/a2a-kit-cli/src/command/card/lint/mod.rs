@@ -3,7 +3,6 @@
 mod caching;
 mod live;
 mod report;
-mod sarif;
 mod signature;
 
 use std::{
@@ -17,11 +16,8 @@ use a2a_kit_client::{CardReference, Document};
 use a2a_kit_lint::{self as lint, Findings, Fixed, Subject, apply_fixes};
 use clap::{Args, ValueHint};
 
-use self::{
-    caching::CardResponses,
-    report::{Format, Report},
-};
-use super::trust::Trust;
+use self::{caching::CardResponses, report::Report};
+use super::{super::report_format::ReportFormat, trust::Trust};
 use crate::{
     agent::Connector,
     failure::{Code, Failure},
@@ -49,9 +45,9 @@ pub(crate) struct Lint {
     /// File for the fixed card
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "fix")]
     out: Option<PathBuf>,
-    /// Format of the report: text, json or, for code scanning, sarif [default: that of --output]
-    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
-    format: Option<Format>,
+    /// Format of the report [default: that of --output]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<ReportFormat>,
     /// List the rules
     #[arg(long, conflicts_with_all = ["reference", "fix", "live", "strict"])]
     list: bool,
@@ -61,10 +57,7 @@ pub(crate) struct Lint {
 
 impl Lint {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let format = self.format.unwrap_or(match output.is_json() {
-            true => Format::Json,
-            false => Format::Text,
-        });
+        let format = ReportFormat::or_of(self.format, output);
         if self.list {
             return list(format, output);
         }
@@ -83,7 +76,7 @@ impl Lint {
             Ok(document) => document,
             Err(error) => {
                 let findings = lint::malformed(&error);
-                let report = Report::new(&reference, b"", findings, self.strict);
+                let report = Report::new(&reference, b"", findings, self.strict, false);
                 return self.finish(&report, format, output);
             }
         };
@@ -116,11 +109,11 @@ impl Lint {
             live::check(&document.card, &subject, &connector, &mut live).await;
         }
         findings.append(live);
-        let report = Report::new(&reference, &document.json, findings, self.strict);
+        let report = Report::new(&reference, &document.json, findings, self.strict, self.live);
         self.finish(&report.with_fixed(fixed), format, output)
     }
 
-    fn finish(&self, report: &Report, format: Format, output: Output) -> Result<(), Failure> {
+    fn finish(&self, report: &Report, format: ReportFormat, output: Output) -> Result<(), Failure> {
         report.print(format, output)?;
         if report.is_valid() { Ok(()) } else { Err(Failure::new(Code::Reported, "")) }
     }
@@ -196,13 +189,13 @@ fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-fn list(format: Format, output: Output) -> Result<(), Failure> {
-    if format != Format::Text {
+fn list(format: ReportFormat, output: Output) -> Result<(), Failure> {
+    if format != ReportFormat::Text {
         return output.json(&lint::rules().collect::<Vec<_>>());
     }
     let mut text = Text::new();
     for rule in lint::rules() {
-        text.line(&format!("{} {}", rule.severity, rule.id), rule.what);
+        text.line(&format!("{} {}", rule.severity, rule.id), rule.title);
     }
     output.text(&text)
 }

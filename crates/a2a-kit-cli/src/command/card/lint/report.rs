@@ -1,22 +1,21 @@
 //! The report of a run.
 
-use a2a_kit_lint::{Finding, Findings, Severity, positions};
-use clap::ValueEnum;
+use std::{path::Path, time::Duration};
+
+use a2a_kit_lint::{
+    Finding, Findings, Severity, Summary, escape_markdown, junit, markdown, positions, results,
+    sarif,
+};
 use serde_json::{Value, json};
 
-use super::sarif;
+use super::super::super::report_format::{ReportFormat, yaml};
 use crate::{
     failure::Failure,
     output::{Output, Text},
 };
 
-/// How a report is printed: labelled lines, a JSON document, or SARIF 2.1.0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    Text,
-    Json,
-    Sarif,
-}
+/// The command that makes reports.
+const TOOL: &str = "a2a card lint";
 
 /// The report of a run.
 #[derive(Debug)]
@@ -29,16 +28,25 @@ pub(super) struct Report {
     omitted: usize,
     /// The number of findings that `--fix` fixed.
     fixed: usize,
-    is_strict: bool,
+    /// The least severity that makes the card invalid.
+    least: Severity,
+    /// Whether the agent was called.
+    is_live: bool,
 }
 
 impl Report {
     /// Creates a report; `json` is the card as received.
-    pub(super) fn new(reference: &str, json: &[u8], findings: Findings, is_strict: bool) -> Self {
+    pub(super) fn new(
+        reference: &str,
+        json: &[u8],
+        findings: Findings,
+        is_strict: bool,
+        is_live: bool,
+    ) -> Self {
         let (mut findings, omitted) = findings.into_sorted();
         if let Some(position) = std::str::from_utf8(json).ok().and_then(positions) {
             for finding in &mut findings {
-                let (line, column) = position(&finding.pointer);
+                let (line, column) = position(finding.pointer.as_deref().unwrap_or_default());
                 (finding.line, finding.column) = (Some(line), Some(column));
             }
         }
@@ -48,7 +56,8 @@ impl Report {
             findings,
             omitted,
             fixed: 0,
-            is_strict,
+            least: if is_strict { Severity::Warning } else { Severity::Error },
+            is_live,
         }
     }
 
@@ -60,24 +69,44 @@ impl Report {
 
     /// Returns whether the card has no errors, and with `--strict` no warnings.
     pub(super) fn is_valid(&self) -> bool {
-        let least = if self.is_strict { Severity::Warning } else { Severity::Error };
-        self.omitted == 0 && self.findings.iter().all(|finding| finding.severity > least)
+        self.omitted == 0 && self.findings.iter().all(|finding| finding.severity > self.least)
     }
 
     /// Prints the report.
-    pub(super) fn print(&self, format: Format, output: Output) -> Result<(), Failure> {
+    pub(super) fn print(&self, format: ReportFormat, output: Output) -> Result<(), Failure> {
+        let results = results(&self.findings, self.is_live);
         match format {
-            Format::Text => output.text(&self.text()),
-            Format::Json => output.json(&json!({
-                "reference": self.reference,
-                "card": self.card,
-                "valid": self.is_valid(),
-                "findings": self.findings,
-                "omitted": self.omitted,
-                "fixed": self.fixed,
-            })),
-            Format::Sarif => output.json(&sarif::log(&self.reference, &self.findings)),
+            ReportFormat::Text => output.text(&self.text()),
+            ReportFormat::Json => output.json(&self.json()),
+            ReportFormat::Yaml => output.document(&yaml(&self.json())),
+            ReportFormat::Sarif => {
+                output.json(&sarif(TOOL, &artifact_uri(&self.reference), &results))
+            }
+            ReportFormat::Junit => {
+                output.document(&junit(TOOL, &results, self.least, Duration::ZERO))
+            }
+            ReportFormat::Markdown => {
+                let Summary { pass, fail, .. } = Summary::of(&results);
+                let verdict = if self.is_valid() { "valid" } else { "not valid" };
+                let reference = escape_markdown(&self.reference);
+                let intro = format!(
+                    "# Agent card {reference}\n\nThe card is **{verdict}**: {pass} rules passed, \
+                     {fail} have findings.\n"
+                );
+                output.document(&markdown(&intro, &results))
+            }
         }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "reference": self.reference,
+            "card": self.card,
+            "valid": self.is_valid(),
+            "findings": self.findings,
+            "omitted": self.omitted,
+            "fixed": self.fixed,
+        })
     }
 
     fn text(&self) -> Text {
@@ -89,7 +118,8 @@ impl Report {
                 Severity::Info => "Info",
             };
             text.line(label, finding.rule.id);
-            let pointer = if finding.pointer.is_empty() { "the card" } else { &finding.pointer };
+            let pointer = finding.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+            let pointer = pointer.unwrap_or("the card");
             match finding.line {
                 Some(line) => text.line("At", &format!("{pointer} (line {line})")),
                 None => text.line("At", pointer),
@@ -115,4 +145,13 @@ impl Report {
         text.line("Valid", if self.is_valid() { "yes" } else { "no" });
         text
     }
+}
+
+/// The URI of the card; relative for a relative path, so that services find the file.
+fn artifact_uri(reference: &str) -> String {
+    if reference.contains("://") || !Path::new(reference).is_file() {
+        return reference.to_owned();
+    }
+    let path = reference.strip_prefix("./").unwrap_or(reference).replace('\\', "/");
+    path.replace('%', "%25").replace(' ', "%20")
 }

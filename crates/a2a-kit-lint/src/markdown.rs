@@ -1,73 +1,55 @@
-//! The report as Markdown, for summaries of CI runs.
+//! Reports in Markdown, for summaries of CI runs.
 
-use super::model::Report;
-use crate::outcome::Outcome;
+use crate::{CheckResult, Outcome};
 
-impl Report {
-    /// The report as Markdown.
-    pub fn to_markdown(&self) -> String {
-        write(self)
-    }
-}
-
-fn write(report: &Report) -> String {
-    let summary = report.summary();
-    let mut out = format!(
-        "# A2A conformance of {}\n\n`{}` is **{}** at level {}: {} passed, {} failed, \
-         {} skipped, {} not measured, {} known.\n",
-        cell(&report.agent),
-        report.target.replace('`', "'"),
-        report.verdict(),
-        report.level,
-        summary.pass,
-        summary.fail,
-        summary.skip,
-        summary.not_measured,
-        summary.known,
-    );
-    for why in &report.unreachable {
-        out.push_str(&format!("\n**Unreachable**: {}\n", cell(why)));
-    }
-    if summary.fail > 0 {
+/// Writes results as Markdown: findings with their evidence, then rules without a result.
+///
+/// `intro` is Markdown for the start.
+pub fn markdown(intro: &str, results: &[CheckResult]) -> String {
+    let mut out = intro.to_owned();
+    if results.iter().any(|result| matches!(result.outcome, Outcome::Fail(_))) {
         out.push_str("\n## Failures\n");
     }
-    for result in report.failures() {
+    for result in results.iter().filter(|result| !result.findings().is_empty()) {
+        let rule = result.rule;
+        let section = match rule.section {
+            "" => String::new(),
+            section => format!(", section {section}"),
+        };
+        let place = escape_markdown(&result.place);
         out.push_str(&format!(
-            "\n### {} on {}\n\n{} ({}, section {}).\n",
-            result.id,
-            cell(result.place()),
-            result.title,
-            result.level,
-            result.section
+            "\n### {} on {place}\n\n{} ({}{section}).\n",
+            rule.id,
+            rule.title,
+            rule.level()
         ));
-        let Outcome::Fail(findings) = &result.outcome else { continue };
-        for finding in findings {
-            out.push_str(&format!("\n- {}\n", cell(&finding.message)));
+        for finding in result.findings() {
+            out.push_str(&format!("\n- {}\n", escape_markdown(&finding.located())));
             if let Some(exchange) = &finding.exchange {
                 out.push_str(&fenced(&format!("{}\n\n{}", exchange.request, exchange.response)));
             }
         }
     }
     let without: Vec<_> =
-        report.results.iter().filter(|result| result.outcome.reason().is_some()).collect();
+        results.iter().filter_map(|result| Some((result, result.outcome.reason()?))).collect();
     if !without.is_empty() {
         out.push_str("\n## Without a result\n\n| Check | Interface | Result | Because |\n|---|---|---|---|\n");
     }
-    for result in without {
+    for (result, reason) in without {
         out.push_str(&format!(
             "| {} | {} | {} | {} |\n",
-            result.id,
-            cell(result.place()),
+            result.rule.id,
+            escape_markdown(&result.place),
             result.outcome.name().replace('_', " "),
-            cell(result.outcome.reason().unwrap_or_default())
+            escape_markdown(reason)
         ));
     }
     out
 }
 
-/// Text of the agent without markup: HTML as character references, which no parser of Markdown takes
-/// for tags, and all other punctuation behind a backslash (CommonMark §2.4).
-fn cell(text: &str) -> String {
+/// Escapes a text: HTML as character references, which no parser of Markdown takes for tags, and all
+/// other punctuation behind a backslash (CommonMark §2.4).
+pub fn escape_markdown(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {
@@ -107,7 +89,7 @@ mod tests {
             ("![x](https://a.b) _c_ `d`", "\\!\\[x\\]\\(https://a.b\\) \\_c\\_ \\`d\\`"),
             ("a\n# b\r|", "a \\# b \\|"),
         ] {
-            assert_eq!(cell(text), shown, "{text:?}");
+            assert_eq!(escape_markdown(text), shown, "{text:?}");
         }
     }
 

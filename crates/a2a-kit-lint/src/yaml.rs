@@ -1,17 +1,9 @@
-//! The report as YAML: block style, with strings quoted as in JSON, which YAML 1.2 reads.
+//! Reports in YAML: block style, with strings quoted as in JSON, which YAML 1.2 reads.
 
 use serde_json::Value;
 
-use super::model::Report;
-
-impl Report {
-    /// The report as YAML, with the members of the JSON form.
-    pub fn to_yaml(&self) -> String {
-        write(&self.to_json())
-    }
-}
-
-fn write(value: &Value) -> String {
+/// Writes the JSON form of a report as YAML.
+pub fn yaml(value: &Value) -> String {
     let mut out = String::new();
     block(&mut out, value, 0);
     out
@@ -61,6 +53,6 @@ mod tests {
     fn collections_are_blocks_and_strings_are_quoted() {
         let value = json!({"a": [1, {"b": "x: \n"}], "c": [], "d": null});
         let expected = "\"a\":\n  - 1\n  -\n    \"b\": \"x: \\n\"\n\"c\": []\n\"d\": null\n";
-        assert_eq!(write(&value), expected);
+        assert_eq!(yaml(&value), expected);
     }
 }
