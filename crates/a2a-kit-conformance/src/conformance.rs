@@ -167,13 +167,13 @@ impl Conformance {
         let fetched = fetch::fetch(target, &http, &self.credentials).await?;
         let mut secrets = secrets(&self.credentials);
         secrets.extend(crate::identity::secrets(&self.second_credentials));
-        let mut report = Report::new(target, &fetched.card, self.level);
+        let mut report = Report::new(target, &fetched.evidence.document, self.level);
         let prompts = self.prompts.clone().or_of_card(&fetched.card);
         let interfaces = interfaces::selected(&fetched.interfaces, &self.bindings, &self.versions);
         if interfaces.is_empty() && !fetched.interfaces.is_empty() {
             return Err(RunError::NoInterface(interfaces::names(&fetched.interfaces)));
         }
-        let facts = facts(&fetched.card);
+        let facts = Facts::of(&fetched.card);
         let webhook = Self::webhook(&interfaces, &facts).await;
         let mut card = fetched.evidence.clone();
         if !card.is_current() {
@@ -267,8 +267,7 @@ impl Conformance {
             http,
             settings,
         );
-        let link = link.map_err(|error| error.to_string())?;
-        Ok(link
+        Ok(link?
             .with_identities(first, second)
             .with_required_extensions(facts.required_extensions.clone()))
     }
@@ -318,10 +317,10 @@ async fn probe(
     http: &RawHttp,
     settings: &ClientSettings,
 ) -> Option<crate::exchange::Exchange> {
-    let url = fetched.card.get("url").and_then(Value::as_str).or_else(|| {
-        let interface = fetched.interfaces.first()?;
-        (interface.binding == Transport::JsonRpc).then_some(interface.url.as_str())
-    });
+    let url = match fetched.interfaces.first() {
+        Some(one) => (one.binding == Transport::JsonRpc).then_some(one.url.as_str()),
+        None => fetched.evidence.document.get("url").and_then(Value::as_str),
+    };
     let url = url.map(str::to_owned).or_else(|| fetched.origin.clone())?;
     let place = (Transport::JsonRpc, ProtocolVersion::V1_0);
     let link = Link::new(place, (&url, ""), http.clone(), settings).ok()?;
@@ -348,41 +347,5 @@ async fn across(links: &[Link], all: &mut [Evidence], ended: &[Option<String>], 
                 "no other interface has a task that ended",
             ),
         }
-    }
-}
-
-/// What checks need to know of a card of any revision, in the form of 1.0.
-fn facts(card: &Value) -> Facts {
-    let flag = |pointer: &str| card.pointer(pointer).and_then(Value::as_bool).unwrap_or_default();
-    let extensions: Vec<&Value> = card
-        .pointer("/capabilities/extensions")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .collect();
-    let uri = |extension: &&Value| Some(extension.get("uri")?.as_str()?.to_owned());
-    let is_required = |extension: &&&Value| {
-        extension.get("required").and_then(Value::as_bool).unwrap_or_default()
-    };
-    let requirements = card.get("securityRequirements").and_then(Value::as_array);
-    let is_open = |one: &Value| {
-        one.get("schemes").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
-    };
-    Facts {
-        streaming: flag("/capabilities/streaming"),
-        push: flag("/capabilities/pushNotifications"),
-        extended_card: flag("/capabilities/extendedAgentCard"),
-        takes_all_media_types: card
-            .get("defaultInputModes")
-            .and_then(Value::as_array)
-            .is_some_and(|modes| modes.contains(&json!("*/*"))),
-        has_schemes: card
-            .get("securitySchemes")
-            .and_then(Value::as_object)
-            .is_some_and(|schemes| !schemes.is_empty()),
-        requires_credentials: requirements
-            .is_some_and(|all| !all.is_empty() && !all.iter().any(is_open)),
-        extensions: extensions.iter().filter_map(uri).collect(),
-        required_extensions: extensions.iter().filter(is_required).filter_map(uri).collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use a2a_core::{ProtocolVersion, Violation};
+use a2a_core::{AgentCard, ProtocolVersion, Violation, v1::AgentExtension};
 use a2a_kit_client::Transport;
 use a2a_kit_lint::Finding;
 use serde_json::Value;
@@ -24,6 +24,26 @@ pub(crate) struct Facts {
     /// URIs of all extensions.
     pub(crate) extensions: Vec<String>,
     pub(crate) required_extensions: Vec<String>,
+}
+
+impl Facts {
+    /// What a card of any revision says, in the form of 1.0.
+    pub(crate) fn of(card: &AgentCard) -> Self {
+        let uri = |extension: &AgentExtension| extension.uri.clone();
+        let required = card.extensions().iter().filter(|extension| extension.required);
+        let requirements = &card.security_requirements;
+        let is_open = requirements.iter().any(|one| one.schemes.is_empty());
+        Self {
+            streaming: card.can_stream(),
+            push: card.can_push(),
+            extended_card: card.has_extended_card(),
+            takes_all_media_types: card.default_input_modes.iter().any(|mode| mode == "*/*"),
+            has_schemes: !card.security_schemes.is_empty(),
+            requires_credentials: !requirements.is_empty() && !is_open,
+            extensions: card.extensions().iter().map(uri).collect(),
+            required_extensions: required.map(uri).collect(),
+        }
+    }
 }
 
 /// What was recorded of one interface.

@@ -1,7 +1,8 @@
 //! Fetching the card, with a record of the exchange.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
+use a2a_core::AgentCard;
 use a2a_kit_client::{CardReference, DiscoveryError, Document, Transport};
 use a2a_kit_lint::Subject;
 use bytes::Bytes;
@@ -59,8 +60,8 @@ a2a_core::debug_as_chain!(RunError);
 #[derive(Clone, Debug)]
 pub(crate) struct Fetched {
     pub(crate) evidence: CardEvidence,
-    /// The card in the form of 1.0; the document itself if it is no card.
-    pub(crate) card: Value,
+    /// The card in the form of 1.0; empty if the document is none.
+    pub(crate) card: Arc<AgentCard>,
     pub(crate) interfaces: Vec<Interface>,
     /// Scheme and host of the card.
     pub(crate) origin: Option<String>,
@@ -138,7 +139,7 @@ async fn remote(
         }
     }
     if matches!(fetched.response.status, 401 | 403) && !credentials.is_empty() {
-        headers.extend(Identity::new(credentials, &Value::Null).headers());
+        headers.extend(Identity::new(credentials, &AgentCard::default()).headers());
         fetched = get(http, &address, headers.clone()).await?;
     }
     match fetched.response.status {
@@ -196,19 +197,19 @@ fn read(fetch: Exchange) -> Fetched {
     let mut findings = None;
     let (violations, card, interfaces) = match Document::read(fetch.response.body.clone()) {
         Ok(read) => {
-            let card = serde_json::to_value(&*read.card).unwrap_or_default();
             let subject = Subject::new(&read.card, &read.json, read.version, read.violations());
             findings = Some(a2a_kit_lint::check(&subject).into_sorted().0);
-            (read.violations(), card, interfaces::of_card(&read.card))
+            let interfaces = interfaces::of_card(&read.card);
+            (read.violations(), read.card, interfaces)
         }
         Err(DiscoveryError::NotACard(error)) => {
             let mut violations = error.violations().to_vec();
             if violations.is_empty() && document.is_object() {
                 violations.push(a2a_core::Violation::new("card", error.message()));
             }
-            (violations, document.clone(), Vec::new())
+            (violations, Arc::default(), Vec::new())
         }
-        Err(_) => (Vec::new(), document.clone(), Vec::new()),
+        Err(_) => (Vec::new(), Arc::default(), Vec::new()),
     };
     let evidence = CardEvidence {
         fetch,

@@ -1,8 +1,8 @@
 //! A caller: credentials, and where they are placed.
 
+use a2a_core::{AgentCard, v1::security_scheme::Scheme};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
 
 /// A credential for the agent under test.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// Places credentials as the card says.
-    pub(crate) fn new(credentials: &[Credential], card: &Value) -> Self {
+    pub(crate) fn new(credentials: &[Credential], card: &AgentCard) -> Self {
         let mut identity = Self::default();
         for credential in credentials {
             match credential {
@@ -57,19 +57,15 @@ impl Identity {
         identity
     }
 
-    fn api_key(&mut self, key: &str, card: &Value) {
-        let schemes = card.get("securitySchemes").and_then(Value::as_object);
-        let scheme = schemes.into_iter().flatten().find_map(|(_, scheme)| {
-            let of_1_0 = scheme.get("apiKeySecurityScheme");
-            of_1_0.or_else(|| {
-                (scheme.get("type").and_then(Value::as_str) == Some("apiKey")).then_some(scheme)
-            })
+    fn api_key(&mut self, key: &str, card: &AgentCard) {
+        let declared = card.security_schemes.values().find_map(|scheme| match &scheme.scheme {
+            Some(Scheme::ApiKeySecurityScheme(declared)) => Some(declared),
+            _ => None,
         });
-        let member = |name: &str| scheme?.get(name)?.as_str();
-        let name = member("name").unwrap_or("X-API-Key");
-        match member("location").or_else(|| member("in")) {
-            Some("query") => self.query.push((name.to_owned(), key.to_owned())),
-            Some("cookie") => self.insert("cookie", &format!("{name}={key}")),
+        let name = declared.map_or("X-API-Key", |declared| declared.name.as_str());
+        match declared.map_or("header", |declared| declared.location.as_str()) {
+            "query" => self.query.push((name.to_owned(), key.to_owned())),
+            "cookie" => self.insert("cookie", &format!("{name}={key}")),
             _ => self.insert(name, key),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use serde_json::Value;
+use a2a_core::{AgentCard, v1::AgentSkill};
 
 /// The texts that make the agent under test behave in a certain way. What has no text can only be
 /// measured if the agent behaves that way for [`Prompts::hello`].
@@ -68,34 +68,35 @@ impl Prompts {
         std::iter::once(("hello", Some(&*self.hello))).chain(others)
     }
 
+    fn text_mut(&mut self, behavior: &str) -> Option<&mut Option<String>> {
+        Some(match behavior {
+            "ask" => &mut self.ask,
+            "stream" => &mut self.stream,
+            "slow" => &mut self.slow,
+            "artifact" => &mut self.artifact,
+            "message" => &mut self.message,
+            "fail" => &mut self.fail,
+            _ => return None,
+        })
+    }
+
     /// Fills in the words of the demo agent that the card names: skills with the tag `demo`, whose id
     /// is the word and whose example begins with it. An agent with other words may have the same
     /// skills for its tests.
-    pub(crate) fn or_of_card(mut self, card: &Value) -> Self {
-        let has_skill = |word: &str| {
-            let list = |value: &Value, name: &str| {
-                value.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
+    pub(crate) fn or_of_card(mut self, card: &AgentCard) -> Self {
+        for (behavior, text) in Self::demo().texts() {
+            let is_word =
+                |other: &String| first_word(other) == first_word(text.unwrap_or_default());
+            let is_skill = |skill: &AgentSkill| {
+                is_word(&skill.id)
+                    && skill.tags.iter().any(|tag| tag == "demo")
+                    && skill.examples.iter().any(is_word)
             };
-            list(card, "skills").iter().any(|skill| {
-                let is_word = |text: &Value| {
-                    text.as_str().is_some_and(|text| text.split(' ').next() == Some(word))
-                };
-                skill.get("id").is_some_and(is_word)
-                    && list(skill, "tags").contains(&Value::from("demo"))
-                    && list(skill, "examples").iter().any(is_word)
-            })
-        };
-        let demo = Self::demo();
-        for (own, of_demo) in [
-            (&mut self.ask, demo.ask),
-            (&mut self.stream, demo.stream),
-            (&mut self.slow, demo.slow),
-            (&mut self.artifact, demo.artifact),
-            (&mut self.message, demo.message),
-            (&mut self.fail, demo.fail),
-        ] {
-            let found = of_demo.filter(|text| text.split(' ').next().is_some_and(has_skill));
-            *own = own.take().or(found);
+            if let Some(own) = self.text_mut(behavior)
+                && card.skills.iter().any(is_skill)
+            {
+                own.get_or_insert_with(|| text.unwrap_or_default().to_owned());
+            }
         }
         self
     }
@@ -124,17 +125,15 @@ impl Prompts {
             let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
             match behavior.trim() {
                 "hello" => self.hello = text.ok_or_else(invalid)?,
-                "ask" => self.ask = text,
-                "stream" => self.stream = text,
-                "slow" => self.slow = text,
-                "artifact" => self.artifact = text,
-                "message" => self.message = text,
-                "fail" => self.fail = text,
-                _ => return Err(invalid()),
+                other => *self.text_mut(other).ok_or_else(invalid)? = text,
             }
         }
         Ok(())
     }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split(' ').next().unwrap_or_default()
 }
 
 fn push(entries: &mut [String], c: char) {
@@ -184,14 +183,13 @@ mod tests {
             skill("data", &["demo"], "database of films"),
             skill("message", &["demo"], "Message me"),
             { "id": "fail", "tags": ["demo"] },
-            "fail",
         ]});
+        let read =
+            |card: &serde_json::Value| serde_json::from_value::<AgentCard>(card.clone()).unwrap();
         let given: Prompts = "slow=work".parse().unwrap();
         let expected = Prompts { ask: Some("ask".into()), ..given.clone() };
-        assert_eq!(given.or_of_card(&card), expected);
-        for card in [json!({}), json!({ "skills": 7 }), json!([])] {
-            assert_eq!(Prompts::default().or_of_card(&card), Prompts::default(), "{card}");
-        }
+        assert_eq!(given.or_of_card(&read(&card)), expected);
+        assert_eq!(Prompts::default().or_of_card(&read(&json!({}))), Prompts::default());
     }
 
     #[test]

@@ -116,10 +116,28 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records why a step is not done.
-    pub(crate) fn missing(&mut self, step: Step, reason: &str) {
+    /// Makes a call and records it; without one, records why the step is not done.
+    pub(crate) async fn step_if(
+        &mut self,
+        step: Step,
+        call: Option<Call>,
+        reason: &str,
+    ) -> Option<Exchange> {
+        match call {
+            Some(call) => self.step(step, call).await,
+            None => {
+                self.missing(&[step], reason);
+                None
+            }
+        }
+    }
+
+    /// Records why steps are not done.
+    pub(crate) fn missing(&mut self, steps: &[Step], reason: &str) {
         let reason = self.stopped().unwrap_or_else(|| reason.to_owned());
-        self.evidence.note_missing(step, reason);
+        for step in steps {
+            self.evidence.note_missing(*step, reason.as_str());
+        }
     }
 
     /// Cancels the tasks of this run that have not ended. The answers are no evidence.
@@ -161,6 +179,8 @@ pub(crate) struct Learned {
 /// The reason if there is no task at all.
 pub(crate) const NO_TASK: &str = "the agent answered without a task that has ended: \
     name a text that gives one with --prompt-for hello=…";
+/// The reason if there is no text for a step.
+pub(crate) const NO_TEXT: &str = "no text for it was given with --prompt-for";
 /// The reason if no task asks for input.
 pub(crate) const NO_ASKING: &str =
     "no task asked for input: name a text that does with --prompt-for ask=…";

@@ -1,18 +1,16 @@
 //! Timestamps in the form of RFC 3339, as the protocol restricts it.
 
+use a2a_core::well_known::Timestamp;
+
 /// What is wrong with a timestamp, or nothing (spec §5.6.1).
 pub(crate) fn fault(text: &str) -> Option<&'static str> {
-    let Some(stem) = text.strip_suffix('Z') else {
-        return Some(match text.get(..19).and_then(parse_local) {
-            Some(_) if has_offset(text) => "has an offset instead of `Z`",
-            Some(_) => "has no zone: it needs `Z`",
-            None => "is not RFC 3339",
-        });
-    };
-    match parse_stem(stem) {
-        Some(_) => None,
-        None => Some("is not RFC 3339"),
+    let has_t = text.as_bytes().get(10) == Some(&b'T');
+    let is_time = |text: &str| has_t && text.parse::<Timestamp>().is_ok();
+    if is_time(text) {
+        return (!text.ends_with('Z')).then_some("has an offset instead of `Z`");
     }
+    let has_no_zone = is_time(&format!("{text}Z"));
+    Some(if has_no_zone { "has no zone: it needs `Z`" } else { "is not RFC 3339" })
 }
 
 /// The digits of the fraction of a second.
@@ -21,33 +19,9 @@ pub(crate) fn fraction_digits(text: &str) -> usize {
     fraction.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// A timestamp with `Z`, in a form that is ordered like the time: date and time, nanoseconds.
-pub(crate) fn parse(text: &str) -> Option<(String, u32)> {
-    parse_stem(text.strip_suffix('Z')?)
-}
-
-fn parse_stem(stem: &str) -> Option<(String, u32)> {
-    let (seconds, fraction) = stem.split_once('.').unwrap_or((stem, "0"));
-    let local = parse_local(seconds)?;
-    if fraction.is_empty() || fraction.len() > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let nanoseconds = format!("{fraction:0<9}").parse().ok()?;
-    Some((local.to_owned(), nanoseconds))
-}
-
-/// `YYYY-MM-DDTHH:MM:SS`.
-fn parse_local(text: &str) -> Option<&str> {
-    let shape = b"dddd-dd-ddTdd:dd:dd";
-    let fits = |(byte, shape): (u8, &u8)| match shape {
-        b'd' => byte.is_ascii_digit(),
-        other => byte == *other,
-    };
-    (text.len() == shape.len() && text.bytes().zip(shape).all(fits)).then_some(text)
-}
-
-fn has_offset(text: &str) -> bool {
-    text.get(19..).is_some_and(|rest| rest.contains(['+', '-']))
+/// A timestamp with `Z`.
+pub(crate) fn parse(text: &str) -> Option<Timestamp> {
+    text.parse().ok().filter(|_| fault(text).is_none())
 }
 
 #[cfg(test)]

@@ -99,25 +99,21 @@ impl Findings {
         pointer: impl Into<String>,
         message: impl Into<String>,
     ) {
-        self.push(rule, pointer.into(), message.into(), None);
+        self.add_with_edit(rule, pointer, message, None);
     }
 
-    /// Adds a finding that an edit fixes.
+    /// Adds a finding that an edit may fix.
     pub(crate) fn add_with_edit(
         &mut self,
         rule: &'static Rule,
         pointer: impl Into<String>,
         message: impl Into<String>,
-        edit: Edit,
+        edit: impl Into<Option<Edit>>,
     ) {
-        self.push(rule, pointer.into(), message.into(), Some(edit));
-    }
-
-    fn push(&mut self, rule: &'static Rule, pointer: String, message: String, edit: Option<Edit>) {
         if self.list.len() >= MAX_FINDINGS {
             self.omitted += 1;
         } else {
-            let pointer = Some(pointer);
+            let (pointer, edit) = (Some(pointer.into()), edit.into());
             self.list.push(Finding { pointer, edit, ..Finding::new(rule, message) });
         }
     }

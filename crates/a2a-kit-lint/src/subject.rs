@@ -13,13 +13,16 @@ use crate::{
 /// A card with what is known about where it comes from.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
-    card: Cow<'a, AgentCard>,
+    /// The card, with the members of older revisions converted.
+    pub(crate) card: Cow<'a, AgentCard>,
     text: &'a [u8],
-    json: Value,
-    version: ProtocolVersion,
-    violations: Vec<Violation>,
-    is_at_legacy_path: bool,
-    source: Option<Address>,
+    /// The card as received.
+    pub(crate) json: Value,
+    pub(crate) version: ProtocolVersion,
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) is_at_legacy_path: bool,
+    /// The address of the card, if it comes from a server.
+    pub(crate) source: Option<Address>,
 }
 
 impl<'a> Subject<'a> {
@@ -73,31 +76,9 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// The card, with the members of older revisions converted.
-    pub(crate) fn card(&self) -> &AgentCard {
-        &self.card
-    }
-
-    /// The card as received.
-    pub(crate) fn json(&self) -> &Value {
-        &self.json
-    }
-
     /// The text of the card as received.
     pub(crate) fn text(&self) -> Option<&str> {
         std::str::from_utf8(self.text).ok()
-    }
-
-    pub(crate) fn version(&self) -> ProtocolVersion {
-        self.version
-    }
-
-    pub(crate) fn violations(&self) -> &[Violation] {
-        &self.violations
-    }
-
-    pub(crate) fn is_at_legacy_path(&self) -> bool {
-        self.is_at_legacy_path
     }
 
     /// Whether the document has the members of the current revision.
@@ -105,14 +86,9 @@ impl<'a> Subject<'a> {
         self.version == ProtocolVersion::LATEST
     }
 
-    /// The address of the card, if it comes from a server.
-    pub(crate) fn source(&self) -> Option<&Address> {
-        self.source.as_ref()
-    }
-
     /// The scope of the address of the card, if it comes from a server.
     pub(crate) fn scope(&self) -> Option<AddressScope> {
-        self.source().map(Address::scope)
+        self.source.as_ref().map(Address::scope)
     }
 
     /// The pointer of a member of an interface, in cards of any revision.

@@ -4,16 +4,16 @@ use a2a_core::ErrorKind;
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::{Check, Feature, must, should};
+use super::definition::{Check, Feature::Credentials, must, should};
 use crate::{evidence::Evidence, exchange::text, expect, step::Step, verdict::Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
     must("R-157", "3.3.2", "Requests without credentials are refused")
         .by(credentials)
-        .with(Feature::Credentials),
+        .with(Credentials),
     should("R-158", "3.3.2", "A refusal names the scheme in `WWW-Authenticate`")
         .by(challenge)
-        .with(Feature::Credentials)
+        .with(Credentials)
         .on(&[Transport::JsonRpc, Transport::Rest]),
     must("R-047", "3.1.4", "Lists have tasks of the caller only").by(list),
     must("R-418", "13.1", "Tasks of other callers can't be reached").by(tasks),

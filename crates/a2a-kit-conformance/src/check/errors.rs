@@ -119,38 +119,25 @@ fn codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             continue;
         };
         let codes = kind.codes();
-        match exchange.binding {
-            Transport::JsonRpc => {
-                verdict.require(error.code == i64::from(codes.jsonrpc), exchange, || {
-                    format!(
-                        "{} has the code {} instead of {}",
-                        codes.reason, error.code, codes.jsonrpc
-                    )
-                });
-            }
+        let (what, given, expected) = match exchange.binding {
+            Transport::JsonRpc => ("the code", error.code, i64::from(codes.jsonrpc)),
             Transport::Rest => {
-                // A body of an unreadable type is a fault of HTTP.
-                let status = exchange.response.status;
-                verdict.require(status == codes.http, exchange, || {
-                    format!("{} has HTTP status {status} instead of {}", codes.reason, codes.http)
-                });
-                let code = error.object.get("code").and_then(Value::as_i64);
-                verdict.require(code == Some(i64::from(codes.http)), exchange, || {
-                    format!("{} has `code` {code:?} instead of {}", codes.reason, codes.http)
-                });
-                let name = error.object.get("status").and_then(Value::as_str);
-                verdict.require(name == Some(codes.status), exchange, || {
-                    format!("{} has `status` {name:?} instead of {:?}", codes.reason, codes.status)
-                });
+                ("HTTP status", i64::from(exchange.response.status), i64::from(codes.http))
             }
-            Transport::Grpc => {
-                verdict.require(error.code == i64::from(codes.grpc), exchange, || {
-                    format!(
-                        "{} has the gRPC status {} instead of {}",
-                        codes.reason, error.code, codes.grpc
-                    )
-                });
-            }
+            Transport::Grpc => ("the gRPC status", error.code, i64::from(codes.grpc)),
+        };
+        verdict.require(given == expected, exchange, || {
+            format!("{} has {what} {given} instead of {expected}", codes.reason)
+        });
+        if exchange.binding == Transport::Rest {
+            let code = error.object.get("code").and_then(Value::as_i64);
+            verdict.require(code == Some(expected), exchange, || {
+                format!("{} has `code` {code:?} instead of {expected}", codes.reason)
+            });
+            let name = error.object.get("status").and_then(Value::as_str);
+            verdict.require(name == Some(codes.status), exchange, || {
+                format!("{} has `status` {name:?} instead of {:?}", codes.reason, codes.status)
+            });
         }
     }
     // An error in spite of the status of success.

@@ -2,27 +2,31 @@
 
 use a2a_core::ErrorKind;
 
-use super::definition::{Check, Feature, must, should};
+use super::definition::{
+    Check,
+    Feature::{ExtendedCard, RequiredExtension},
+    must, should,
+};
 use crate::{evidence::Evidence, exchange::text, expect, step::Step, verdict::Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
     must("R-181", "3.3.4", "Without a required extension, requests are refused")
         .errors(&[Step::WithoutRequiredExtension], &[ErrorKind::ExtensionSupportRequired])
-        .with(Feature::RequiredExtension),
+        .with(RequiredExtension),
     should("R-248", "4.6.3", "Extensions that are not supported are ignored").by(unknown),
     should("R-252", "4.6", "Activated extensions are listed in the answer").by(activated),
     must("R-128", "3.3.4", "Without the capability, the extended card is refused")
         .errors(&[Step::ExtendedCard], &[ErrorKind::UnsupportedOperation])
-        .without(Feature::ExtendedCard),
+        .without(ExtendedCard),
     must("R-129", "3.1.11", "The extended card is a card, or is not configured")
         .by(card)
-        .with(Feature::ExtendedCard),
+        .with(ExtendedCard),
     must("R-123", "13.3", "The extended card requires authentication")
         .refusals(&[(
             Step::ExtendedCardAnonymous,
             "the extended card is given to a caller without credentials",
         )])
-        .with(Feature::ExtendedCard),
+        .with(ExtendedCard),
 ];
 
 fn unknown(evidence: &Evidence, verdict: &mut Verdict<'_>) {

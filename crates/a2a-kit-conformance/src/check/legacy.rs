@@ -4,7 +4,7 @@ use a2a_core::{ErrorKind, ProtocolVersion};
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::{Check, Feature, must};
+use super::definition::{Check, Feature::Streaming, must};
 use crate::{
     evidence::Evidence,
     exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
         .in_versions(OLDER),
     must("R-039", "0.3 §7.2", "A stream ends with `final` when its task ends")
         .by(ends_with_final)
-        .with(Feature::Streaming)
+        .with(Streaming)
         .in_versions(OLDER),
     must("R-229", "0.3 §6.3", "States have the names of the revision")
         .by(states)

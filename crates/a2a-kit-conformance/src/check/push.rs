@@ -3,7 +3,7 @@
 use a2a_core::ErrorKind;
 use serde_json::Value;
 
-use super::definition::{Check, Feature, must};
+use super::definition::{Check, Feature::Push, must};
 use crate::{
     evidence::Evidence,
     exchange::{Exchange, text},
@@ -13,28 +13,24 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    must("R-070", "3.1.7", "A config is stored, gets an id and is returned")
-        .by(created)
-        .with(Feature::Push),
+    must("R-070", "3.1.7", "A config is stored, gets an id and is returned").by(created).with(Push),
     must("R-072", "3.1.7", "A config for an unknown task gives TaskNotFoundError")
         .errors(&[Step::PushCreateUnknownTask], &[ErrorKind::TaskNotFound])
-        .with(Feature::Push),
-    must("R-073", "3.1.8", "A config can be read").by(read).with(Feature::Push),
+        .with(Push),
+    must("R-073", "3.1.8", "A config can be read").by(read).with(Push),
     must("R-074", "3.1.8", "Reading a config that is missing fails")
         .errors(&[Step::PushGetUnknown], &[ErrorKind::TaskNotFound])
-        .with(Feature::Push),
-    must("R-075", "3.1.9", "All configs of a task are listed").by(listed).with(Feature::Push),
-    must("R-077", "3.1.10", "A deleted config is gone").by(deleted).with(Feature::Push),
-    must("R-078", "3.1.10", "Deleting a config is idempotent").by(idempotent).with(Feature::Push),
+        .with(Push),
+    must("R-075", "3.1.9", "All configs of a task are listed").by(listed).with(Push),
+    must("R-077", "3.1.10", "A deleted config is gone").by(deleted).with(Push),
+    must("R-078", "3.1.10", "Deleting a config is idempotent").by(idempotent).with(Push),
     must("R-079", "3.3.4", "Without the capability, configs are refused")
         .errors(
             &[Step::PushCreate, Step::PushGet, Step::PushList, Step::PushDelete],
             &[ErrorKind::PushNotificationNotSupported],
         )
-        .without(Feature::Push),
-    must("R-423", "13.4", "Tokens of webhooks appear in their configs only")
-        .by(no_leak)
-        .with(Feature::Push),
+        .without(Push),
+    must("R-423", "13.4", "Tokens of webhooks appear in their configs only").by(no_leak).with(Push),
 ];
 
 fn created(evidence: &Evidence, verdict: &mut Verdict<'_>) {

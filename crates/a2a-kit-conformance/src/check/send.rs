@@ -7,7 +7,7 @@ use a2a_kit_client::Transport;
 use serde_json::Value;
 
 use super::{
-    definition::{Check, Feature, must, should},
+    definition::{Check, Feature::Push, must, should},
     subscribe::last_state,
 };
 use crate::{
@@ -36,7 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
     should("R-030", "3.2.4", "With `historyLength` 0, `history` is left out").by(history_zero),
     must("R-034", "3.3.4", "A push config in a message is refused without the capability")
         .errors(&[Step::SendWithPush], &[ErrorKind::PushNotificationNotSupported])
-        .without(Feature::Push),
+        .without(Push),
     must("R-162", "3.3.2", "Invalid requests are refused").errors(
         &[Step::SendNothing, Step::SendWrongType],
         &[ErrorKind::InvalidParams, ErrorKind::InvalidRequest, ErrorKind::ParseError],

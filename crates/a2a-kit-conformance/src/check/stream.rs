@@ -6,7 +6,7 @@ use a2a_core::ErrorKind;
 use a2a_kit_client::Transport;
 use serde_json::{Value, json};
 
-use super::definition::{Check, Feature, must, should};
+use super::definition::{Check, Feature::Streaming, must, should};
 use crate::{
     evidence::Evidence,
     exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
@@ -16,46 +16,40 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    must("R-035", "3.1.2", "A streaming send opens a stream").by(opens).with(Feature::Streaming),
+    must("R-035", "3.1.2", "A streaming send opens a stream").by(opens).with(Streaming),
     must("R-036", "3.1.2", "A message is the only event of its stream")
         .by(message_only)
-        .with(Feature::Streaming),
+        .with(Streaming),
     must("R-037", "3.1.2", "The stream of a task starts with the task")
         .by(task_first)
-        .with(Feature::Streaming),
+        .with(Streaming),
     must("R-038", "3.1.2", "After the task, a stream has updates of that task only")
         .by(updates)
-        .with(Feature::Streaming),
-    must("R-039", "3.1.2", "A stream ends when its task ends").by(ends).with(Feature::Streaming),
-    must("R-040", "3.1.2", "Events are sent while the task works")
-        .by(feedback)
-        .with(Feature::Streaming),
+        .with(Streaming),
+    must("R-039", "3.1.2", "A stream ends when its task ends").by(ends).with(Streaming),
+    must("R-040", "3.1.2", "Events are sent while the task works").by(feedback).with(Streaming),
     must("R-041", "3.1.2", "Without the capability, a streaming send is refused")
         .errors(&[Step::Stream], &[ErrorKind::UnsupportedOperation])
-        .without(Feature::Streaming),
+        .without(Streaming),
     should("R-042", "11.7", "A stream ends when its task asks for input")
         .by(ends_asking)
-        .with(Feature::Streaming),
+        .with(Streaming),
     must("R-212", "3.5.2", "Events are delivered in their order, each once")
         .by(order)
-        .with(Feature::Streaming),
-    must("R-240", "4.2.2", "`append` adds to an artifact that is there")
-        .by(append)
-        .with(Feature::Streaming),
-    must("R-082", "4.3.3", "An event has exactly one payload")
-        .by(one_payload)
-        .with(Feature::Streaming),
+        .with(Streaming),
+    must("R-240", "4.2.2", "`append` adds to an artifact that is there").by(append).with(Streaming),
+    must("R-082", "4.3.3", "An event has exactly one payload").by(one_payload).with(Streaming),
     must("R-277", "9.4", "Events are JSON-RPC responses with the id of the request")
         .by(framing)
-        .with(Feature::Streaming)
+        .with(Streaming)
         .on(&[Transport::JsonRpc]),
     must("R-301", "11.7", "Events hold the stream response alone")
         .by(framing)
-        .with(Feature::Streaming)
+        .with(Streaming)
         .on(&[Transport::Rest]),
     must("R-289", "10.7", "Streams of gRPC end with a status")
         .by(grpc_status)
-        .with(Feature::Streaming)
+        .with(Streaming)
         .on(&[Transport::Grpc]),
 ];
 

@@ -3,7 +3,7 @@
 use a2a_core::ErrorKind;
 use serde_json::Value;
 
-use super::definition::{Check, Feature, must};
+use super::definition::{Check, Feature::Streaming, must};
 use crate::{
     evidence::Evidence,
     exchange::{Exchange, StreamEnd, is_terminal, state},
@@ -15,22 +15,18 @@ use crate::{
 pub(super) const CHECKS: &[Check] = &[
     must("R-064", "3.1.6", "A subscription starts with the current task")
         .by(task_first)
-        .with(Feature::Streaming),
-    must("R-065", "3.1.6", "A subscription ends when its task ends")
-        .by(ends)
-        .with(Feature::Streaming),
+        .with(Streaming),
+    must("R-065", "3.1.6", "A subscription ends when its task ends").by(ends).with(Streaming),
     must("R-066", "3.1.6", "A subscription to a task that has ended is refused")
         .errors(&[Step::SubscribeTerminal], &[ErrorKind::UnsupportedOperation])
-        .with(Feature::Streaming),
+        .with(Streaming),
     must("R-067", "3.1.6", "Without streaming, subscriptions are refused")
         .errors(&[Step::SubscribeTerminal], &[ErrorKind::UnsupportedOperation])
-        .without(Feature::Streaming),
+        .without(Streaming),
     must("R-068", "3.1.6", "A subscription to an unknown task gives TaskNotFoundError")
         .errors(&[Step::SubscribeUnknown], &[ErrorKind::TaskNotFound])
-        .with(Feature::Streaming),
-    must("R-069", "3.1.6", "A subscription loses no event")
-        .by(nothing_lost)
-        .with(Feature::Streaming),
+        .with(Streaming),
+    must("R-069", "3.1.6", "A subscription loses no event").by(nothing_lost).with(Streaming),
 ];
 
 fn task_first(evidence: &Evidence, verdict: &mut Verdict<'_>) {

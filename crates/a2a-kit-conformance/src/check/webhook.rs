@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::definition::{Check, Feature, must, should};
+use super::definition::{Check, Feature::Push, must, should};
 use crate::{
     evidence::{Evidence, Notification},
     exchange::{Exchange, text},
@@ -12,22 +12,14 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    must("R-080", "3.1.7", "Updates are delivered to the webhook by POST")
-        .by(delivered)
-        .with(Feature::Push),
-    must("R-081", "3.5.1", "Notifications are JSON, whatever the binding")
-        .by(is_json)
-        .with(Feature::Push),
+    must("R-080", "3.1.7", "Updates are delivered to the webhook by POST").by(delivered).with(Push),
+    must("R-081", "3.5.1", "Notifications are JSON, whatever the binding").by(is_json).with(Push),
     must("R-083", "13.2", "Notifications carry the configured credentials")
         .by(credentials)
-        .with(Feature::Push),
-    must("R-084", "4.3.3", "Each webhook of a task is called").by(each).with(Feature::Push),
-    should("R-100", "6.6", "Notifications carry the token of the config")
-        .by(token)
-        .with(Feature::Push),
-    should("R-102", "4.3.3", "Notifications name the task and its state")
-        .by(names_task)
-        .with(Feature::Push),
+        .with(Push),
+    must("R-084", "4.3.3", "Each webhook of a task is called").by(each).with(Push),
+    should("R-100", "6.6", "Notifications carry the token of the config").by(token).with(Push),
+    should("R-102", "4.3.3", "Notifications name the task and its state").by(names_task).with(Push),
 ];
 
 /// The notifications for the config in a message, with that message.

@@ -11,21 +11,13 @@ use crate::{
 pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
     let hello = recorder.prompts.hello.clone();
     recorder.step(Step::ExtendedCard, Call::new("GetExtendedAgentCard", json!({}))).await;
-    if recorder.evidence.facts.has_schemes {
-        let call = Call::new("GetExtendedAgentCard", json!({})).by(Principal::Anonymous);
-        recorder.step(Step::ExtendedCardAnonymous, call).await;
-    } else {
-        recorder.missing(
-            Step::ExtendedCardAnonymous,
-            "the card declares no security scheme for its extended card",
-        );
-    }
-    if recorder.evidence.facts.requires_credentials {
-        let call = Call::new("SendMessage", send(&hello, json!({}))).by(Principal::Anonymous);
-        recorder.step(Step::Anonymous, call).await;
-    } else {
-        recorder.missing(Step::Anonymous, "the card requires no credentials");
-    }
+    let call = Call::new("GetExtendedAgentCard", json!({})).by(Principal::Anonymous);
+    let call = recorder.evidence.facts.has_schemes.then_some(call);
+    let reason = "the card declares no security scheme for its extended card";
+    recorder.step_if(Step::ExtendedCardAnonymous, call, reason).await;
+    let call = Call::new("SendMessage", send(&hello, json!({}))).by(Principal::Anonymous);
+    let call = recorder.evidence.facts.requires_credentials.then_some(call);
+    recorder.step_if(Step::Anonymous, call, "the card requires no credentials").await;
     others(recorder, learned).await;
 }
 
@@ -41,9 +33,10 @@ async fn others(recorder: &mut Recorder<'_>, learned: &Learned) {
     ];
     for (step, operation, params) in steps {
         if !recorder.link.has_second_identity() {
-            recorder.missing(step, "it needs a second caller: --second-bearer or --second-api-key");
+            let reason = "it needs a second caller: --second-bearer or --second-api-key";
+            recorder.missing(&[step], reason);
         } else if id.is_empty() {
-            recorder.missing(step, NO_TASK);
+            recorder.missing(&[step], NO_TASK);
         } else {
             recorder.step(step, Call::new(operation, params).by(Principal::Second)).await;
         }

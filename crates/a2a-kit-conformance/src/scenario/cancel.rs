@@ -24,12 +24,8 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
     for (step, operation) in
         [(Step::CancelTerminal, "CancelTask"), (Step::SubscribeTerminal, "SubscribeToTask")]
     {
-        match &learned.ended {
-            Some((id, _)) => {
-                recorder.step(step, call(operation, id)).await;
-            }
-            None => recorder.missing(step, NO_TASK),
-        }
+        let call = learned.ended.as_ref().map(|(id, _)| call(operation, id));
+        recorder.step_if(step, call, NO_TASK).await;
     }
     active(recorder, learned).await;
 }
@@ -56,10 +52,8 @@ async fn active(recorder: &mut Recorder<'_>, learned: &Learned) {
         }
     }
     let Some(id) = id else {
-        for step in [Step::Subscribe, Step::Cancel, Step::CancelAgain, Step::GetAfterCancel] {
-            recorder.missing(step, NO_SLOW);
-        }
-        return;
+        let steps = [Step::Subscribe, Step::Cancel, Step::CancelAgain, Step::GetAfterCancel];
+        return recorder.missing(&steps, NO_SLOW);
     };
     let cancel = Call::new("CancelTask", json!({ "id": id }));
     if recorder.evidence.facts.streaming {
@@ -76,7 +70,7 @@ async fn active(recorder: &mut Recorder<'_>, learned: &Learned) {
             recorder.record(Step::Cancel, canceled);
         }
     } else {
-        recorder.missing(Step::Subscribe, "the card does not declare streaming");
+        recorder.missing(&[Step::Subscribe], "the card does not declare streaming");
         recorder.step(Step::Cancel, cancel.clone()).await;
     }
     recorder.step(Step::CancelAgain, cancel).await;

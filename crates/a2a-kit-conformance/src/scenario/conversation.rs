@@ -13,12 +13,8 @@ use crate::{
 pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
     let hello = recorder.prompts.hello.clone();
     let to = |task: &str| Call::new("SendMessage", send(&hello, json!({ "taskId": task })));
-    match &learned.ended {
-        Some((id, _)) => {
-            recorder.step(Step::SendToTerminal, to(id)).await;
-        }
-        None => recorder.missing(Step::SendToTerminal, NO_TASK),
-    }
+    let ended = learned.ended.as_ref().map(|(id, _)| to(id));
+    recorder.step_if(Step::SendToTerminal, ended, NO_TASK).await;
     let unknown = Uuid::new_v4().to_string();
     recorder.step(Step::SendUnknownTask, to(&unknown)).await;
     let look = Call::new("GetTask", json!({ "id": unknown }));
@@ -28,21 +24,16 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
 
 /// A task that asks: refuses another context, and goes on with a message.
 async fn ask(recorder: &mut Recorder<'_>, learned: &Learned, hello: &str) {
-    let steps = [Step::SendAsking, Step::SendOtherContext, Step::SendResuming];
     let Some(prompt) = &learned.asking else {
-        for step in steps {
-            recorder.missing(step, NO_ASKING);
-        }
-        return;
+        let steps = [Step::SendAsking, Step::SendOtherContext, Step::SendResuming];
+        return recorder.missing(&steps, NO_ASKING);
     };
     let asking = Call::new("SendMessage", send(prompt, json!({})));
     let asking = recorder.step(Step::SendAsking, asking).await;
     let Some(task) = asking.as_ref().and_then(|asking| asking.task()) else { return };
     if !is_interrupted(state(task)) {
-        for step in [Step::SendOtherContext, Step::SendResuming] {
-            recorder.missing(step, "the task did not ask for input");
-        }
-        return;
+        let steps = [Step::SendOtherContext, Step::SendResuming];
+        return recorder.missing(&steps, "the task did not ask for input");
     }
     let id = text(task, "id");
     let elsewhere = format!("a2a-conformance-{}", Uuid::new_v4());

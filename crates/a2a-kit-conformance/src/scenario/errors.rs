@@ -43,10 +43,8 @@ async fn malformed(recorder: &mut Recorder<'_>) {
         }
     }
     if recorder.link.binding == Transport::Grpc {
-        for step in [Step::NotJson, Step::NotARequest, Step::WrongJsonRpcVersion] {
-            recorder.missing(step, "gRPC has no JSON");
-        }
-        return;
+        let steps = [Step::NotJson, Step::NotARequest, Step::WrongJsonRpcVersion];
+        return recorder.missing(&steps, "gRPC has no JSON");
     }
     let raw = |body: &'static str| Call::new("SendMessage", json!({})).with_raw_body(body);
     recorder.step(Step::NotJson, raw("{\"jsonrpc\": \"2.0\", \"id\": 1, ")).await;
@@ -90,7 +88,7 @@ async fn invalid(recorder: &mut Recorder<'_>) {
     for (step, params) in all {
         let needs_json = matches!(step, Step::SendTwoContents | Step::SendWrongType);
         if needs_json && recorder.link.binding == Transport::Grpc {
-            recorder.missing(step, "protobuf can't express it");
+            recorder.missing(&[step], "protobuf can't express it");
             continue;
         }
         recorder.step(step, Call::new("SendMessage", params)).await;
@@ -101,16 +99,11 @@ async fn extensions(recorder: &mut Recorder<'_>) {
     let hello = recorder.prompts.hello.clone();
     let call = || Call::new("SendMessage", send(&hello, json!({})));
     recorder.step(Step::UnknownExtension, call().with_extension(UNKNOWN_EXTENSION)).await;
-    match recorder.evidence.facts.extensions.first().cloned() {
-        Some(uri) => {
-            recorder.step(Step::KnownExtension, call().with_extension(uri)).await;
-        }
-        None => recorder.missing(Step::KnownExtension, "the card declares no extension"),
-    }
-    let required = !recorder.evidence.facts.required_extensions.is_empty();
-    if required {
-        recorder.step(Step::WithoutRequiredExtension, call().without_required_extensions()).await;
-    } else {
-        recorder.missing(Step::WithoutRequiredExtension, "the card declares no required extension");
-    }
+    let facts = &recorder.evidence.facts;
+    let known = facts.extensions.first().map(|uri| call().with_extension(uri.as_str()));
+    let is_required = !facts.required_extensions.is_empty();
+    recorder.step_if(Step::KnownExtension, known, "the card declares no extension").await;
+    let without = is_required.then(|| call().without_required_extensions());
+    let reason = "the card declares no required extension";
+    recorder.step_if(Step::WithoutRequiredExtension, without, reason).await;
 }

@@ -54,23 +54,14 @@ pub(crate) async fn run_legacy(setting: Setting<'_>) -> Evidence {
     let unknown = Uuid::new_v4().to_string();
     recorder.step(Step::GetUnknown, Call::new(names.get, of(&unknown))).await;
     recorder.step(Step::CancelUnknown, Call::new(names.cancel, of(&unknown))).await;
-    match &id {
-        Some(id) => {
-            recorder.step(Step::GetTask, Call::new(names.get, of(id))).await;
-            recorder.step(Step::CancelTerminal, Call::new(names.cancel, of(id))).await;
-        }
-        None => {
-            for step in [Step::GetTask, Step::CancelTerminal] {
-                recorder.missing(step, NO_TASK);
-            }
-        }
+    for (step, operation) in [(Step::GetTask, names.get), (Step::CancelTerminal, names.cancel)] {
+        let call = id.as_ref().map(|id| Call::new(operation, of(id)));
+        recorder.step_if(step, call, NO_TASK).await;
     }
-    if recorder.evidence.facts.streaming {
-        let prompt = prompts.stream.as_deref().unwrap_or(hello);
-        recorder.step(Step::Stream, Call::new(names.stream, message(prompt))).await;
-    } else {
-        recorder.missing(Step::Stream, "the card does not declare streaming");
-    }
+    let prompt = prompts.stream.as_deref().unwrap_or(hello);
+    let stream = Call::new(names.stream, message(prompt));
+    let stream = recorder.evidence.facts.streaming.then_some(stream);
+    recorder.step_if(Step::Stream, stream, "the card does not declare streaming").await;
     if link.binding == Transport::JsonRpc {
         recorder.step(Step::UnknownMethod, Call::new("no/such/method", json!({}))).await;
         let broken = Call::new(names.send, json!({})).with_raw_body("{\"jsonrpc\": ");

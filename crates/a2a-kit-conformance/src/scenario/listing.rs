@@ -20,8 +20,7 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
     let future = json!({ "statusTimestampAfter": "2999-01-01T00:00:00Z" });
     recorder.step(Step::ListFuture, list(future)).await;
     let Some(context) = &learned.context else {
-        let reason = "the agent answered without tasks, so there is no context to list";
-        for step in [
+        let steps = [
             Step::ListContext,
             Step::ListPage,
             Step::ListArtifacts,
@@ -29,10 +28,9 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
             Step::ListStatus,
             Step::ListOtherStatus,
             Step::ListSince,
-        ] {
-            recorder.missing(step, reason);
-        }
-        return;
+        ];
+        let reason = "the agent answered without tasks, so there is no context to list";
+        return recorder.missing(&steps, reason);
     };
     let of_context = |members: Value| {
         let mut params = json!({ "contextId": context });
@@ -46,10 +44,8 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
     recorder.step(Step::ListHistoryZero, of_context(json!({ "historyLength": 0 }))).await;
     let first = all.as_ref().and_then(|all| all.result()?.get("tasks")?.get(0).cloned());
     let Some(first) = first else {
-        for step in [Step::ListStatus, Step::ListOtherStatus, Step::ListSince] {
-            recorder.missing(step, "the list of the context has no tasks");
-        }
-        return;
+        let steps = [Step::ListStatus, Step::ListOtherStatus, Step::ListSince];
+        return recorder.missing(&steps, "the list of the context has no tasks");
     };
     let state = crate::exchange::state(&first);
     recorder.step(Step::ListStatus, of_context(json!({ "status": state }))).await;
@@ -57,12 +53,10 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
         if state == "TASK_STATE_REJECTED" { "TASK_STATE_WORKING" } else { "TASK_STATE_REJECTED" };
     recorder.step(Step::ListOtherStatus, of_context(json!({ "status": other }))).await;
     let timestamp = first.get("status").map(|status| text(status, "timestamp")).unwrap_or_default();
-    if timestamp.is_empty() {
-        recorder.missing(Step::ListSince, "the newest task of the list has no timestamp");
-    } else {
-        let since = of_context(json!({ "statusTimestampAfter": timestamp }));
-        recorder.step(Step::ListSince, since).await;
-    }
+    let since = of_context(json!({ "statusTimestampAfter": timestamp }));
+    let since = Some(since).filter(|_| !timestamp.is_empty());
+    let reason = "the newest task of the list has no timestamp";
+    recorder.step_if(Step::ListSince, since, reason).await;
 }
 
 /// Reads the context page by page.

@@ -29,7 +29,7 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned, webhook:
     let create = |params| Call::new("CreateTaskPushNotificationConfig", params);
     recorder.step(Step::PushCreateUnknownTask, create(unknown)).await;
     let Some(task) = task(recorder, learned).await else {
-        for step in [
+        let steps = [
             Step::PushCreate,
             Step::PushGet,
             Step::PushList,
@@ -38,9 +38,8 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned, webhook:
             Step::PushGetDeleted,
             Step::PushListAfterDelete,
             Step::PushGetUnknown,
-        ] {
-            recorder.missing(step, NO_TASK);
-        }
+        ];
+        recorder.missing(&steps, NO_TASK);
         return inline(recorder, webhook).await;
     };
     let is_local = configs(recorder, &task, webhook).await;
@@ -104,10 +103,8 @@ async fn configs(recorder: &mut Recorder<'_>, task: &Target, webhook: Option<&We
     let id =
         created.as_ref().and_then(Exchange::result).map(|config| text(config, "id").to_owned());
     let Some(id) = id.filter(|id| !id.is_empty()) else {
-        let reason = "no config with an id was created";
-        for step in [Step::PushGet, Step::PushDelete, Step::PushGetDeleted] {
-            recorder.missing(step, reason);
-        }
+        let steps = [Step::PushGet, Step::PushDelete, Step::PushGetDeleted];
+        recorder.missing(&steps, "no config with an id was created");
         return false;
     };
     for path in ["/second", "/third"] {
@@ -134,7 +131,7 @@ async fn configs(recorder: &mut Recorder<'_>, task: &Target, webhook: Option<&We
 async fn inline(recorder: &mut Recorder<'_>, webhook: Option<&Webhook>) {
     let Some(webhook) = webhook else {
         let reason = "notifications are received on loopback only, and the agent is elsewhere";
-        return recorder.missing(Step::SendWithPush, reason);
+        return recorder.missing(&[Step::SendWithPush], reason);
     };
     let prompts = recorder.prompts.clone();
     let prompt = prompts.stream.as_ref().or(prompts.artifact.as_ref()).unwrap_or(&prompts.hello);

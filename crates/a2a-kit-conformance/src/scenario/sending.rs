@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     exchange::{Exchange, is_interrupted, is_terminal, state, text},
-    recorder::{Learned, NO_TASK, Recorder, merge, send},
+    recorder::{Learned, NO_TASK, NO_TEXT, Recorder, merge, send},
     step::Step,
     wire::Call,
 };
@@ -24,11 +24,8 @@ pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &mut Learned) {
     for (step, prompt) in
         [(Step::SendMessageAnswer, &prompts.message), (Step::SendFailing, &prompts.fail)]
     {
-        let Some(prompt) = prompt else {
-            recorder.missing(step, "no text for it was given with --prompt-for");
-            continue;
-        };
-        let answer = recorder.step(step, Call::new("SendMessage", send(prompt, json!({})))).await;
+        let call = prompt.as_ref().map(|text| Call::new("SendMessage", send(text, json!({}))));
+        let answer = recorder.step_if(step, call, NO_TEXT).await;
         learn(learned, answer.as_ref(), None);
     }
     context(recorder, learned, hello).await;
@@ -54,27 +51,14 @@ fn learn(learned: &mut Learned, answer: Option<&Exchange>, prompt: Option<&str>)
 
 /// A task with an artifact.
 async fn artifact(recorder: &mut Recorder<'_>, learned: &mut Learned) {
-    match recorder.prompts.artifact.clone() {
-        Some(prompt) => {
-            let call = Call::new("SendMessage", send(&prompt, json!({})));
-            let answer = recorder.step(Step::SendArtifact, call).await;
-            learn(learned, answer.as_ref(), None);
-        }
-        None => {
-            recorder.missing(Step::SendArtifact, "no text for it was given with --prompt-for");
-        }
-    }
-    match learned.with_artifact.clone() {
-        Some(id) => {
-            let call = Call::new("GetTask", json!({ "id": id }));
-            recorder.step(Step::GetArtifactTask, call).await;
-        }
-        None => {
-            let reason =
-                "no task had an artifact: name a text that gives one with --prompt-for artifact=…";
-            recorder.missing(Step::GetArtifactTask, reason);
-        }
-    }
+    let prompt = recorder.prompts.artifact.as_ref();
+    let call = prompt.map(|text| Call::new("SendMessage", send(text, json!({}))));
+    let answer = recorder.step_if(Step::SendArtifact, call, NO_TEXT).await;
+    learn(learned, answer.as_ref(), None);
+    let id = learned.with_artifact.as_ref();
+    let call = id.map(|id| Call::new("GetTask", json!({ "id": id })));
+    let reason = "no task had an artifact: name a text that gives one with --prompt-for artifact=…";
+    recorder.step_if(Step::GetArtifactTask, call, reason).await;
 }
 
 /// Several tasks in a context that the client chose, or if the agent refuses that, in its own.
@@ -110,7 +94,7 @@ async fn members(recorder: &mut Recorder<'_>, hello: &str) {
         }
         recorder.step(Step::SendUnknownMembers, Call::new("SendMessage", params)).await;
     } else {
-        recorder.missing(Step::SendUnknownMembers, "gRPC messages have no names of members");
+        recorder.missing(&[Step::SendUnknownMembers], "gRPC messages have no names of members");
     }
     for (step, length) in [(Step::SendHistoryZero, 0), (Step::SendHistoryOne, 1)] {
         let mut params = send(hello, json!({}));
@@ -136,12 +120,11 @@ async fn read(recorder: &mut Recorder<'_>, learned: &Learned) {
         (Step::GetHistoryOne, json!({ "historyLength": 1 })),
     ];
     for (step, members) in steps {
-        let Some((id, _)) = &learned.ended else {
-            recorder.missing(step, NO_TASK);
-            continue;
-        };
-        let mut params = json!({ "id": id });
-        merge(&mut params, members);
-        recorder.step(step, Call::new("GetTask", params)).await;
+        let call = learned.ended.as_ref().map(|(id, _)| {
+            let mut params = json!({ "id": id });
+            merge(&mut params, members);
+            Call::new("GetTask", params)
+        });
+        recorder.step_if(step, call, NO_TASK).await;
     }
 }

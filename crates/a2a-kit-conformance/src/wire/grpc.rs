@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use a2a_core::v1;
+use a2a_core::{error_chain, v1};
 use a2a_kit_http::client::{ClientSettings, Connector};
 use base64::{Engine as _, engine::general_purpose::GeneralPurpose};
 use bytes::{Buf as _, Bytes, BytesMut};
@@ -223,7 +223,7 @@ async fn read(
     let response = match channel.oneshot(request).await {
         Ok(response) => response,
         Err(error) => {
-            record.failure = Some(described(&error));
+            record.failure = Some(error_chain(&error));
             return;
         }
     };
@@ -241,7 +241,7 @@ async fn read(
                 return;
             }
             Ok(Some(Err(error))) => {
-                record.failure = Some(described(&error));
+                record.failure = Some(error_chain(&error));
                 return;
             }
             Ok(Some(Ok(frame))) => frame,
@@ -303,16 +303,6 @@ fn take_message(buffer: &mut BytesMut) -> Option<Result<Bytes, String>> {
     }
     buffer.advance(5);
     Some(Ok(buffer.split_to(length).freeze()))
-}
-
-fn described(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 /// Writes the request of an operation of 1.0.

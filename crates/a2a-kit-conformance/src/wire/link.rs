@@ -40,20 +40,15 @@ pub(crate) struct Link {
     next_id: AtomicU64,
 }
 
-/// An interface can't be called.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct LinkError(String);
-
 impl Link {
     pub(crate) fn new(
         (binding, version): (Transport, ProtocolVersion),
         (url, tenant): (&str, &str),
         http: RawHttp,
         settings: &ClientSettings,
-    ) -> Result<Self, LinkError> {
+    ) -> Result<Self, String> {
         let grpc = match binding {
-            Transport::Grpc => Some(GrpcLink::new(url, settings).map_err(LinkError)?),
+            Transport::Grpc => Some(GrpcLink::new(url, settings)?),
             Transport::JsonRpc | Transport::Rest => None,
         };
         Ok(Self {

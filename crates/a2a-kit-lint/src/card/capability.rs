@@ -10,46 +10,33 @@ use crate::{
     strings::quote,
 };
 
-const EXTENDED: Rule = Rule::warning(
-    "extended-card-without-security",
-    "the card announces an extended card for authenticated callers, and declares no security scheme",
-    "declare the schemes that the extended card needs, or set extendedAgentCard to false",
-);
-const CONTRADICTION: Rule = Rule::warning(
-    "contradicting-capability",
-    "a member of an older revision contradicts a capability",
-    "give both the same value",
-);
-const PUSH: Rule = Rule::info(
-    "push-without-security",
-    "the card of a remote agent offers push notifications and declares no security scheme, so \
+rules! {
+    warning EXTENDED = "extended-card-without-security":
+        "the card announces an extended card for authenticated callers, and declares no security scheme",
+        "declare the schemes that the extended card needs, or set extendedAgentCard to false";
+    warning CONTRADICTION = "contradicting-capability":
+        "a member of an older revision contradicts a capability",
+        "give both the same value";
+    info PUSH = "push-without-security":
+        "the card of a remote agent offers push notifications and declares no security scheme, so \
      anyone can make the agent call URLs",
-    "declare a security scheme",
-);
-const NO_URI: Rule = Rule::error(
-    "extension-without-uri",
-    "an extension has no URI, by which clients activate it",
-    "add the URI that the extension's specification defines",
-);
-const NOT_A_URI: Rule = Rule::warning(
-    "extension-uri-format",
-    "the URI of an extension is not absolute",
-    "write the complete URI",
-);
-const DUPLICATE: Rule =
-    Rule::warning("duplicate-extension", "an extension is listed twice", "remove one entry")
-        .fixable();
-const REQUIRED: Rule = Rule::info(
-    "required-extension",
-    "an extension is required, so clients that don't know it can't call the agent",
-    "make the extension optional if the agent works without it",
-);
-
-pub(super) const RULES: &[&Rule] =
-    &[&EXTENDED, &CONTRADICTION, &PUSH, &NO_URI, &NOT_A_URI, &DUPLICATE, &REQUIRED];
+        "declare a security scheme";
+    error NO_URI = "extension-without-uri":
+        "an extension has no URI, by which clients activate it",
+        "add the URI that the extension's specification defines";
+    warning NOT_A_URI = "extension-uri-format":
+        "the URI of an extension is not absolute",
+        "write the complete URI";
+    warning(fixable) DUPLICATE = "duplicate-extension":
+        "an extension is listed twice",
+        "remove one entry";
+    info REQUIRED = "required-extension":
+        "an extension is required, so clients that don't know it can't call the agent",
+        "make the extension optional if the agent works without it";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let card = subject.card();
+    let card = &*subject.card;
     let is_open = card.security_schemes.is_empty();
     if card.has_extended_card() && is_open {
         let message = "extendedAgentCard is true, and there is no security scheme";
@@ -60,7 +47,7 @@ pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
         findings.add(&PUSH, "/capabilities/pushNotifications", message);
     }
     let older = "supportsAuthenticatedExtendedCard";
-    if let Some(written) = subject.json()[older].as_bool()
+    if let Some(written) = subject.json[older].as_bool()
         && subject.is_current()
         && written != card.has_extended_card()
     {
@@ -81,7 +68,7 @@ fn is_remote(subject: &Subject<'_>, interfaces: &[AgentInterface]) -> bool {
 
 fn extensions(subject: &Subject<'_>, findings: &mut Findings) {
     let mut seen = HashSet::new();
-    for (index, extension) in subject.card().extensions().iter().enumerate() {
+    for (index, extension) in subject.card.extensions().iter().enumerate() {
         let pointer = format!("/capabilities/extensions/{index}");
         let uri = quote(&extension.uri);
         if extension.uri.is_empty() {

@@ -5,16 +5,14 @@ use crate::{
     strings::{self, quote},
 };
 
-const INSTRUCTION: Rule = Rule::warning(
-    "instruction-to-model",
-    "a text is addressed to the model of the reader, such as \"ignore previous instructions\"",
-    "describe what the agent does, without orders to the reader",
-);
-
-pub(super) const RULES: &[&Rule] = &[&INSTRUCTION];
+rules! {
+    warning INSTRUCTION = "instruction-to-model":
+        "a text is addressed to the model of the reader, such as \"ignore previous instructions\"",
+        "describe what the agent does, without orders to the reader";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    strings::each(subject.json(), &mut |text| {
+    strings::each(&subject.json, &mut |text| {
         if let Some(found) = find(text.text) {
             let message = format!("{} in {}", quote(&found), quote(text.text));
             findings.add(&INSTRUCTION, text.pointer, message);

@@ -10,95 +10,51 @@ use crate::{
     strings::quote,
 };
 
-const INVALID: Rule = Rule::error(
-    "invalid-url",
-    "the URL of an interface can't be parsed, or has a scheme that the binding does not have",
-    "write an absolute https URL, or host:port for gRPC",
-);
-const UNROUTABLE: Rule = Rule::error(
-    "unroutable-url",
-    "an interface has the unspecified address (0.0.0.0 or [::]), which only servers listen on",
-    "write the host name that clients use; with a2a serve, set --public-url",
-);
-const LOOPBACK: Rule = Rule::error(
-    "loopback-url",
-    "the card of a remote host lists an interface at localhost, which is the machine of the client",
-    "write the host name that clients use; with a2a serve, set --public-url",
-);
-const PRIVATE: Rule = Rule::warning(
-    "private-url",
-    "the card of a public host lists an interface in a private network",
-    "write the public host name",
-);
-const PLAINTEXT: Rule = Rule::warning(
-    "plaintext-url",
-    "an interface beyond loopback has no TLS, which production requires",
-    "serve TLS, and write https; for gRPC host:port, grpcs or https",
-);
-const USER: Rule = Rule::error(
-    "credentials-in-url",
-    "the URL of an interface has a user name or a password, which anyone can read",
-    "remove them, and declare a security scheme",
-);
-const QUERY: Rule = Rule::warning(
-    "query-in-url",
-    "the URL of an interface has a query or a fragment; clients append paths to it, or drop it",
-    "remove the query and the fragment",
-);
-const ORIGIN: Rule = Rule::info(
-    "other-origin",
-    "an interface has another origin than the card; clients may not send credentials there",
-    "serve the card and the interfaces from one origin",
-);
-const DUPLICATE: Rule = Rule::warning(
-    "duplicate-interface",
-    "two interfaces have the same URL, binding, version and tenant",
-    "remove one of them",
-)
-.fixable();
-const BINDING: Rule = Rule::warning(
-    "binding-spelling",
-    "a binding is spelled unlike the specification; most clients compare exactly",
-    "write JSONRPC, HTTP+JSON or GRPC",
-)
-.fixable();
-const UNKNOWN: Rule = Rule::warning(
-    "unknown-binding",
-    "a binding is neither JSONRPC, HTTP+JSON, GRPC nor the URI of a custom binding",
-    "write one of the three, or a URI",
-);
-
-const GRPC_SCHEME: Rule = Rule::warning(
-    "grpc-url",
-    "the address of a gRPC interface has a scheme or a path, which gRPC libraries can't dial",
-    "write host:port",
-);
-const GRPC_NO_SCHEME: Rule = Rule::info(
-    "grpc-without-scheme",
-    "the address of a gRPC interface has no scheme; clients that require URLs (ADK) reject the card",
-    "leave gRPC out of the card if such clients call the agent (a2a serve --grpc-in-card never)",
-);
-
-pub(super) const RULES: &[&Rule] = &[
-    &INVALID,
-    &UNROUTABLE,
-    &LOOPBACK,
-    &PRIVATE,
-    &PLAINTEXT,
-    &USER,
-    &QUERY,
-    &ORIGIN,
-    &DUPLICATE,
-    &BINDING,
-    &UNKNOWN,
-];
-
-/// The rules for addresses of gRPC.
-pub(super) const GRPC_RULES: &[&Rule] = &[&GRPC_SCHEME, &GRPC_NO_SCHEME];
+rules! {
+    error INVALID = "invalid-url":
+        "the URL of an interface can't be parsed, or has a scheme that the binding does not have",
+        "write an absolute https URL, or host:port for gRPC";
+    error UNROUTABLE = "unroutable-url":
+        "an interface has the unspecified address (0.0.0.0 or [::]), which only servers listen on",
+        "write the host name that clients use; with a2a serve, set --public-url";
+    error LOOPBACK = "loopback-url":
+        "the card of a remote host lists an interface at localhost, which is the machine of the client",
+        "write the host name that clients use; with a2a serve, set --public-url";
+    warning PRIVATE = "private-url":
+        "the card of a public host lists an interface in a private network",
+        "write the public host name";
+    warning PLAINTEXT = "plaintext-url":
+        "an interface beyond loopback has no TLS, which production requires",
+        "serve TLS, and write https; for gRPC host:port, grpcs or https";
+    error USER = "credentials-in-url":
+        "the URL of an interface has a user name or a password, which anyone can read",
+        "remove them, and declare a security scheme";
+    warning QUERY = "query-in-url":
+        "the URL of an interface has a query or a fragment; clients append paths to it, or drop it",
+        "remove the query and the fragment";
+    info ORIGIN = "other-origin":
+        "an interface has another origin than the card; clients may not send credentials there",
+        "serve the card and the interfaces from one origin";
+    warning(fixable) DUPLICATE = "duplicate-interface":
+        "two interfaces have the same URL, binding, version and tenant",
+        "remove one of them";
+    warning(fixable) BINDING = "binding-spelling":
+        "a binding is spelled unlike the specification; most clients compare exactly",
+        "write JSONRPC, HTTP+JSON or GRPC";
+    warning UNKNOWN = "unknown-binding":
+        "a binding is neither JSONRPC, HTTP+JSON, GRPC nor the URI of a custom binding",
+        "write one of the three, or a URI";
+    warning GRPC_SCHEME = "grpc-url":
+        "the address of a gRPC interface has a scheme or a path, which gRPC libraries can't dial",
+        "write host:port";
+    info GRPC_NO_SCHEME = "grpc-without-scheme":
+        "the address of a gRPC interface has no scheme; clients that require URLs (ADK) reject the card",
+        "leave gRPC out of the card if such clients call the agent (a2a serve --grpc-in-card never)";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let mut seen = HashSet::new();
-    for (index, interface) in subject.card().supported_interfaces.iter().enumerate() {
+    for (index, interface) in subject.card.supported_interfaces.iter().enumerate() {
         let AgentInterface { url, protocol_binding, protocol_version, tenant } = interface;
         binding(subject, index, interface, findings);
         if !seen.insert((url, protocol_binding, protocol_version, tenant)) && subject.is_current() {
@@ -112,6 +68,7 @@ pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
         {
             url_of(subject, index, interface, findings);
         }
+        grpc(subject, index, interface, findings);
     }
 }
 
@@ -153,7 +110,7 @@ fn url_of(
     if address.is_exposed() {
         findings.add(&PLAINTEXT, pointer.clone(), format!("no TLS at {url}"));
     }
-    if let Some(card) = subject.source().filter(|card| !address.has_origin_of(card)) {
+    if let Some(card) = subject.source.as_ref().filter(|card| !address.has_origin_of(card)) {
         let message = format!("{address} is not {card}, the origin of the card");
         findings.add(&ORIGIN, pointer, message);
     }
@@ -201,22 +158,19 @@ fn is_uri(text: &str) -> bool {
     })
 }
 
-/// Checks the addresses of gRPC.
-pub(super) fn check_grpc(subject: &Subject<'_>, findings: &mut Findings) {
-    for (index, interface) in subject.card().supported_interfaces.iter().enumerate() {
-        // Addresses of 0.3 are URLs.
-        if !is_grpc(interface) || interface.protocol_version.starts_with("0.") {
-            continue;
-        }
-        let Ok(address) = Address::of_interface(interface) else { continue };
-        let pointer = subject.interface_pointer(index, "url");
-        let url = quote(&interface.url);
-        if address.has_scheme {
-            findings.add(&GRPC_SCHEME, pointer, format!("gRPC address {url} has a scheme"));
-        } else if address.url.path() != "/" || interface.url.ends_with('/') {
-            findings.add(&GRPC_SCHEME, pointer, format!("gRPC address {url} has a path"));
-        } else {
-            findings.add(&GRPC_NO_SCHEME, pointer, format!("gRPC address {url} is not a URL"));
-        }
+fn grpc(subject: &Subject<'_>, index: usize, interface: &AgentInterface, findings: &mut Findings) {
+    // Addresses of 0.3 are URLs.
+    if !is_grpc(interface) || interface.protocol_version.starts_with("0.") {
+        return;
+    }
+    let Ok(address) = Address::of_interface(interface) else { return };
+    let pointer = subject.interface_pointer(index, "url");
+    let url = quote(&interface.url);
+    if address.has_scheme {
+        findings.add(&GRPC_SCHEME, pointer, format!("gRPC address {url} has a scheme"));
+    } else if address.url.path() != "/" || interface.url.ends_with('/') {
+        findings.add(&GRPC_SCHEME, pointer, format!("gRPC address {url} has a path"));
+    } else {
+        findings.add(&GRPC_NO_SCHEME, pointer, format!("gRPC address {url} is not a URL"));
     }
 }

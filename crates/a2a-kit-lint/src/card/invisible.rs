@@ -5,29 +5,20 @@ use crate::{
     strings::{self, quote},
 };
 
-const INVISIBLE: Rule = Rule::error(
-    "invisible-text",
-    "a text has invisible characters (zero width, tags, selectors), which can hide instructions",
-    "remove the characters",
-)
-.fixable();
-const DIRECTION: Rule = Rule::error(
-    "bidi-control",
-    "a text has controls of the writing direction, which make it look different from what it says",
-    "remove the characters",
-)
-.fixable();
-const CONTROL: Rule = Rule::warning(
-    "control-character",
-    "a text has control characters, which terminals execute",
-    "remove the characters",
-)
-.fixable();
-
-pub(super) const RULES: &[&Rule] = &[&INVISIBLE, &DIRECTION, &CONTROL];
+rules! {
+    error(fixable) INVISIBLE = "invisible-text":
+        "a text has invisible characters (zero width, tags, selectors), which can hide instructions",
+        "remove the characters";
+    error(fixable) DIRECTION = "bidi-control":
+        "a text has controls of the writing direction, which make it look different from what it says",
+        "remove the characters";
+    warning(fixable) CONTROL = "control-character":
+        "a text has control characters, which terminals execute",
+        "remove the characters";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    strings::each(subject.json(), &mut |text| {
+    strings::each(&subject.json, &mut |text| {
         let Some(found) = find(text.text) else { return };
         let kept = quote(&found.visible);
         let mut message = format!("U+{:04X} in {kept}", u32::from(found.first));

@@ -1,17 +1,14 @@
 //! Names of members.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{Edit, Findings, Rule, Subject, pointer::escape};
 
-const MISSPELLED: Rule = Rule::warning(
-    "misspelled-member",
-    "a member is unknown, and its name is similar to one of the specification",
-    "rename the member",
-)
-.fixable();
-
-pub(super) const RULES: &[&Rule] = &[&MISSPELLED];
+rules! {
+    warning(fixable) MISSPELLED = "misspelled-member":
+        "a member is unknown, and its name is similar to one of the specification",
+        "rename the member";
+}
 
 /// Members of the objects that are often written by hand, of all revisions.
 const CARD: &[&str] = &[
@@ -59,7 +56,7 @@ const SKILL: &[&str] = &[
 ];
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let json = subject.json();
+    let json = &subject.json;
     object(json, "", CARD, findings);
     object(&json["provider"], "/provider", PROVIDER, findings);
     object(&json["capabilities"], "/capabilities", CAPABILITIES, findings);
@@ -76,11 +73,9 @@ fn object(value: &Value, pointer: &str, known: &[&'static str], findings: &mut F
         let Some(meant) = meant(name, known) else { continue };
         let pointer = format!("{pointer}/{}", escape(name));
         let message = format!("unknown member {name:?} (did you mean {meant:?}?)");
-        if is_free(members, meant) {
-            findings.add_with_edit(&MISSPELLED, pointer, message, Edit::Rename(meant));
-        } else {
-            findings.add(&MISSPELLED, pointer, message);
-        }
+        let is_free = !members.contains_key(meant);
+        let edit = is_free.then_some(Edit::Rename(meant));
+        findings.add_with_edit(&MISSPELLED, pointer, message, edit);
     }
 }
 
@@ -98,10 +93,6 @@ fn meant(name: &str, known: &[&'static str]) -> Option<&'static str> {
     }
     let close = |one: &&&str| one.len() > 4 && strsim::damerau_levenshtein(one, name) <= 2;
     known.iter().find(close).copied()
-}
-
-fn is_free(members: &Map<String, Value>, name: &str) -> bool {
-    !members.contains_key(name)
 }
 
 #[cfg(test)]

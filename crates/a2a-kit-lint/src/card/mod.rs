@@ -1,6 +1,19 @@
 //! The rules for agent cards, one file for each group: its [`Rule`]s, and a function that adds
 //! [`Findings`] for a [`Subject`].
 
+/// Declares rules: their severity, `fixable` or `live`, name, id, what they report and how to fix it.
+/// `RULES` has all of them.
+macro_rules! rules {
+    ($($vis:vis $severity:ident $(($mark:ident))? $name:ident = $id:literal:
+        $title:literal, $help:literal;)*) => {
+        $(
+            #[doc = $title]
+            $vis const $name: Rule = Rule::$severity($id, $title, $help)$(.$mark())?;
+        )*
+        pub(super) const RULES: &[&Rule] = &[$(&$name),*];
+    };
+}
+
 mod capability;
 mod instruction;
 mod interface;
@@ -29,18 +42,16 @@ const GROUPS: &[&[&Rule]] = &[
     member::RULES,
     interface::RULES,
     version::RULES,
-    interface::GRPC_RULES,
     security::RULES,
     oauth::RULES,
     mode::RULES,
     skill::RULES,
     capability::RULES,
     legacy::RULES,
-    network::SIGNATURE_RULES,
     prose::RULES,
     invisible::RULES,
     instruction::RULES,
-    network::LIVE_RULES,
+    network::RULES,
 ];
 
 /// Every rule for cards, by group.
@@ -79,18 +90,17 @@ pub fn check(subject: &Subject<'_>) -> Findings {
     member::check(subject, &mut findings);
     interface::check(subject, &mut findings);
     version::check(subject, &mut findings);
-    interface::check_grpc(subject, &mut findings);
     security::check(subject, &mut findings);
     oauth::check(subject, &mut findings);
     mode::check(subject, &mut findings);
     skill::check(subject, &mut findings);
     capability::check(subject, &mut findings);
     legacy::check(subject, &mut findings);
-    if subject.card().signatures.is_empty() {
-        findings.add(&network::UNSIGNED, "/signatures", "the card is not signed");
-    }
     prose::check(subject, &mut findings);
     invisible::check(subject, &mut findings);
     instruction::check(subject, &mut findings);
+    if subject.card.signatures.is_empty() {
+        findings.add(&network::UNSIGNED, "/signatures", "the card is not signed");
+    }
     findings
 }

@@ -4,31 +4,26 @@ use std::collections::HashSet;
 
 use crate::{Edit, Findings, Rule, Subject, strings::quote};
 
-const MISSING: Rule = Rule::error(
-    "missing-default-modes",
-    "defaultInputModes or defaultOutputModes is missing or empty",
-    "list the media types, for example text/plain",
-);
-const TYPE: Rule = Rule::warning(
-    "invalid-media-type",
-    "a mode is not a media type (RFC 6838)",
-    "write type/subtype, for example text/plain or application/json",
-)
-.fixable();
-const DUPLICATE: Rule =
-    Rule::warning("duplicate-mode", "a list has the same media type twice", "remove one of them")
-        .fixable();
-
-pub(super) const RULES: &[&Rule] = &[&MISSING, &TYPE, &DUPLICATE];
+rules! {
+    error MISSING = "missing-default-modes":
+        "defaultInputModes or defaultOutputModes is missing or empty",
+        "list the media types, for example text/plain";
+    warning(fixable) TYPE = "invalid-media-type":
+        "a mode is not a media type (RFC 6838)",
+        "write type/subtype, for example text/plain or application/json";
+    warning(fixable) DUPLICATE = "duplicate-mode":
+        "a list has the same media type twice",
+        "remove one of them";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let card = subject.card();
+    let card = &*subject.card;
     for (member, modes) in [
         ("defaultInputModes", &card.default_input_modes),
         ("defaultOutputModes", &card.default_output_modes),
     ] {
         // Cards of 0.1 may leave them out.
-        if modes.is_empty() && subject.version() != a2a_core::ProtocolVersion::V0_1 {
+        if modes.is_empty() && subject.version != a2a_core::ProtocolVersion::V0_1 {
             findings.add(&MISSING, format!("/{member}"), format!("{member} lists no media type"));
         }
         list(&format!("/{member}"), modes, findings);
@@ -48,13 +43,8 @@ fn list(pointer: &str, modes: &[String], findings: &mut Findings) {
             findings.add_with_edit(&DUPLICATE, pointer, message, Edit::Remove);
         } else if !is_media_type(mode) {
             let message = format!("{} is not a media type", quote(mode));
-            match meant(mode) {
-                Some(meant) => {
-                    let edit = Edit::Replace(meant.to_owned());
-                    findings.add_with_edit(&TYPE, pointer, message, edit);
-                }
-                None => findings.add(&TYPE, pointer, message),
-            }
+            let edit = meant(mode).map(|meant| Edit::Replace(meant.to_owned()));
+            findings.add_with_edit(&TYPE, pointer, message, edit);
         }
     }
 }

@@ -1,44 +1,33 @@
 //! OAuth 2.0 and OpenID Connect.
 
-use std::collections::BTreeMap;
-
 use a2a_core::{
     host::is_loopback,
     v1::{OAuth2SecurityScheme, SecurityRequirement, o_auth_flows::Flow, security_scheme::Scheme},
 };
+use serde_json::{Map, Value};
 
 use crate::{Findings, Rule, Subject, address::parse_url, strings::quote};
 
-const METADATA: Rule = Rule::info(
-    "oauth-without-metadata",
-    "an OAuth scheme has no metadata URL, so clients can't discover endpoints and capabilities",
-    "add oauth2MetadataUrl (RFC 8414)",
-);
-const PKCE: Rule = Rule::warning(
-    "oauth-without-pkce",
-    "an authorization code flow does not require PKCE, so codes can be intercepted",
-    "require PKCE (RFC 7636), and set pkceRequired",
-);
-const DEPRECATED: Rule = Rule::warning(
-    "deprecated-oauth-flow",
-    "an OAuth flow is deprecated (implicit, password)",
-    "use authorizationCode with PKCE, deviceCode or clientCredentials",
-);
-const ENDPOINT: Rule = Rule::error(
-    "oauth-endpoint-without-tls",
-    "an endpoint of OAuth or OpenID Connect is not an https URL",
-    "write the https URL of the authorization server",
-);
-const SCOPE: Rule = Rule::warning(
-    "undeclared-scope",
-    "a requirement names a scope that the flow does not declare",
-    "add the scope with a description to the flow, or correct the name",
-);
-
-pub(super) const RULES: &[&Rule] = &[&METADATA, &PKCE, &DEPRECATED, &ENDPOINT, &SCOPE];
+rules! {
+    info METADATA = "oauth-without-metadata":
+        "an OAuth scheme has no metadata URL, so clients can't discover endpoints and capabilities",
+        "add oauth2MetadataUrl (RFC 8414)";
+    warning PKCE = "oauth-without-pkce":
+        "an authorization code flow does not require PKCE, so codes can be intercepted",
+        "require PKCE (RFC 7636), and set pkceRequired";
+    warning DEPRECATED = "deprecated-oauth-flow":
+        "an OAuth flow is deprecated (implicit, password)",
+        "use authorizationCode with PKCE, deviceCode or clientCredentials";
+    error ENDPOINT = "oauth-endpoint-without-tls":
+        "an endpoint of OAuth or OpenID Connect is not an https URL",
+        "write the https URL of the authorization server";
+    warning SCOPE = "undeclared-scope":
+        "a requirement names a scope that the flow does not declare",
+        "add the scope with a description to the flow, or correct the name";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for (name, scheme) in &subject.card().security_schemes {
+    for (name, scheme) in &subject.card.security_schemes {
         match &scheme.scheme {
             Some(Scheme::Oauth2SecurityScheme(oauth)) => oauth2(subject, name, oauth, findings),
             Some(Scheme::OpenIdConnectSecurityScheme(connect)) => {
@@ -65,9 +54,12 @@ fn oauth2(
     }
     endpoint(&pointer("/oauth2MetadataUrl"), &oauth.oauth2_metadata_url, findings);
     let Some(flow) = oauth.flows.as_ref().and_then(|flows| flows.flow.as_ref()) else { return };
-    let (flow_name, urls, scopes) = parts(flow);
-    for (member, url) in urls {
-        endpoint(&pointer(&format!("/flows/{flow_name}/{member}")), url, findings);
+    let Ok(Value::Object(flows)) = serde_json::to_value(&oauth.flows) else { return };
+    let Some((flow_name, members)) = flows.iter().next() else { return };
+    for (member, url) in members.as_object().into_iter().flatten() {
+        if let (true, Some(url)) = (member.ends_with("Url"), url.as_str()) {
+            endpoint(&pointer(&format!("/flows/{flow_name}/{member}")), url, findings);
+        }
     }
     match flow {
         Flow::AuthorizationCode(code) if !code.pkce_required => {
@@ -81,50 +73,8 @@ fn oauth2(
         }
         _ => {}
     }
-    undeclared_scopes(subject, name, scopes, findings);
-}
-
-type Parts<'a> = (&'static str, Vec<(&'static str, &'a str)>, &'a BTreeMap<String, String>);
-
-#[expect(deprecated, reason = "cards may have deprecated flows")]
-fn parts(flow: &Flow) -> Parts<'_> {
-    match flow {
-        Flow::AuthorizationCode(code) => (
-            "authorizationCode",
-            vec![
-                ("authorizationUrl", &code.authorization_url),
-                ("tokenUrl", &code.token_url),
-                ("refreshUrl", &code.refresh_url),
-            ],
-            &code.scopes,
-        ),
-        Flow::ClientCredentials(own) => (
-            "clientCredentials",
-            vec![("tokenUrl", &own.token_url), ("refreshUrl", &own.refresh_url)],
-            &own.scopes,
-        ),
-        Flow::Implicit(implicit) => (
-            "implicit",
-            vec![
-                ("authorizationUrl", &implicit.authorization_url),
-                ("refreshUrl", &implicit.refresh_url),
-            ],
-            &implicit.scopes,
-        ),
-        Flow::Password(password) => (
-            "password",
-            vec![("tokenUrl", &password.token_url), ("refreshUrl", &password.refresh_url)],
-            &password.scopes,
-        ),
-        Flow::DeviceCode(device) => (
-            "deviceCode",
-            vec![
-                ("deviceAuthorizationUrl", &device.device_authorization_url),
-                ("tokenUrl", &device.token_url),
-                ("refreshUrl", &device.refresh_url),
-            ],
-            &device.scopes,
-        ),
+    if let Some(scopes) = members["scopes"].as_object() {
+        undeclared_scopes(subject, name, scopes, findings);
     }
 }
 
@@ -145,13 +95,13 @@ fn endpoint(pointer: &str, url: &str, findings: &mut Findings) {
 fn undeclared_scopes(
     subject: &Subject<'_>,
     name: &str,
-    declared: &BTreeMap<String, String>,
+    declared: &Map<String, Value>,
     findings: &mut Findings,
 ) {
     if declared.is_empty() {
         return;
     }
-    let card = subject.card();
+    let card = &*subject.card;
     let mut read = |pointer: &str, requirements: &[SecurityRequirement]| {
         for (index, requirement) in requirements.iter().enumerate() {
             let scopes = requirement.schemes.get(name).map_or(&[][..], |scopes| &scopes.list);

@@ -8,49 +8,38 @@ use crate::{
     strings::{self, Text, quote},
 };
 
-const PROVIDER: Rule = Rule::info(
-    "missing-provider",
-    "the card names no provider, so users can't tell who runs the agent",
-    "add provider.organization and provider.url",
-);
-const LINK: Rule = Rule::warning(
-    "invalid-link",
-    "a link for people (provider, documentation, icon) is not an http or https URL",
-    "write the complete URL",
-);
-const LONG: Rule = Rule::warning(
-    "long-text",
-    "a name has more than 100, an example more than 1000 or a description more than 2000 \
+rules! {
+    info PROVIDER = "missing-provider":
+        "the card names no provider, so users can't tell who runs the agent",
+        "add provider.organization and provider.url";
+    warning LINK = "invalid-link":
+        "a link for people (provider, documentation, icon) is not an http or https URL",
+        "write the complete URL";
+    warning LONG = "long-text":
+        "a name has more than 100, an example more than 1000 or a description more than 2000 \
      characters; callers pass them to their models",
-    "shorten the text, and link to the documentation",
-);
-const COMMENT: Rule = Rule::warning(
-    "hidden-markup",
-    "a text has an HTML comment or hidden element, which people don't see and models read",
-    "remove the markup",
-)
-.fixable();
-const EMPTY: Rule = Rule::warning(
-    "empty-description",
-    "the card has no description, by which callers choose the agent",
-    "describe what the agent does",
-);
-
-pub(super) const RULES: &[&Rule] = &[&PROVIDER, &LINK, &LONG, &COMMENT, &EMPTY];
+        "shorten the text, and link to the documentation";
+    warning(fixable) COMMENT = "hidden-markup":
+        "a text has an HTML comment or hidden element, which people don't see and models read",
+        "remove the markup";
+    warning EMPTY = "empty-description":
+        "the card has no description, by which callers choose the agent",
+        "describe what the agent does";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
     links(subject, findings);
-    if subject.card().description.trim().is_empty() {
+    if subject.card.description.trim().is_empty() {
         findings.add(&EMPTY, "/description", "the card has no description");
     }
-    strings::each(subject.json(), &mut |text| {
+    strings::each(&subject.json, &mut |text| {
         length(text, findings);
         markup(text, findings);
     });
 }
 
 fn links(subject: &Subject<'_>, findings: &mut Findings) {
-    let card = subject.card();
+    let card = &*subject.card;
     let provider = card.provider.as_ref();
     if provider.is_none() {
         findings.add(&PROVIDER, "/provider", "the card names no provider");

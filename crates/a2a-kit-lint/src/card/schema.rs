@@ -12,28 +12,20 @@ use crate::{
     strings::quote,
 };
 
-pub(super) const MALFORMED: Rule = Rule::error(
-    "malformed-card",
-    "the document is not JSON, or a member has the wrong type",
-    "correct the JSON at the place that the message names",
-);
-const VIOLATION: Rule = Rule::error(
-    "schema-violation",
-    "a REQUIRED member is missing or empty, or a value is unknown",
-    "add the member as the specification defines it (section 8.5)",
-);
-const PROVIDER: Rule = Rule::error(
-    "provider-without-url",
-    "the provider has no organization or no URL",
-    "add provider.organization and provider.url, or remove the provider",
-);
-const DUPLICATE: Rule = Rule::error(
-    "duplicate-member",
-    "an object has two members of the same name; parsers keep the first, the last or neither",
-    "remove one of them",
-);
-
-pub(super) const RULES: &[&Rule] = &[&MALFORMED, &VIOLATION, &PROVIDER, &DUPLICATE];
+rules! {
+    pub(crate) error MALFORMED = "malformed-card":
+        "the document is not JSON, or a member has the wrong type",
+        "correct the JSON at the place that the message names";
+    error VIOLATION = "schema-violation":
+        "a REQUIRED member is missing or empty, or a value is unknown",
+        "add the member as the specification defines it (section 8.5)";
+    error PROVIDER = "provider-without-url":
+        "the provider has no organization or no URL",
+        "add provider.organization and provider.url, or remove the provider";
+    error DUPLICATE = "duplicate-member":
+        "an object has two members of the same name; parsers keep the first, the last or neither",
+        "remove one of them";
+}
 
 /// Returns the findings for a document that is not a card.
 pub fn malformed(error: &Error) -> Findings {
@@ -49,8 +41,8 @@ pub fn malformed(error: &Error) -> Findings {
 }
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    for violation in subject.violations() {
-        let pointer = of_field(&violation.field, subject.json());
+    for violation in &subject.violations {
+        let pointer = of_field(&violation.field, &subject.json);
         let rule = if violation.field.starts_with("provider.") { &PROVIDER } else { &VIOLATION };
         let what = if violation.field.is_empty() { "the card" } else { &violation.field };
         findings.add(rule, pointer, format!("{what} {}", violation.description));

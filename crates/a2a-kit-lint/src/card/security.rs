@@ -10,55 +10,35 @@ use crate::{
     strings::quote,
 };
 
-const UNUSED: Rule = Rule::warning(
-    "unused-scheme",
-    "a security scheme is declared, and no requirement names it; clients send no credentials",
-    "add it to securityRequirements, or remove the scheme",
-);
-const UNDECLARED: Rule = Rule::error(
-    "undeclared-scheme",
-    "a requirement names a security scheme that is not declared; no client can satisfy it",
-    "declare it in securitySchemes, or correct the name",
-);
-const EMPTY: Rule = Rule::info(
-    "anonymous-access",
-    "a requirement names no scheme, so callers may leave out credentials",
-    "remove the empty requirement if credentials are mandatory",
-);
-const NONE: Rule = Rule::info(
-    "no-security",
-    "the card of a remote host declares no security scheme, so anyone may call the agent",
-    "declare the schemes that the agent accepts",
-);
-const QUERY: Rule = Rule::warning(
-    "api-key-in-query",
-    "an API key is sent in the query, which servers and proxies log",
-    "accept the key in a header",
-);
-const LOCATION: Rule = Rule::error(
-    "api-key-location",
-    "the location of an API key is neither header, query nor cookie",
-    "write header",
-)
-.fixable();
-const EXPOSED: Rule = Rule::error(
-    "credentials-without-tls",
-    "credentials are required for an interface without TLS, where they can be intercepted",
-    "serve TLS, or remove the interface",
-);
-const HTTP: Rule = Rule::warning(
-    "unknown-http-scheme",
-    "the scheme of HTTP authentication is not registered",
-    "write bearer, basic or another registered scheme",
-);
-const BASIC: Rule = Rule::info(
-    "basic-authentication",
-    "passwords are sent with every request (HTTP Basic)",
-    "prefer tokens that expire",
-);
-
-pub(super) const RULES: &[&Rule] =
-    &[&UNUSED, &UNDECLARED, &EMPTY, &NONE, &QUERY, &LOCATION, &EXPOSED, &HTTP, &BASIC];
+rules! {
+    warning UNUSED = "unused-scheme":
+        "a security scheme is declared, and no requirement names it; clients send no credentials",
+        "add it to securityRequirements, or remove the scheme";
+    error UNDECLARED = "undeclared-scheme":
+        "a requirement names a security scheme that is not declared; no client can satisfy it",
+        "declare it in securitySchemes, or correct the name";
+    info EMPTY = "anonymous-access":
+        "a requirement names no scheme, so callers may leave out credentials",
+        "remove the empty requirement if credentials are mandatory";
+    info NONE = "no-security":
+        "the card of a remote host declares no security scheme, so anyone may call the agent",
+        "declare the schemes that the agent accepts";
+    warning QUERY = "api-key-in-query":
+        "an API key is sent in the query, which servers and proxies log",
+        "accept the key in a header";
+    error(fixable) LOCATION = "api-key-location":
+        "the location of an API key is neither header, query nor cookie",
+        "write header";
+    error EXPOSED = "credentials-without-tls":
+        "credentials are required for an interface without TLS, where they can be intercepted",
+        "serve TLS, or remove the interface";
+    warning HTTP = "unknown-http-scheme":
+        "the scheme of HTTP authentication is not registered",
+        "write bearer, basic or another registered scheme";
+    info BASIC = "basic-authentication":
+        "passwords are sent with every request (HTTP Basic)",
+        "prefer tokens that expire";
+}
 
 /// The schemes that IANA registers for HTTP authentication.
 const HTTP_SCHEMES: [&str; 13] = [
@@ -79,7 +59,7 @@ const HTTP_SCHEMES: [&str; 13] = [
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
     requirements(subject, findings);
-    let card = subject.card();
+    let card = &*subject.card;
     if card.security_schemes.is_empty() {
         if subject.scope() == Some(AddressScope::Public) {
             findings.add(&NONE, "", "the card declares no security scheme");
@@ -109,8 +89,8 @@ pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 fn requirements(subject: &Subject<'_>, findings: &mut Findings) {
-    let card = subject.card();
-    let member = if subject.json().get("securityRequirements").is_some() {
+    let card = &*subject.card;
+    let member = if subject.json.get("securityRequirements").is_some() {
         "securityRequirements"
     } else {
         "security"
@@ -152,18 +132,16 @@ fn location(pointer: &str, name: &str, location: &str, findings: &mut Findings) 
         other => {
             let message = format!("unknown location {}", quote(other));
             let folded = other.trim().to_ascii_lowercase();
-            if matches!(folded.as_str(), "header" | "query" | "cookie") {
-                findings.add_with_edit(&LOCATION, pointer, message, Edit::Replace(folded));
-            } else {
-                findings.add(&LOCATION, pointer, message);
-            }
+            let is_known = matches!(folded.as_str(), "header" | "query" | "cookie");
+            let edit = is_known.then_some(Edit::Replace(folded));
+            findings.add_with_edit(&LOCATION, pointer, message, edit);
         }
     }
 }
 
 /// A client certificate needs TLS itself, so it can't be exposed.
 fn exposed(subject: &Subject<'_>, findings: &mut Findings) {
-    let card = subject.card();
+    let card = &*subject.card;
     let is_secret =
         |scheme: &Option<Scheme>| !matches!(scheme, Some(Scheme::MtlsSecurityScheme(_)));
     let mut names = card.security_schemes.iter().filter(|(_, scheme)| is_secret(&scheme.scheme));

@@ -4,38 +4,29 @@ use std::collections::HashSet;
 
 use crate::{Findings, Rule, Subject, strings::quote};
 
-const NONE: Rule = Rule::warning(
-    "no-skills",
-    "the card lists no skill, so callers can't tell what the agent does",
-    "describe at least one skill",
-);
-const DUPLICATE: Rule =
-    Rule::error("duplicate-skill-id", "two skills have the same id", "give each skill its own id");
-const DESCRIPTION: Rule = Rule::warning(
-    "skill-without-description",
-    "a skill has no description, by which callers choose it",
-    "describe what the skill does",
-);
-const TAGS: Rule = Rule::warning(
-    "skill-without-tags",
-    "a skill has no tags, by which catalogs find it",
-    "add keywords",
-);
-const EXAMPLES: Rule = Rule::info(
-    "skill-without-examples",
-    "a skill has no examples, which show callers how to ask for it",
-    "add sample prompts",
-);
-const SPACE: Rule = Rule::warning(
-    "skill-id-with-space",
-    "the id of a skill has spaces or control characters",
-    "write an identifier such as weather-forecast",
-);
-
-pub(super) const RULES: &[&Rule] = &[&NONE, &DUPLICATE, &DESCRIPTION, &TAGS, &EXAMPLES, &SPACE];
+rules! {
+    warning NONE = "no-skills":
+        "the card lists no skill, so callers can't tell what the agent does",
+        "describe at least one skill";
+    error DUPLICATE = "duplicate-skill-id":
+        "two skills have the same id",
+        "give each skill its own id";
+    warning DESCRIPTION = "skill-without-description":
+        "a skill has no description, by which callers choose it",
+        "describe what the skill does";
+    warning TAGS = "skill-without-tags":
+        "a skill has no tags, by which catalogs find it",
+        "add keywords";
+    info EXAMPLES = "skill-without-examples":
+        "a skill has no examples, which show callers how to ask for it",
+        "add sample prompts";
+    warning SPACE = "skill-id-with-space":
+        "the id of a skill has spaces or control characters",
+        "write an identifier such as weather-forecast";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    let skills = &subject.card().skills;
+    let skills = &subject.card.skills;
     if skills.is_empty() {
         findings.add(&NONE, "/skills", "the card lists no skill");
     }

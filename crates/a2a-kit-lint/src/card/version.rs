@@ -4,36 +4,27 @@ use a2a_core::ProtocolVersion;
 
 use crate::{Edit, Findings, Rule, Subject, strings::quote};
 
-const MISSING: Rule = Rule::warning(
-    "missing-version",
-    "an interface has no protocolVersion; clients guess it or reject the interface",
-    "add protocolVersion, for example \"1.0\"",
-);
-const FORMAT: Rule = Rule::error(
-    "version-format",
-    "a protocolVersion is not of the form major.minor",
-    "write major.minor, for example 1.0",
-);
-const PATCH: Rule = Rule::warning(
-    "version-with-patch",
-    "a protocolVersion has a patch number; clients that compare exactly reject the interface",
-    "remove the patch number: 1.0 instead of 1.0.1",
-)
-.fixable();
-const UNKNOWN: Rule = Rule::warning(
-    "unknown-version",
-    "a protocolVersion is not a published version of the protocol",
-    "write 1.0 or 0.3",
-);
-
-pub(super) const RULES: &[&Rule] = &[&MISSING, &FORMAT, &PATCH, &UNKNOWN];
+rules! {
+    warning MISSING = "missing-version":
+        "an interface has no protocolVersion; clients guess it or reject the interface",
+        "add protocolVersion, for example \"1.0\"";
+    error FORMAT = "version-format":
+        "a protocolVersion is not of the form major.minor",
+        "write major.minor, for example 1.0";
+    warning(fixable) PATCH = "version-with-patch":
+        "a protocolVersion has a patch number; clients that compare exactly reject the interface",
+        "remove the patch number: 1.0 instead of 1.0.1";
+    warning UNKNOWN = "unknown-version":
+        "a protocolVersion is not a published version of the protocol",
+        "write 1.0 or 0.3";
+}
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
     // Older revisions have one version for all interfaces, or none.
     if !subject.is_current() {
         return;
     }
-    let interfaces = subject.json()["supportedInterfaces"].as_array();
+    let interfaces = subject.json["supportedInterfaces"].as_array();
     for (index, interface) in interfaces.into_iter().flatten().enumerate() {
         let pointer = subject.interface_pointer(index, "protocolVersion");
         let written =
