@@ -26,6 +26,7 @@ use crate::{
 const OLD_CARD_PATH: &str = "/.well-known/agent.json";
 
 pub(crate) type Layers = Box<dyn Fn(Router) -> Router + Send + Sync>;
+pub(crate) type CustomBinding = Box<dyn Fn(Arc<dyn Agent>) -> Router + Send + Sync>;
 
 /// Everything that routes are made of.
 pub(crate) struct Parts {
@@ -34,9 +35,10 @@ pub(crate) struct Parts {
     pub(crate) config: Config,
     /// Around the bindings, innermost first.
     pub(crate) layers: Vec<Layers>,
-    /// Around the card.
-    pub(crate) card_layers: Option<Layers>,
+    /// Around the card, innermost first.
+    pub(crate) card_layers: Vec<Layers>,
     pub(crate) address_rate: Option<AddressRate>,
+    pub(crate) custom_bindings: Vec<CustomBinding>,
     pub(crate) extra_routes: Router,
     pub(crate) readiness: Readiness,
     /// Decides for several agents on a port.
@@ -63,12 +65,6 @@ impl Parts {
         Ok(self.with_site_guard(address, router).merge(self.readiness.clone().router()))
     }
 
-    /// The routes of gRPC alone, for a listener of its own.
-    pub(crate) fn grpc_router(&self, address: SocketAddr) -> Router {
-        let bindings = self.with_layers(self.grpc());
-        self.with_site_guard(address, bindings.fallback(unknown_path))
-    }
-
     /// JSON-RPC and HTTP+JSON, which pages in a browser can call, and the response to unknown
     /// paths.
     fn http_bindings(&self) -> Router {
@@ -90,6 +86,8 @@ impl Parts {
             }
             router = router.merge(jsonrpc).merge(self.older_extended_card());
         }
+        let custom = self.custom_bindings.iter().map(|routes| routes(Arc::clone(&self.agent)));
+        let router = custom.fold(router, Router::merge);
         let fallback = async move |mut request: Request| -> Response {
             match rest {
                 Some(rest) if !is_grpc(request.headers()) => {
@@ -130,10 +128,7 @@ impl Parts {
     }
 
     fn with_card_layers(&self, card: Router) -> Router {
-        match &self.card_layers {
-            Some(layers) => layers(card),
-            None => card,
-        }
+        self.card_layers.iter().fold(card, |router, layers| layers(router))
     }
 
     fn with_layers(&self, bindings: Router) -> Router {

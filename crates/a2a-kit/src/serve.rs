@@ -1,6 +1,6 @@
 //! Serving: completes the card, enforces its security, and runs the listeners.
 
-use std::{future::Future, net::SocketAddr, sync::Arc};
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::{AgentCard, Validate as _};
 use a2a_kit_http::{bind, card_page::ListedAgent, uri};
@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 #[cfg(feature = "auth")]
 use crate::agents::Admission;
 use crate::{
-    Server, agents::Placed, error::ServeError, extended::Extended, interface, mount::Mounted,
-    ready::PROBES, routes::Parts,
+    Server, agents::Placed, config::Bindings, error::ServeError, extended::Extended, interface,
+    mount::Mounted, ready::PROBES, routes::Parts,
 };
 
 /// Serves an engine on every binding at `address`, until Ctrl-C or SIGTERM: see [`Server::run`].
@@ -46,7 +46,7 @@ impl Server {
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<Mounted, ServeError> {
         let engines = self.engine.take().into_iter().collect();
-        let (drain, grace) = (self.drain.clone(), self.parts.config.limits.drain_timeout);
+        let (drain, grace) = (self.drain.clone(), self.grace());
         let router = self.into_placed(address)?.router;
         Ok(Mounted::new(router, engines, drain, grace, shutdown))
     }
@@ -91,16 +91,42 @@ impl Server {
     ///
     /// [`ServeError`], as for [`mount`](Self::mount).
     pub async fn serve(
-        mut self,
+        self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), ServeError> {
-        let address = listener.local_addr().map_err(ServeError::Address)?;
-        let limits = self.parts.config.limits.clone();
-        let drain = self.drain.clone();
-        let tls = self.tls.clone();
-        let engine: Vec<_> = self.engine.take().into_iter().collect();
         let name = self.parts.card.name.clone();
+        let address = listener.local_addr().map_err(ServeError::Address)?;
+        let grpc_port = self.grpc_port()?;
+        let serving = self.prepare(listener, shutdown)?;
+        tracing::info!(agent = name, %address, grpc_port, "serving");
+        serving.await;
+        tracing::info!("stopped");
+        Ok(())
+    }
+
+    /// Completes the card and checks everything that can fail, and returns what
+    /// [`serve`](Self::serve) does after that, without its log: for a program that announces its
+    /// address in between.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`], as for [`mount`](Self::mount).
+    pub fn prepare(
+        mut self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> Result<impl Future<Output = ()>, ServeError> {
+        let address = listener.local_addr().map_err(ServeError::Address)?;
+        if let Some(port) = self.grpc_port()? {
+            let config = &mut self.parts.config;
+            let grpc_address = interface::grpc_address(config, address, Some(port));
+            config.paths.grpc_address.get_or_insert(grpc_address);
+        }
+        self.complete(address)?;
+        let grace = self.grace();
+        let Self { mut parts, tls, drain, engine, grpc_listener, .. } = self;
+        let limits = parts.config.limits.clone();
         let server = |router: Router| {
             a2a_kit_http::HttpServer::new(router)
                 .with_limits(limits.clone())
@@ -108,32 +134,39 @@ impl Server {
                 .with_drain(drain.clone())
                 .with_tls(tls.clone())
         };
-        let Some(grpc_listener) = self.grpc_listener.take() else {
-            let server = server(self.into_placed(address)?.router);
-            tracing::info!(agent = name, %address, "serving");
-            let serving = server.serve(listener, shutdown);
-            drain.serve_engines(&engine, limits.drain_timeout, serving).await;
-            return Ok(());
+        let has_grpc = parts.config.bindings.grpc;
+        parts.config.bindings.grpc &= grpc_listener.is_none();
+        let shared = server(parts.router(address).map_err(ServeError::Card)?);
+        let grpc = match grpc_listener {
+            Some(listener) => {
+                parts.config.bindings = Bindings { jsonrpc: false, rest: false, grpc: has_grpc };
+                parts.custom_bindings.clear();
+                parts.extra_routes = Router::new();
+                Some((server(parts.router(address).map_err(ServeError::Card)?), listener))
+            }
+            None => None,
         };
-        let grpc_port = grpc_listener.local_addr().map_err(ServeError::Address)?.port();
-        let config = &mut self.parts.config;
-        let grpc_address = interface::grpc_address(config, address, Some(grpc_port));
-        config.paths.grpc_address.get_or_insert(grpc_address);
-        self.complete(address)?;
-        let grpc = self.parts.grpc_router(address);
-        self.parts.config.bindings.grpc = false;
-        let others = self.parts.router(address).map_err(ServeError::Card)?;
-        // One signal stops both.
-        let stopped = drain.started();
-        tracing::info!(agent = name, %address, grpc_port, "serving");
-        let serving = async {
-            tokio::join!(
-                server(others).serve(listener, shutdown),
-                server(grpc).serve(grpc_listener, stopped),
-            );
-        };
-        drain.serve_engines(&engine, limits.drain_timeout, serving).await;
-        Ok(())
+        Ok(async move {
+            let grpc = async {
+                if let Some((server, listener)) = grpc {
+                    // One signal stops both.
+                    server.serve(listener, drain.started()).await;
+                }
+            };
+            let serving = async {
+                tokio::join!(shared.serve(listener, shutdown), grpc);
+            };
+            drain.shut_down_engines(engine.as_slice(), grace, serving).await;
+        })
+    }
+
+    fn grpc_port(&self) -> Result<Option<u16>, ServeError> {
+        let address = self.grpc_listener.as_ref().map(TcpListener::local_addr).transpose();
+        Ok(address.map_err(ServeError::Address)?.map(|address| address.port()))
+    }
+
+    fn grace(&self) -> Duration {
+        self.engine_grace.unwrap_or(self.parts.config.limits.drain_timeout)
     }
 
     /// Completes the card, validates and signs it, and enforces its security requirements.
@@ -186,7 +219,7 @@ impl Server {
             *agent = enforcement.agent(agent.clone());
             *admission = Admission::Guarded(enforcement.clone());
             let of_card = enforcement.clone();
-            *card_layers = Some(Box::new(move |router| of_card.card_layer(router)));
+            card_layers.insert(0, Box::new(move |router| of_card.card_layer(router)));
             layers.insert(inside, Box::new(move |router| enforcement.layer(router)));
             return Ok(());
         }

@@ -39,6 +39,8 @@ pub struct Server {
     pub(crate) has_external_security: bool,
     /// The engine to shut down with the server.
     pub(crate) engine: Option<Engine>,
+    /// How long its executors may go on then; `None` for the drain timeout.
+    pub(crate) engine_grace: Option<Duration>,
     /// With the number of layers inside of it.
     #[cfg(feature = "auth")]
     pub(crate) guard: Option<(a2a_kit_auth::server::Guard, usize)>,
@@ -63,9 +65,10 @@ impl Server {
                 card,
                 config: Config::default(),
                 layers: Vec::new(),
-                card_layers: None,
+                card_layers: Vec::new(),
                 admission: Admission::default(),
                 address_rate: None,
+                custom_bindings: Vec::new(),
                 extra_routes: Router::new(),
                 readiness: Readiness::default(),
             },
@@ -75,6 +78,7 @@ impl Server {
             drain: Drain::new(),
             has_external_security: false,
             engine: None,
+            engine_grace: None,
             #[cfg(feature = "auth")]
             guard: None,
         }
@@ -96,6 +100,13 @@ impl Server {
     /// [`Engine::shutdown`] after the last of them.
     pub fn with_shared_engine(mut self) -> Self {
         self.engine = None;
+        self
+    }
+
+    /// Sets how long running executors may go on once the server stops. Default:
+    /// [`Limits::drain_timeout`].
+    pub fn with_engine_grace(mut self, grace: Duration) -> Self {
+        self.engine_grace = Some(grace);
         self
     }
 
@@ -159,7 +170,8 @@ impl Server {
         self
     }
 
-    /// Serves gRPC on its own listener instead of the shared one.
+    /// Serves gRPC on its own listener instead of the shared one, with the card and the health
+    /// probes, but without [routes of your own](Self::with_routes).
     #[cfg(feature = "grpc")]
     pub fn with_grpc_listener(mut self, listener: TcpListener) -> Self {
         self.grpc_listener = Some(listener);
@@ -248,6 +260,30 @@ impl Server {
         layers: impl Fn(Router) -> Router + Send + Sync + 'static,
     ) -> Self {
         self.parts.layers.push(Box::new(layers));
+        self
+    }
+
+    /// Adds tower layers around the card and its page. The last call adds the outermost layers.
+    pub fn with_card_layers(
+        mut self,
+        layers: impl Fn(Router) -> Router + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.card_layers.push(Box::new(layers));
+        self
+    }
+
+    /// Serves a custom binding (spec §12): routes that call the agent, behind the layers, the
+    /// authentication and the limits of the other bindings. The caller of a request is in its
+    /// extensions.
+    ///
+    /// # Panics
+    ///
+    /// When the server starts, if a path is already in use.
+    pub fn with_binding(
+        mut self,
+        routes: impl Fn(Arc<dyn Agent>) -> Router + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.custom_bindings.push(Box::new(routes));
         self
     }
 
@@ -355,6 +391,12 @@ impl Server {
     /// the server.
     pub fn with_drain(mut self, drain: Drain) -> Self {
         self.drain = drain;
+        self
+    }
+
+    /// Replaces the card, for example by that of [`card_at`](Self::card_at) with fewer interfaces.
+    pub fn with_card(mut self, card: AgentCard) -> Self {
+        self.parts.card = card;
         self
     }
 

@@ -9,6 +9,7 @@ mod call;
 mod client_parse;
 mod compose;
 mod encryption;
+mod engine;
 mod front;
 mod idle_memory;
 mod options;
@@ -24,7 +25,7 @@ use std::{error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 use a2a_kit_auth::webhook::JWKS_PATH;
-use a2a_kit_http::{Drain, HttpServer, shutdown_signal};
+use a2a_kit_http::{Drain, HttpServer};
 use a2a_kit_operations::{
     Store,
     store::{DeadLetter, DeadLetterQuery, StoreError},
@@ -41,7 +42,7 @@ use crate::{
     },
     signal,
 };
-use compose::compose;
+use compose::{Composed, compose, site_guard};
 use options::Options;
 use proxy::Upstream;
 use resources::Resources;
@@ -56,7 +57,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     let (limits, adapted) = Resources::of_process().adapt(&serve.limits);
     options.limits = limits;
     let store_config = StoreConfig::new(&serve)?;
-    let guard = log::start(options.log, options.observe.clone())?;
+    let telemetry = log::start(options.log, options.observe.clone())?;
     let output = if options.observe.is_json { output.into_log() } else { output };
     let recorded = replay::open(&serve, &options)?;
     let (mut listener, address) = bind(&options.host, options.port).await?;
@@ -84,7 +85,6 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     // Before the address is announced: a supervisor may stop the server as soon as it reads it.
     let drain = Drain::new();
     let stop = drain.signalled();
-    let [stop_grpc, stop_metrics] = std::array::from_fn(|_| shutdown_signal());
     // After the ports: a server that can't have them leaves no file behind.
     let mut store = match store_config {
         Some(plan) => plan.open().await?,
@@ -108,24 +108,39 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         tracing::info!(limits, "limits adapted to the resources of the process");
         store.lines.push(("Limits", limits));
     }
-    let composed = compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
+    let Composed { mut server, exec, card, is_anonymous } =
+        compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
+    // Metrics need no credentials, so their routes are guarded even if callers authenticate.
+    let site_guard = site_guard(&serve, address);
+    let mut metrics_router = telemetry.metrics_router();
+    if metrics.is_none() {
+        let router = metrics_router.take().map(log::for_this_machine).unwrap_or_default();
+        server = server.with_routes(site_guard.layer(router));
+    }
+    if let Some((listener, _)) = grpc {
+        server = server.with_grpc_listener(listener);
+    }
+    let serving = server
+        .with_drain(drain.clone())
+        .prepare(listener, stop)
+        .map_err(|error| Failure::usage(chain(&error)))?;
     if serve.proxy.isolation() == ProxyIsolation::Shared && options.access.is_some() {
         output.warning(
             "all callers see the tasks of all others: --proxy-isolation store keeps them apart",
         );
     }
-    for url in access::plaintext_urls(&composed.card) {
+    for url in access::plaintext_urls(&card) {
         let problem = format!("callers send credentials in plaintext to {url}");
         encryption::insecure(&serve, &problem, "use https URLs in the card", output)?;
     }
-    if composed.is_anonymous && !encryption::is_here(address) {
+    if is_anonymous && !encryption::is_here(address) {
         let problem = format!("{address} accepts unauthenticated callers, who share all tasks");
         encryption::insecure(&serve, &problem, "configure [auth] or use --require-bearer", output)?;
     }
     let details: Vec<_> =
         store.lines.iter().map(|(label, place)| format!("{label}: {place}")).collect();
     tracing::info!(
-        agent = composed.card.name,
+        agent = card.name,
         url = format!("{}://{address}", options.scheme()),
         version = env!("CARGO_PKG_VERSION"),
         details = details.join(", "),
@@ -134,48 +149,24 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
     if !options.observe.is_json {
         // Output may be closed; the server runs anyway.
         let rpc_path = serve.listen.rpc_path.as_deref().unwrap_or_default();
-        let (card, scheme) = (&composed.card, options.scheme());
-        let _gone = announce::announce(card, scheme, address, rpc_path, &store.lines, output);
+        let scheme = options.scheme();
+        let _gone = announce::announce(&card, scheme, address, rpc_path, &store.lines, output);
     }
 
     idle_memory::return_regularly();
-    let server = |router| {
-        let server =
-            HttpServer::new(router).with_limits(options.limits.clone()).with_drain(drain.clone());
-        let server = server.with_probes(a2a_kit::PROBES);
-        match &options.tls {
-            Some(tls) => server.with_tls(tls.clone()),
-            None => server,
-        }
-    };
-    let grpc_server = async {
-        if let (Some(router), Some((listener, _))) = (composed.grpc_router, grpc) {
-            server(router).serve(listener, stop_grpc).await;
-        }
-    };
-    let mut router = composed.router;
-    let mut metrics_router = guard.metrics_router();
-    if metrics.is_none() {
-        let metrics = metrics_router.take().map(log::for_this_machine).unwrap_or_default();
-        // Also if callers authenticate, as metrics need no credentials.
-        router = router.merge(composed.guard.layer(metrics));
-    }
     let metrics_server = async {
         if let (Some(mut router), Some((listener, address))) = (metrics_router, metrics) {
             if encryption::is_here(address) {
-                router = composed.guard.layer(router);
+                router = site_guard.layer(router);
             }
             // In plaintext, as scrapers expect: another address belongs to a trusted network.
             let server = HttpServer::new(router).with_limits(options.limits.clone());
-            server.with_drain(drain.clone()).serve(listener, stop_metrics).await;
+            server.with_drain(drain.clone()).serve(listener, drain.started()).await;
         }
     };
-    let servers = async {
-        tokio::join!(server(router).serve(listener, stop), grpc_server, metrics_server);
-    };
-    let grace = if serve.is_scripted() { SCRIPT_GRACE } else { options.limits.drain_timeout };
-    Box::pin(drain.shut_down_engines(composed.engine.as_slice(), grace, servers)).await;
-    if let Some(exec) = composed.exec {
+    let serving = async { tokio::join!(serving, metrics_server) };
+    Box::pin(serving).await;
+    if let Some(exec) = exec {
         // Programs whose runs were dropped have a grace period.
         exec.stopped().await;
     }
@@ -183,7 +174,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         store.close().await;
     }
     tracing::info!("stopped");
-    guard.shutdown().await;
+    telemetry.shutdown().await;
     Ok(())
 }
 
@@ -246,7 +237,7 @@ impl OpenStore {
 /// A usage failure, as of [`run`] before it listens.
 pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
     let options = Options::new(serve, settings)?;
-    compose::with_words(serve, &options, AgentCard::default())?;
+    engine::customize_card(serve, &options, AgentCard::default())?;
     StoreConfig::new(serve)?;
     Ok(())
 }
