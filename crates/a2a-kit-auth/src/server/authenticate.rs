@@ -91,11 +91,13 @@ pub(super) async fn authenticate(
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    let authentication = Arc::new(card.authenticate(&parts, true).await);
+    // Which operation is called is known to the wrapper only.
+    let is_open = card.protects_extended_card_only;
+    let authentication = Arc::new(card.authenticate(&parts, !is_open).await);
     for scheme in &card.schemes {
         scheme.location.strip(&mut parts);
     }
-    let mut caller = authentication.caller.clone();
+    let mut caller = if is_open { Caller::ANONYMOUS } else { authentication.caller.clone() };
     if card.passes_credentials_on
         && let Some(credential) = service_parameters::credential(&parts.headers)
     {
@@ -105,7 +107,7 @@ pub(super) async fn authenticate(
         parts.extensions.insert(ClientAddress(address));
     }
     parts.extensions.insert(caller.with_evidence(Arc::clone(&authentication)));
-    let Some(failure) = &authentication.failure else {
+    let Some(failure) = authentication.failure.as_ref().filter(|_| !is_open) else {
         return next.run(Request::from_parts(parts, body)).await;
     };
     let error = || failure.error(&card.agent.challenges);

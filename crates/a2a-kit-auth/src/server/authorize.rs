@@ -75,7 +75,8 @@ impl AuthorizingAgent {
     ) -> Reply<EventStream> {
         let revalidated =
             || authentication.verified.iter().filter(|one| one.revalidation.is_some());
-        if caller.expires().is_none() && revalidated().next().is_none() {
+        let is_bounded = caller.expires().is_some() || revalidated().next().is_some();
+        if self.card.protects_extended_card_only || !is_bounded {
             return reply;
         }
         let (revalidated, address) = (revalidated().cloned().collect(), authentication.address);
@@ -104,6 +105,9 @@ impl EnforcedCard {
         authentication: &Authentication,
         tenant: &str,
     ) -> Result<Caller> {
+        if self.protects_extended_card_only && operation != Operation::GetExtendedAgentCard {
+            return Ok(Caller::ANONYMOUS);
+        }
         let audit_context = AuditContext {
             subject: None,
             address: authentication.address,
@@ -122,6 +126,9 @@ impl EnforcedCard {
             Err(failure.error(challenges))
         };
         if let Some(failure) = &authentication.failure {
+            if self.protects_extended_card_only && matches!(failure, AuthFailure::Invalid(_)) {
+                self.auth_history.record_failure(authentication.address);
+            }
             return reject(failure, &self.agent.challenges);
         }
         let mut caller = Caller::ANONYMOUS;

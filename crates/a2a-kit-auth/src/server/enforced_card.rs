@@ -25,6 +25,7 @@ pub(super) struct EnforcedCard {
     pub(super) tenants: Option<Arc<Tenants>>,
     pub(super) proxies: Vec<TrustedProxy>,
     pub(super) passes_credentials_on: bool,
+    pub(super) protects_extended_card_only: bool,
     pub(super) has_private_card: bool,
     pub(super) auth_history: Arc<AuthHistory>,
 }

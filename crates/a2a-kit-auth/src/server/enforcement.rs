@@ -92,6 +92,7 @@ impl Enforcement {
             tenants: guard.tenants.clone(),
             proxies: guard.proxies.clone(),
             passes_credentials_on: guard.passes_credentials_on,
+            protects_extended_card_only: guard.protects_extended_card_only,
             has_private_card: guard.has_private_card,
             auth_history: guard.auth_history(),
         })))

@@ -30,6 +30,7 @@ pub struct Guard {
     pub(super) throttle: Throttle,
     pub(super) passes_credentials_on: bool,
     pub(super) has_open_extended_card: bool,
+    pub(super) protects_extended_card_only: bool,
     pub(super) has_private_card: bool,
     /// Created once, shared by all clones.
     auth_history: Arc<OnceLock<Arc<AuthHistory>>>,
@@ -142,6 +143,14 @@ impl Guard {
     /// such a card is an error.
     pub fn with_open_extended_card(mut self) -> Self {
         self.has_open_extended_card = true;
+        self
+    }
+
+    /// Authenticates callers of the extended card only, for a card that declares schemes and requires
+    /// none. The credentials of other calls are ignored: these callers are anonymous, and wrong
+    /// credentials don't count as failed attempts.
+    pub fn with_extended_card_only(mut self) -> Self {
+        self.protects_extended_card_only = true;
         self
     }
 

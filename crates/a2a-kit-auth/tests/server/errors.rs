@@ -224,6 +224,31 @@ async fn extended_card_requires_authentication_even_if_the_agent_does_not() {
 }
 
 #[tokio::test]
+async fn guard_of_the_extended_card_ignores_the_credentials_of_other_calls() {
+    let card = card(&[("key", api_key("header", "x-key"))], &[]);
+    let keys = ApiKeys::new().with_key("secret", Caller::authenticated("ann"));
+    let guard = Guard::new()
+        .with_verifier("key", keys)
+        .with_throttle(Throttle::default().with_failures_allowed(3))
+        .with_extended_card_only();
+    let address = start(card, guard).await;
+    for way in WAYS {
+        let ann = client(address, way, &[("x-key", "secret")]).await;
+        assert_eq!(ann.send_text("hi").await.unwrap(), "nobody", "{way:?}");
+        assert_eq!(ann.extended_card().await.unwrap().description, "Says more to those it knows");
+    }
+    let liar = client(address, JSON_RPC, &[("x-key", "guess")]).await;
+    let url = format!("http://{address}/");
+    for number in 0..8 {
+        assert_eq!(liar.send_text("hi").await.unwrap(), "nobody");
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard"});
+        let response = post(&url, "1.0", &call, &[("x-key", "guess")]).await;
+        let expected = if number < 4 { 401 } else { 429 };
+        assert_eq!(response.status(), expected, "{number}");
+    }
+}
+
+#[tokio::test]
 async fn public_card_and_health_need_no_credentials() {
     let (card, guard) = everything();
     let address = start(card, guard).await;
