@@ -318,15 +318,13 @@ impl Inner {
             }
         };
         let handle = Handle::new(Arc::clone(self), entry);
-        let is_loaded =
-            handle.wait(|live| (!live.is_appearing()).then_some(live.persistence.is_loaded()));
-        if !is_loaded.await {
+        if !handle.wait(LiveTask::has_loaded).await {
             // Others may have written between the read and the registration: this node, if its
             // entry is already gone, or another one.
             handle.catch_up().await?;
-            handle.change_silently(|live| live.persistence.loaded());
+            handle.change_silently(LiveTask::loaded);
         }
-        let is_removed = handle.lock().persistence.is_removed();
+        let is_removed = handle.lock().is_removed();
         Ok((!is_removed).then_some(handle))
     }
 
@@ -355,12 +353,7 @@ impl Inner {
     /// shown it.
     fn current(&self, live: &LiveTask) -> Option<(Arc<Task>, u64)> {
         let is_fresh = || self.cluster.last_renewal.elapsed() < self.config.lease_renewal * 2;
-        let is_current = live.persistence.is_loaded()
-            && live.is_stored()
-            && !live.persistence.is_storing()
-            && !live.persistence.has_failed()
-            && (!self.cluster.is_shared || live.is_here() && is_fresh());
-        is_current.then(|| (Arc::clone(&live.task), live.log.last()))
+        live.current(|is_here| !self.cluster.is_shared || is_here && is_fresh())
     }
 }
 

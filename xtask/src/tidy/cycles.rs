@@ -4,7 +4,7 @@
 //! followed to the file that declares the item, and are no import themselves.
 
 mod graph;
-mod module;
+pub(super) mod module;
 
 use std::collections::BTreeSet;
 
@@ -68,12 +68,12 @@ fn described(cycle: &[String], imports: &graph::Graph) -> String {
 }
 
 /// A file by its path in the sources of its crate.
-fn short(file: &str) -> &str {
+pub(super) fn short(file: &str) -> &str {
     file.split_once("/src/").map_or(file, |(_, short)| short)
 }
 
 /// The files that each file imports.
-fn imports(modules: &[Module]) -> graph::Graph {
+pub(super) fn imports(modules: &[Module]) -> graph::Graph {
     let by_path = modules.iter().map(|module| (module.path.as_slice(), module)).collect();
     let mut imports = graph::Graph::new();
     for module in modules {

@@ -1,22 +1,59 @@
 //! The engine stays such that it can be read: its live task is pure, its structs are small.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
+use super::cycles::{
+    self,
+    module::{self, Module},
+};
 use crate::{Result, workspace};
 
 /// Where the engine is, and where the part of it that waits for nothing.
+const CRATE: &str = "crates/a2a-kit-operations/src";
 const ENGINE: &str = "crates/a2a-kit-operations/src/engine";
 const PURE: &str = "crates/a2a-kit-operations/src/engine/task/";
 
-/// What a transition of a task can't need: a runtime, a store, a clock, chance.
-const IMPURE: [&str; 9] = [
-    "tokio",
-    "async",
-    ".await",
-    "Store>",
-    "dyn Store",
+/// The files of the crate that the transitions of a task may import besides each other: values.
+const VALUES: [&str; 9] = [
+    "call.rs",
+    "engine/limits.rs",
+    "event.rs",
+    "push.rs",
+    "store/error.rs",
+    "store/lease.rs",
+    "store/outbox.rs",
+    "store/task.rs",
+    "update_error.rs",
+];
+
+/// What they may use from elsewhere: nothing that waits, locks or reads.
+const LIBRARIES: [&str; 16] = [
+    "a2a_core",
+    "bytes",
+    "hashbrown",
+    "prost",
+    "serde",
+    "serde_json",
+    "std::collections",
+    "std::fmt",
+    "std::mem",
+    "std::num",
+    "std::slice",
+    "std::sync::Arc",
+    "std::time",
+    "str",
+    "u64",
+    "usize",
+];
+
+/// Functions of these that read a clock or make a random id.
+const IMPURE: [&str; 8] = [
     "Instant::now",
-    "SystemTime",
+    "Message::agent",
+    "Message::new",
+    "Message::user",
+    "SystemTime::now",
+    "TaskStatus::now",
     "Timestamp::now",
     "fresh_id",
 ];
@@ -29,36 +66,53 @@ const SETTINGS: [&str; 1] = ["EngineConfig"];
 
 /// Every impure line, and every struct that is too large.
 pub(super) fn faults() -> Result<Vec<String>> {
-    let mut faults = Vec::new();
-    let mut pure = 0;
+    let mut modules = Vec::new();
+    module::load(&workspace::root().join(CRATE).join("lib.rs"), &mut modules)?;
+    let mut faults = impure(&modules);
     for path in workspace::files(&workspace::root())? {
         let name = workspace::relative(&path);
         if !name.starts_with(ENGINE) || !name.ends_with(".rs") {
             continue;
         }
-        let text = fs::read_to_string(&path)?;
-        if name.starts_with(PURE) && !name.ends_with("/tests.rs") {
-            pure += 1;
-            faults.extend(impure(&name, &text));
-        }
-        faults.extend(large(&name, &text));
-    }
-    if pure == 0 {
-        faults.push(format!("{PURE} has no files: xtask/src/tidy/engine.rs looks elsewhere"));
+        faults.extend(large(&name, &fs::read_to_string(&path)?));
     }
     Ok(faults)
 }
 
-fn impure(name: &str, text: &str) -> Vec<String> {
-    let tested = text.find("#[cfg(test)]\nmod tests {").unwrap_or(text.len());
-    let lines = text[..tested].lines().enumerate();
-    let code = lines.filter(|(_, line)| !line.trim_start().starts_with("//"));
-    code.flat_map(|(index, line)| {
-        IMPURE.iter().filter(|word| line.contains(**word)).map(move |word| {
-            format!("{name}:{}: a transition of a task does without {word}", index + 1)
-        })
-    })
-    .collect()
+/// Every dependency of a transition on anything but values.
+fn impure(modules: &[Module]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let imports = cycles::imports(modules);
+    let mut pure = modules.iter().filter(|module| module.file.starts_with(PURE)).peekable();
+    if pure.peek().is_none() {
+        faults.push(format!("{PURE} has no files: xtask/src/tidy/engine.rs looks elsewhere"));
+    }
+    for module in pure {
+        let is_value = |file: &str| file.starts_with(PURE) || VALUES.contains(&cycles::short(file));
+        let files = imports[&module.file].iter().filter(|file| !is_value(file)).cloned();
+        let paths = module.paths.iter().map(|path| module.expanded(path).join("::"));
+        let unwanted: BTreeSet<_> = files.chain(paths.filter(|path| is_unwanted(path))).collect();
+        let needless = "which a transition of a task does without";
+        faults.extend(
+            unwanted.iter().map(|used| format!("{}: uses {used}, {needless}", module.file)),
+        );
+    }
+    faults
+}
+
+/// Returns whether a path leads to another crate, and there to anything but values.
+fn is_unwanted(path: &str) -> bool {
+    let leads_to = |library: &&str| {
+        let rest = path.strip_prefix(*library);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+    };
+    let is_called = |function: &&str| {
+        let start = path.strip_suffix(*function);
+        start.is_some_and(|start| start.is_empty() || start.ends_with("::"))
+    };
+    let is_inside = ["crate", "self", "super"].iter().any(leads_to);
+    let is_local = is_inside || path.starts_with(char::is_uppercase) || !path.contains("::");
+    IMPURE.iter().any(is_called) || !is_local && !LIBRARIES.iter().any(leads_to)
 }
 
 fn large(name: &str, text: &str) -> Vec<String> {
@@ -99,10 +153,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_and_waits_are_found_outside_of_comments_and_tests() {
-        let text = "// tokio\nlet now = Instant::now();\nasync fn f() {}\n\
-                    #[cfg(test)]\nmod tests {\nuse tokio;\n}\n";
-        assert_eq!(impure("f", text).len(), 2);
+    fn values_are_wanted_and_clocks_locks_and_runtimes_are_not() {
+        for path in ["std::sync::Arc", "std::time::Instant", "a2a_core::v1::Task", "Self::new"] {
+            assert!(!is_unwanted(path), "{path}");
+        }
+        for path in ["std::sync::Mutex", "std::time::Instant::now", "tokio::spawn", "tokio::time"] {
+            assert!(is_unwanted(path), "{path}");
+        }
+        assert!(is_unwanted("a2a_core::v1::Message::agent"), "it has a new id");
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl LiveTask {
     /// The error that the executor gets.
     pub fn update(&mut self, payload: Payload) -> Result<u64, UpdateError> {
         self.now.instant += Duration::from_millis(1);
-        let generation = self.live.ownership.generation;
+        let generation = self.live.generation();
         self.live.update(generation, payload, &self.limits, self.now)
     }
 
@@ -80,7 +80,7 @@ impl LiveTask {
 
     /// Ends the run of the executor, and returns whether another turn begins.
     pub fn returned(&mut self) -> bool {
-        let generation = self.live.ownership.generation;
+        let generation = self.live.generation();
         self.live.ended(generation, Ended::Returned, false, self.now).is_some()
     }
 }

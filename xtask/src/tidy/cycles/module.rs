@@ -14,24 +14,24 @@ use syn::{
 use crate::{Result, workspace};
 
 /// A path as it is written, such as `super::Name`.
-pub(super) type Segments = Vec<String>;
+pub(in crate::tidy) type Segments = Vec<String>;
 
 /// A module: a file, or a block in one.
 #[derive(Debug)]
-pub(super) struct Module {
+pub(in crate::tidy) struct Module {
     /// From the root of the crate.
     pub(super) path: Segments,
-    pub(super) file: String,
+    pub(in crate::tidy) file: String,
     /// The modules that are declared in it.
     children: BTreeSet<String>,
     /// Names that it brings into scope, and what they stand for.
     imported: BTreeMap<String, Segments>,
     /// Every path that it uses.
-    pub(super) paths: BTreeSet<Segments>,
+    pub(in crate::tidy) paths: BTreeSet<Segments>,
 }
 
 /// Reads the file `file` and those of the modules that it declares.
-pub(super) fn load(file: &Path, modules: &mut Vec<Module>) -> Result {
+pub(in crate::tidy) fn load(file: &Path, modules: &mut Vec<Module>) -> Result {
     let folder = file.parent().unwrap_or(file).to_path_buf();
     load_file(file, &folder, Vec::new(), modules)
 }
@@ -97,6 +97,16 @@ fn load_child(
 }
 
 impl Module {
+    /// A path with the name that it begins with replaced by what that stands for.
+    pub(in crate::tidy) fn expanded(&self, path: &[String]) -> Segments {
+        let imported = path.first().and_then(|first| self.imported.get(first));
+        let (start, rest) = match imported {
+            Some(imported) => (imported.as_slice(), 1),
+            None => (&[] as &[String], 0),
+        };
+        start.iter().chain(&path[rest..]).cloned().collect()
+    }
+
     fn import(&mut self, item: &ItemUse, exported: &mut Vec<(String, Segments)>) {
         let is_private = matches!(item.vis, syn::Visibility::Inherited);
         let mut found = Vec::new();

@@ -64,7 +64,7 @@ impl Handle {
             let cancels = matches!(body, Ok(Body::Cancel { .. }));
             let is_left = matches!(&body, Ok(Body::Accepted { command }) if left.contains(command));
             if is_left || !self.change(|live| live.take_command(generation, &id, cancels)) {
-                if !self.lock().commands.has_taken(&id) {
+                if self.lock().has_settled_command(&id).is_some() {
                     left.push((*id).to_owned());
                 }
                 continue;
@@ -74,7 +74,7 @@ impl Handle {
                 let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
                 if !is_refusal && self.lock().is_away() {
                     // The lease was lost; the command is for the next holder.
-                    self.change(|live| live.commands.leave(&[id]));
+                    self.change(|live| live.leave_command(&id));
                 } else {
                     self.answer(&id, refused(&error)).await;
                 }
@@ -94,7 +94,7 @@ impl Handle {
                 let sender = if return_immediately { sender } else { Sender::Waits };
                 if self.inner.take_here(self, turn, sender)? == 0 {
                     // An earlier attempt delivered the same message.
-                    let last = self.lock().log.last();
+                    let (_, last) = self.lock().visible();
                     self.answer(id, encode(&Answer::At(last))).await;
                 }
             }
@@ -103,7 +103,7 @@ impl Handle {
             }
             // Refusals were answered before.
             Body::Accepted { .. } => {
-                let last = self.lock().log.last();
+                let (_, last) = self.lock().visible();
                 self.answer(id, encode(&Answer::At(last))).await;
             }
         }
@@ -121,7 +121,7 @@ impl Handle {
             }
             tokio::time::sleep(ANSWER_PAUSE).await;
         }
-        self.change(|live| live.commands.finish(id));
+        self.change(|live| live.finish_command(id));
         inner.cluster.pending_calls.wake(id);
     }
 }

@@ -137,16 +137,9 @@ impl Inner {
 
     /// Returns whether a lease has expired that was granted or renewed after `since`, or will
     /// before its work can be dropped.
-    fn is_expired(&self, since: Instant) -> bool {
+    pub(in crate::engine) fn is_expired(&self, since: Instant) -> bool {
         let Some(lease) = self.store.lease() else { return false };
         let renewed = self.cluster.last_renewal.get().map_or(since, |time| time.max(since));
         clock().saturating_duration_since(renewed) > lease - lease / MARGIN
-    }
-}
-
-impl Handle {
-    /// Returns whether this node may act for the task.
-    pub(in crate::engine) fn has_current_lease(&self) -> bool {
-        self.lock().has_current_lease(|since| self.inner.is_expired(since))
     }
 }

@@ -9,7 +9,7 @@ mod remote_events;
 mod suspension;
 mod takeover;
 
-pub(in crate::engine) use self::remote_events::follow;
+pub(in crate::engine) use self::{remote_call::Forwarded, remote_events::follow};
 
 use std::sync::Arc;
 

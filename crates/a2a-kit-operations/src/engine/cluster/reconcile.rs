@@ -96,9 +96,7 @@ impl Handle {
         match acquired.map_err(Error::from)? {
             None => return Err(Error::task_not_found(&self.task_id)),
             // The lease was not released, because a command was pending or the store failed.
-            Some(Acquired::Reacquired(orphan))
-                if self.lock().ownership.is_known(orphan.stored.epoch) =>
-            {
+            Some(Acquired::Reacquired(orphan)) if self.lock().is_known(orphan.stored.epoch) => {
                 self.grant(orphan.stored, since).await;
             }
             // This node has just taken the task over.
@@ -111,7 +109,7 @@ impl Handle {
 
     /// Applies a lease on a task without unknown work.
     async fn grant(&self, stored: StoredTask, since: Option<std::time::Instant>) {
-        let is_behind = self.lock().log.last() < stored.last_event.get();
+        let is_behind = self.lock().is_behind(stored.last_event);
         if is_behind {
             // No other node can write now, so the log continues without gaps.
             let _ = self.catch_up().await;
@@ -155,11 +153,8 @@ impl Handle {
 
     /// Reads and handles the pending commands.
     async fn serve(&self) {
-        let (generation, is_running) = {
-            let live = self.lock();
-            (live.ownership.generation, live.run.is_running())
-        };
-        if self.inner.draining.is_cancelled() && !is_running {
+        let (generation, serves) = self.lock().serves(self.inner.draining.is_cancelled());
+        if !serves {
             // They are for a node that keeps running.
             return self.change_silently(|live| live.end_serving(generation));
         }
@@ -192,7 +187,7 @@ impl Handle {
             }
             // The lease would expire by itself, but the completion of the work would be lost.
             let is_late = Instant::now() >= deadline || self.inner.draining.is_cancelled();
-            if is_late || !self.pause(RELEASE_PAUSE).await || self.lock().ownership.epoch != epoch {
+            if is_late || !self.pause(RELEASE_PAUSE).await || !self.lock().is_last_epoch(epoch) {
                 return;
             }
         }

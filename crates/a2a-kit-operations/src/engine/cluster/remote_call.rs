@@ -13,7 +13,7 @@ use crate::{
     CallContext,
     engine::{
         Inner,
-        runtime::{Begin, Handle},
+        runtime::Handle,
         task::{Answer, Checkpoint, Context, LiveTask, Sender, TurnRequest, encode},
     },
     store::{Command, StoreError},
@@ -29,6 +29,14 @@ const OPENING_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Interval at which answers are polled, in case a signal was lost.
 const ANSWER_POLL: Duration = Duration::from_secs(3);
+
+/// A streamed message on another node.
+pub(in crate::engine) enum Forwarded {
+    /// Its turn has begun with the event at this position.
+    Begun(u64),
+    /// Its turn has not begun; that is announced.
+    Queued(oneshot::Receiver<Result<u64>>),
+}
 
 impl Inner {
     /// Forwards a message to the node that holds the task, and returns the position of the event
@@ -73,7 +81,7 @@ impl Inner {
                     Some(answer) => position(answer?),
                     None => {
                         handle.catch_up().await?;
-                        Ok(Some(handle.lock().log.last()))
+                        Ok(Some(handle.lock().visible().1))
                     }
                 }
             }
@@ -86,7 +94,7 @@ impl Inner {
         self: &Arc<Self>,
         handle: &Handle,
         turn: &TurnRequest,
-    ) -> Result<Option<Begin>> {
+    ) -> Result<Option<Forwarded>> {
         let (sender, mut answer) = oneshot::channel();
         let (inner, handle, turn) = (Arc::clone(self), handle.clone(), turn.clone());
         // The stream may be dropped before its turn; the message is handled nevertheless.
@@ -105,10 +113,10 @@ impl Inner {
         tokio::select! {
             biased;
             answered = &mut answer => match answered {
-                Ok(answered) => answered.map(Begin::At).map(Some),
+                Ok(answered) => answered.map(Forwarded::Begun).map(Some),
                 Err(_unleased) => Ok(None),
             },
-            () = tokio::time::sleep(OPENING_TIMEOUT) => Ok(Some(Begin::Asked(answer))),
+            () = tokio::time::sleep(OPENING_TIMEOUT) => Ok(Some(Forwarded::Queued(answer))),
         }
     }
 
@@ -140,11 +148,11 @@ impl Inner {
             return_immediately: true,
         };
         // Reserves the command, so that reading the commands of the task skips it.
-        handle.change(|live| live.commands.take(&id));
+        handle.change(|live| live.reserve_command(&id));
         let command = Command { id: Arc::clone(&id), body: encode(&body) };
         let posted = self.store.post_command(&handle.scope, &handle.task_id, command).await;
         if !matches!(posted, Ok(true)) {
-            handle.change(|live| live.commands.leave(&[id]));
+            handle.change(|live| live.leave_command(&id));
             return posted.map(|_| None).map_err(Error::from);
         }
         let turn = TurnRequest { commands: vec![Arc::clone(&id)], ..turn.clone() };
@@ -167,15 +175,10 @@ impl Inner {
         self.tasks.spawn(async move {
             if ticket == 0 {
                 // An earlier attempt delivered the same message.
-                let last = handle.lock().log.last();
+                let (_, last) = handle.lock().visible();
                 handle.answer(&id, encode(&Answer::At(last))).await;
             } else {
-                let generation = handle.lock().ownership.generation;
-                let is_over = |live: &LiveTask| {
-                    let is_gone = live.listens(generation).is_err() || !live.run.is_running();
-                    (live.has_begun(ticket) || is_gone).then_some(())
-                };
-                handle.wait(is_over).await;
+                handle.wait(|live| live.has_settled_command(&id)).await;
             }
             inner.delete_answer(id);
         });

@@ -18,7 +18,7 @@ use crate::{
     engine::{
         moment, now,
         runtime::Handle,
-        task::{Ended, Left, LiveTask, Start, StartMode, TurnRequest},
+        task::{Ended, Left, LiveTask, Relevance, Start, StartMode, TurnRequest},
     },
     executor::{ForLog, public_message},
     metrics, trace,
@@ -65,7 +65,7 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
         // Failures are logged within the span of the execution.
         turn = span.in_scope(|| {
             handle.change(|live| {
-                let ended = outcome.into_ended(live, generation);
+                let ended = outcome.into_ended(&handle.task_id, live.relevance(generation));
                 live.ended(generation, ended, stops, moment())
             })
         });
@@ -100,28 +100,30 @@ impl Outcome {
     }
 
     /// The public outcome; causes go to the log.
-    fn into_ended(self, live: &LiveTask, generation: u64) -> Ended {
-        let is_heard = live.listens(generation).is_ok() && live.reply.is_none();
-        match self {
-            Self::Dropped => Ended::Dropped,
-            Self::Failed(error) if is_heard && !live.is_over() => {
-                Ended::Failed(failure_text(&live.task.id, &error))
+    fn into_ended(self, task_id: &str, relevance: Relevance) -> Ended {
+        match (self, relevance) {
+            (Self::Dropped, _) => Ended::Dropped,
+            (Self::Failed(error), Relevance::Applied(_)) => {
+                Ended::Failed(failure_text(task_id, &error))
             }
-            Self::Panicked(panic) if is_heard => Ended::Failed(panic_text(&live.task.id, &panic)),
-            Self::Expired(text) if is_heard => {
-                let (task, id) = (&live.task.id, fresh_id());
-                tracing::warn!(task.id = task, error.id = %id, reason = text, "executor dropped");
+            (Self::Panicked(panic), Relevance::Applied(_) | Relevance::Logged) => {
+                Ended::Failed(panic_text(task_id, &panic))
+            }
+            (Self::Expired(text), Relevance::Applied(_) | Relevance::Logged) => {
+                let id = fresh_id();
+                tracing::warn!(task.id = task_id, error.id = %id, reason = text, "executor dropped");
                 Ended::Failed(format!("{text} (error {id})"))
             }
-            Self::Returned if is_heard && live.is_left_open() => {
+            (Self::Returned, Relevance::Applied(Some(state))) => {
+                let state = state.as_str_name();
                 tracing::warn!(
-                    task.id = live.task.id,
-                    state = live.changes.head.as_str_name(),
+                    task.id = task_id,
+                    state,
                     "executor returned without ending the task"
                 );
                 Ended::Returned
             }
-            Self::Returned | Self::Failed(_) | Self::Panicked(_) | Self::Expired(_) => {
+            (Self::Returned | Self::Failed(_) | Self::Panicked(_) | Self::Expired(_), _) => {
                 Ended::Returned
             }
         }
@@ -170,11 +172,7 @@ async fn out_of_time(handle: &Handle, generation: u64) -> Outcome {
     let config = &handle.inner.config;
     let limits = config.run_limits.and(handle.inner.agent.executor.run_limits());
     loop {
-        let left = handle.change_silently(|live| match live.listens(generation) {
-            Ok(()) => live.run.left(limits, config.parked_retention, now()),
-            // Already dropped.
-            Err(_) => Left::Forever,
-        });
+        let left = handle.lock().left(generation, limits, config.parked_retention, now());
         match left {
             Left::Until(deadline) => tokio::time::sleep_until(deadline.into()).await,
             Left::Forever => std::future::pending().await,

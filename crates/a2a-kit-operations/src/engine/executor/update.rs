@@ -16,12 +16,7 @@ use a2a_core::{
 
 use crate::{
     UpdateError,
-    engine::{
-        moment, now,
-        operations::Exchange,
-        runtime::Handle,
-        task::{Change, LiveTask},
-    },
+    engine::{moment, now, operations::Exchange, runtime::Handle, task::LiveTask},
     store::TaskQuery,
 };
 
@@ -43,39 +38,23 @@ impl Handle {
 
     /// The executor takes no message while it works.
     pub(crate) fn refuse_messages(&self) {
-        self.change_silently(|live| live.run.refuse_messages());
+        self.change_silently(LiveTask::refuse_messages);
     }
 
     pub(crate) fn task(&self) -> Arc<Task> {
-        let state = self.lock();
-        let mut task = Arc::clone(&state.task);
-        // The executor sees its own changes before they are stored.
-        for change in state.unseen() {
-            change.apply(Arc::make_mut(&mut task));
-        }
-        task
+        self.lock().task_of_executor()
     }
 
     pub(crate) fn is_first_turn(&self) -> bool {
-        let state = self.lock();
-        if let Some(first) = state.journal.first() {
-            return first == 0;
-        }
-        let is_users = |message: &&Message| message.role() == Role::User;
-        let stored = state.task.history.iter().filter(is_users).count();
-        let unseen = state.unseen().filter(|change| matches!(change, Change::History(_)));
-        stored + unseen.count() <= 1
+        self.lock().first_message() == 0
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.change_silently(|live| {
-            live.run.watch_cancel();
-            live.run.is_canceling
-        })
+        self.change_silently(LiveTask::watch_cancel)
     }
 
     pub(crate) async fn cancelled(&self) {
-        self.change_silently(|live| live.run.watch_cancel());
+        self.change_silently(LiveTask::watch_cancel);
         self.cancel_signal().cancelled().await;
     }
 
@@ -106,7 +85,7 @@ impl Handle {
 
     /// Awaits a future while the run limits are suspended.
     pub(crate) async fn with_clocks_stopped<T>(&self, future: impl Future<Output = T>) -> T {
-        self.change_silently(|live| live.run.stop_clocks(now()));
+        self.change_silently(|live| live.stop_clocks(now()));
         let _started_again = ResumeClocks(self);
         future.await
     }
@@ -145,11 +124,7 @@ impl Handle {
         self.own_artifact(&mut update);
         self.accept(generation, Payload::ArtifactUpdate(update))?;
         // Chunks are written in batches; backpressure applies only if the store falls behind.
-        self.wait(|live| match live.listens(generation) {
-            Ok(()) if live.changes.pending.len() >= MAX_PENDING => None,
-            heard => Some(heard),
-        })
-        .await
+        self.wait(|live| live.accepts_more(generation, MAX_PENDING)).await
     }
 
     fn accept(&self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
@@ -177,11 +152,11 @@ impl Handle {
             message.message_id = a2a_core::fresh_id();
         }
         let is_reply = self.change(|live| {
-            let is_reply = live.reply(generation, &message)?;
-            if let Some(asked) = live.task.history.last().filter(|_| is_reply) {
+            let replied = live.reply(generation, &message)?;
+            if let Some(asked) = &replied {
                 self.inner.replies.add(&self.scope, asked, &message);
             }
-            Ok::<_, UpdateError>(is_reply)
+            Ok::<_, UpdateError>(replied.is_some())
         })?;
         if is_reply {
             return Ok(());
@@ -253,26 +228,22 @@ impl Handle {
 
     /// Returns whether the executor still repeats an earlier run.
     pub(crate) fn is_replay(&self) -> bool {
-        self.lock().journal.is_replaying()
+        self.lock().is_replaying()
     }
 
     /// The number of recorded answers that questions of this run have not been given yet.
     pub(crate) fn recorded_answers(&self) -> usize {
-        self.lock().journal.recorded_answers()
+        self.lock().recorded_answers()
     }
 
     /// The result of named work in an earlier run.
     pub(crate) fn recall(&self, generation: u64, name: &str) -> Option<serde_json::Value> {
-        self.change_silently(|live| {
-            live.listens(generation).ok()?;
-            live.journal.recall(name)
-        })
+        self.change_silently(|live| live.recall(generation, name))
     }
 
     /// Fails if this node may no longer act for the task.
     pub(crate) fn check_lease(&self, generation: u64) -> Result<(), UpdateError> {
-        self.lock().listens(generation)?;
-        if self.has_current_lease() { Ok(()) } else { Err(UpdateError::Superseded) }
+        self.lock().check_lease(generation, |since| self.inner.is_expired(since))
     }
 
     /// Stores the result of named work.
@@ -286,11 +257,7 @@ impl Handle {
         let recorded = self.change(|live| live.record(generation, name, value, limits, moment()));
         self.log_limit(&recorded);
         let revision = recorded?;
-        self.wait(|live| match live.listens(generation) {
-            Ok(()) => live.journal.has_stored(revision).then_some(Ok(())),
-            Err(error) => Some(Err(error)),
-        })
-        .await
+        self.wait(|live| live.has_recorded(generation, revision)).await
     }
 }
 
@@ -299,7 +266,7 @@ struct ResumeClocks<'a>(&'a Handle);
 
 impl Drop for ResumeClocks<'_> {
     fn drop(&mut self) {
-        self.0.change_silently(|live| live.run.start_clocks(now()));
+        self.0.change_silently(|live| live.start_clocks(now()));
     }
 }
 

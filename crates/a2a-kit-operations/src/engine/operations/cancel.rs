@@ -35,7 +35,7 @@ impl Inner {
             self.find_or_load(&scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
         let mut again = false;
         loop {
-            let generation = handle.lock().ownership.generation;
+            let generation = handle.lock().generation();
             let inner = Arc::clone(self);
             let (canceled, context, request) = (handle.clone(), context.clone(), request.clone());
             // Runs to completion even if the caller disconnects.
@@ -44,21 +44,13 @@ impl Inner {
                 .await?;
             let is_too_late = match passed {
                 // An earlier iteration canceled the task.
-                Err(_) if again && handle.lock().task.state() == TaskState::Canceled => false,
+                Err(_) if again && handle.lock().visible().0.state() == TaskState::Canceled => {
+                    false
+                }
                 passed => passed? == Cancel::TooLate && !again,
             };
             again = true;
-            let task = handle
-                .wait(|live| {
-                    if let Some(error) = live.failure() {
-                        return Some(Err(error));
-                    }
-                    let task = live.has_ended().then(|| Arc::clone(&live.task));
-                    let is_moved = live.ownership.generation != generation;
-                    (task.is_some() || is_moved).then_some(Ok(task))
-                })
-                .await?;
-            match task {
+            match handle.wait(|live| live.ended_task(generation)).await? {
                 // The task was taken over in the meantime, by another node or by this one.
                 None => {}
                 Some(task) if task.state() == TaskState::Canceled && !is_too_late => {
@@ -79,15 +71,12 @@ impl Inner {
         let context = Arc::new(context);
         loop {
             // An end that is not stored yet does not count: a node that lost its lease stores none.
-            let (appeared, state) = {
-                let live = handle.lock();
-                (live.is_stored(), live.task.state())
-            };
-            if !appeared {
-                return Err(Error::task_not_found(&handle.task_id));
-            }
-            if state.is_terminal() {
-                return Err(not_cancelable(&handle.task_id, state));
+            match handle.lock().stored_state() {
+                None => return Err(Error::task_not_found(&handle.task_id)),
+                Some(state) if state.is_terminal() => {
+                    return Err(not_cancelable(&handle.task_id, state));
+                }
+                Some(_) => {}
             }
             match handle.acquire_lease().await? {
                 Holder::Here => {
@@ -159,10 +148,7 @@ impl Handle {
                         call.await;
                     }
                 };
-                let stopped = handle.wait(|live| {
-                    let is_moved = live.ownership.generation != generation;
-                    (!live.run.is_running() || is_moved).then_some(())
-                });
+                let stopped = handle.wait(|live| live.has_stopped(generation));
                 let stopped = async {
                     if tokio::time::timeout(grace, stopped).await.is_err() {
                         tracing::warn!(task.id = %handle.task_id, "executor ignored cancel, dropped");

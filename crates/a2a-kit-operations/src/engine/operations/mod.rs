@@ -30,8 +30,8 @@ use crate::{
     Agent, Call, EventId, EventStream, Reply, Scope, Webhook,
     engine::{
         Engine, Inner,
-        runtime::{Reader, Until},
-        task::{LiveTask, snapshot},
+        runtime::Reader,
+        task::{Cursor, LiveTask, Until, snapshot},
     },
     store::{PageKey, Replay},
     trace::TraceContext,
@@ -239,27 +239,23 @@ impl Inner {
     ) -> Result<EventStream> {
         let handle =
             self.find_or_load(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
-        let is_ahead = |live: &LiveTask| after.is_some_and(|after| after.get() > live.log.last());
-        if is_ahead(&handle.lock()) {
+        let is_behind = |live: &LiveTask| after.is_some_and(|after| live.is_behind(after));
+        if is_behind(&handle.lock()) {
             // The caller may have seen more on another node than this one has received.
             handle.catch_up().await?;
             // It may even be a write of this node that the store has published already.
-            let is_told = |live: &LiveTask| !is_ahead(live) || !live.persistence.is_storing();
-            handle.wait(|live| is_told(live).then_some(())).await;
-            if is_ahead(&handle.lock()) {
+            let written = |live: &LiveTask| !is_behind(live) || !live.is_storing();
+            handle.wait(|live| written(live).then_some(())).await;
+            if is_behind(&handle.lock()) {
                 // Or this node may have lost the task without knowing.
                 handle.catch_up().await?;
             }
         }
-        let (appeared, first, mut last, mut task, is_current) = {
+        let (log, is_current) = {
             let live = handle.lock();
-            let task = Arc::clone(&live.task);
-            let is_current = self.current(&live).is_some();
-            (live.is_stored(), live.log.first(), live.log.last(), task, is_current)
+            (live.stored_log(), self.current(&live).is_some())
         };
-        if !appeared {
-            return Err(Error::task_not_found(id));
-        }
+        let (mut task, first, mut last) = log.ok_or_else(|| Error::task_not_found(id))?;
         if after.is_none() && !is_current {
             // The caller may have seen more than this entry has: its events follow.
             let newest = self.task(scope, id).await?.ok_or_else(|| Error::task_not_found(id))?;
@@ -285,10 +281,14 @@ impl Inner {
                 ))
                 .with_metadata("taskId", id));
             }
-            _ => return Ok(Reader::from_task(handle, Until::Terminal, last, &task).into_stream()),
+            _ => {
+                let cursor = Cursor::from_task(Until::Terminal, last, &task);
+                return Ok(Reader::new(handle, cursor).into_stream());
+            }
         };
+        let from = |next| Cursor::new(Until::Terminal, next);
         if after.get() + 1 >= first {
-            return Ok(Reader::new(handle, Until::Terminal, after.get() + 1).into_stream());
+            return Ok(Reader::new(handle, from(after.get() + 1)).into_stream());
         }
         // Events before the log of the entry are in the store, unless they were trimmed.
         let replay = self.store.replay(scope, id, after).await.map_err(Error::from)?;
@@ -296,8 +296,7 @@ impl Inner {
             Some(Replay::Events(events)) => {
                 let next =
                     events.last().and_then(crate::Event::id).map_or(after.get(), EventId::get);
-                let reader = Reader::new(handle, Until::Terminal, next + 1);
-                Ok(reader.after(events).into_stream())
+                Ok(Reader::new(handle, from(next + 1).after(events)).into_stream())
             }
             Some(Replay::Trimmed) if has_ended => {
                 let event = snapshot(last, &task);

@@ -9,15 +9,19 @@ use crate::{
     CallContext, Scope, Webhook,
     engine::{
         CallerLimits, Inner,
+        cluster::Forwarded,
         limits::exhausted,
         moment,
         operations::{
             key::{KeyClaim, fingerprint, is_definite},
-            response::{Accepted, Remote, RemoteTurn},
+            response::{Accepted, Remote},
         },
-        runtime::{Begin, Entry, Handle},
+        runtime::{Entry, Handle},
         slots::Count,
-        task::{AdmissionLimits, Creation, Holder, Refusal, Sender, Size, TurnRequest, ended},
+        task::{
+            AdmissionLimits, Creation, Holder, Reception, Refusal, RemoteTurn, Sender, Size,
+            TurnRequest, ended,
+        },
     },
     trace::TraceContext,
 };
@@ -112,8 +116,8 @@ impl Inner {
     async fn client_messages(self: &Arc<Self>, scope: &Scope, task_id: &str) -> Result<usize> {
         let handle = self.find_or_load(scope, task_id).await?;
         let handle = handle.ok_or_else(|| Error::task_not_found(task_id))?;
-        let live = handle.lock();
-        Ok(live.task.history.iter().filter(|message| message.role() == Role::User).count())
+        let (task, _) = handle.lock().visible();
+        Ok(task.history.iter().filter(|message| message.role() == Role::User).count())
     }
 
     async fn begin(
@@ -207,20 +211,14 @@ impl Inner {
         return_immediately: bool,
     ) -> Result<Accepted> {
         loop {
-            let ticket_of = || {
-                let live = handle.lock();
-                live.turns.ticket_of(&live.task, &turn)
-            };
-            if let Some(ticket) = ticket_of() {
-                return Ok(Accepted { handle, ticket, remote: None });
-            }
-            handle.wait(|live| (!live.is_ending()).then_some(())).await;
-            if handle.lock().has_ended() {
-                return Err(ended(&handle.task_id));
+            match handle.wait(|live| live.reception(&turn)).await {
+                Reception::Joined(ticket) => {
+                    return Ok(Accepted { handle, ticket, remote: None });
+                }
+                Reception::Ended => return Err(ended(&handle.task_id)),
+                Reception::Open => {}
             }
             match handle.acquire_lease().await? {
-                // The task has just begun to end.
-                Holder::Here if handle.lock().is_ending() => {}
                 Holder::Here if return_immediately && handle.lock().queues_messages() => {
                     // No caller would retry it if this node failed before its turn.
                     if let Some(ticket) = self.queue_stored(&handle, &turn).await? {
@@ -231,8 +229,8 @@ impl Inner {
                     let sender = if return_immediately { Sender::Leaves } else { Sender::Waits };
                     match self.try_take_here(&handle, turn.clone(), sender) {
                         Ok(ticket) => return Ok(Accepted { handle, ticket, remote: None }),
-                        // An executor has just begun to work.
-                        Err((Refusal::NotStored, _)) => {}
+                        // An executor has just begun to work, or the task to end.
+                        Err((Refusal::NotStored | Refusal::Ending, _)) => {}
                         // The lease was lost; retry with the new holder. An idle task is also
                         // released after a rejection.
                         Err((_, error))
@@ -242,23 +240,20 @@ impl Inner {
                     }
                 }
                 Holder::Elsewhere | Holder::Nobody => {
-                    let (before, last) = {
-                        let state = handle.lock();
-                        (Arc::clone(&state.task), state.log.last())
-                    };
-                    let begun = if turn.streams {
+                    let (before, last) = handle.lock().visible();
+                    let forwarded = if turn.streams {
                         self.forward_streamed(&handle, &turn).await?
                     } else {
                         let begun = self.forward_message(&handle, &turn, return_immediately);
-                        begun.await?.map(Begin::At)
+                        begun.await?.map(Forwarded::Begun)
                     };
-                    let remote = match begun {
+                    let remote = match forwarded {
                         // The lease was released in the meantime.
                         None => continue,
-                        Some(Begin::At(begun)) => {
+                        Some(Forwarded::Begun(begun)) => {
                             Remote::Turn(RemoteTurn { begun, before, last, message: turn.message })
                         }
-                        Some(begin) => Remote::Queued(begin),
+                        Some(Forwarded::Queued(answer)) => Remote::Queued(answer),
                     };
                     return Ok(Accepted { handle, ticket: 0, remote: Some(remote) });
                 }
@@ -295,7 +290,7 @@ impl Inner {
         taken.map_err(|refusal| {
             let error = match &refusal {
                 Refusal::Failed(failure) => failure.error(&handle.task_id),
-                Refusal::Ended => ended(&handle.task_id),
+                Refusal::Ending | Refusal::Ended => ended(&handle.task_id),
                 Refusal::NotHolder => {
                     Error::unavailable("another node took over the task; retry the request")
                 }

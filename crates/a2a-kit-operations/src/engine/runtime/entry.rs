@@ -138,12 +138,13 @@ impl Locked<'_> {
         if let Some(effects) = &effects {
             signals.perform(effects);
         }
-        let is_running = live.run.has_slot();
+        let counts = live.counts();
+        let is_running = counts.is_running;
         if is_running && running.is_none() {
             *running = handle.inner.load.slots.take(&handle.scope.owner, None);
         }
         let wakers = if wakes { watchers.waiters.take() } else { Vec::new() };
-        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !live.is_draft())];
+        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !counts.is_draft)];
         Settled { effects, wakers, released }
     }
 }
@@ -192,18 +193,18 @@ impl Entry {
     pub(in crate::engine) fn cancel_signal(&self) -> CancellationToken {
         let mut locked = self.lock();
         let shared = &mut *locked.0;
-        listen(&mut shared.signals.cancel, shared.live.run.is_canceling)
+        listen(&mut shared.signals.cancel, shared.live.is_canceling())
     }
 
     /// Cancelled when the executor of a generation is dropped.
     pub(in crate::engine) fn drop_signal(&self, generation: u64) -> CancellationToken {
         let mut locked = self.lock();
-        let shared = &mut *locked.0;
-        let is_of_the_past = shared.live.ownership.generation != generation;
-        if is_of_the_past {
-            return listen(&mut None, true);
+        let Shared { live, signals, .. } = &mut *locked.0;
+        match live.is_dropped(generation) {
+            // Of an earlier run: not that of the current one.
+            None => listen(&mut None, true),
+            Some(is_dropped) => listen(&mut signals.drop, is_dropped),
         }
-        listen(&mut shared.signals.drop, shared.live.run.is_dropped())
     }
 
     /// A status update of this task, as an event.

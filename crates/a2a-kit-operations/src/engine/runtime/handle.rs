@@ -24,11 +24,6 @@ impl Handle {
         Self { inner, entry }
     }
 
-    /// The entry itself, which does not keep it in the registry.
-    pub(in crate::engine) fn entry(&self) -> Arc<Entry> {
-        Arc::clone(&self.entry)
-    }
-
     /// Returns the task as visible to callers, and the position of its newest event: from the
     /// store if that may be ahead of the entry.
     pub(in crate::engine) async fn newest(&self) -> Result<Option<(Arc<Task>, u64)>> {
@@ -37,6 +32,11 @@ impl Handle {
         }
         let stored = self.inner.store.get(&self.scope, &self.task_id).await.map_err(Error::from)?;
         Ok(stored.map(|stored| (stored.task, stored.last_event.get())))
+    }
+
+    /// Returns the same, or the error for a task that does not exist.
+    pub(in crate::engine) async fn newest_or_error(&self) -> Result<(Arc<Task>, u64)> {
+        self.newest().await?.ok_or_else(|| Error::task_not_found(&self.task_id))
     }
 
     /// Waits until the entry shows what the store had when this was called.

@@ -150,16 +150,8 @@ impl Inner {
         };
         let now = Timestamp::now().as_millis();
         let retention = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
-        let is_old = |live: &LiveTask| {
-            let time = live.task.status.as_ref().and_then(|status| status.timestamp);
-            let is_parked = live.task.state().is_interrupted() && !live.is_here();
-            is_parked && time.is_none_or(|time| now.saturating_sub(time.as_millis()) > retention)
-        };
         for handle in self.handles() {
-            let is_old = is_old(&handle.lock());
-            if is_old {
-                handle.change_silently(LiveTask::refresh);
-            }
+            handle.change_silently(|live| live.refresh_if_parked(now.saturating_sub(retention)));
         }
     }
 }

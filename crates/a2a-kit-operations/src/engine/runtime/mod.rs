@@ -11,8 +11,4 @@ mod watchers;
 mod writer;
 
 pub(crate) use self::handle::Handle;
-pub(in crate::engine) use self::{
-    entry::Entry,
-    reader::{Begin, Reader, Until},
-    registry::Registry,
-};
+pub(in crate::engine) use self::{entry::Entry, reader::Reader, registry::Registry};

@@ -51,7 +51,7 @@ impl Handle {
         generation: u64,
         position: u64,
     ) -> Result<(), UpdateError> {
-        self.wait(|live| live.has_stored(generation, position)).await
+        self.wait(|live| live.write_outcome(generation, position)).await
     }
 }
 

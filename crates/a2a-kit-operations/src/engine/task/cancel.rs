@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::{TaskState, well_known::Struct};
+use a2a_core::{Result, TaskState, v1::Task, well_known::Struct};
 
 use super::{Cancellation, LiveTask, Now};
 use crate::CallContext;
@@ -67,6 +67,24 @@ impl LiveTask {
             self.effects.cancel = Some(Box::new(Cancellation { task, request, generation }));
         }
         Ok(Cancel::Started)
+    }
+
+    /// The task when it has ended, or `None` inside when it is of another generation; `None` until
+    /// then.
+    pub(in crate::engine) fn ended_task(
+        &self,
+        generation: u64,
+    ) -> Option<Result<Option<Arc<Task>>>> {
+        if let Some(error) = self.failure() {
+            return Some(Err(error));
+        }
+        let task = self.has_ended().then(|| Arc::clone(&self.task));
+        (task.is_some() || !self.is_current(generation)).then_some(Ok(task))
+    }
+
+    /// Whether no executor runs in this generation any more; `None` until then.
+    pub(in crate::engine) fn has_stopped(&self, generation: u64) -> Option<()> {
+        (!self.run.is_running() || !self.is_current(generation)).then_some(())
     }
 
     /// Sets CANCELED if the executor cannot notice the cancel; returns whether it was.

@@ -38,12 +38,12 @@ pub(in crate::engine) struct Commands {
 
 impl Commands {
     /// The turn of a message has begun.
-    pub(in crate::engine) fn begin(&mut self, command: Arc<str>, position: u64) {
+    pub(super) fn begin(&mut self, command: Arc<str>, position: u64) {
         self.begun.push((command, position));
     }
 
     /// Returns whether answers are to be stored, so that the lease has to be kept.
-    pub(in crate::engine) fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         !self.begun.is_empty()
     }
 
@@ -54,23 +54,23 @@ impl Commands {
     }
 
     /// The commands that were read have been handled.
-    pub(in crate::engine) fn end_reading(&mut self) {
+    pub(super) fn end_reading(&mut self) {
         self.done.clear();
         self.is_reading = false;
     }
 
     /// Leaves taken commands in the store.
-    pub(in crate::engine) fn leave(&mut self, commands: &[Arc<str>]) {
+    pub(super) fn leave(&mut self, commands: &[Arc<str>]) {
         self.taken.retain(|taken| !commands.contains(taken));
     }
 
     /// Registers a cancel, to be answered when the task has ended.
-    pub(in crate::engine) fn cancel(&mut self, command: Arc<str>) {
+    pub(super) fn cancel(&mut self, command: Arc<str>) {
         self.cancels.push(command);
     }
 
     /// The answers to store with the next write; `ended` is the position of the end.
-    pub(in crate::engine) fn answers(&mut self, ended: Option<u64>) -> Vec<(Arc<str>, Bytes)> {
+    pub(super) fn answers(&mut self, ended: Option<u64>) -> Vec<(Arc<str>, Bytes)> {
         let mut answers: Vec<_> = self
             .begun
             .drain(..)
@@ -84,7 +84,7 @@ impl Commands {
     }
 
     /// A command was answered in the store.
-    pub(in crate::engine) fn finish(&mut self, command: &Arc<str>) {
+    pub(super) fn finish(&mut self, command: &Arc<str>) {
         self.taken.retain(|taken| taken != command);
         // Without a read in progress, no stale read can contain it.
         if self.is_reading {
@@ -93,19 +93,19 @@ impl Commands {
     }
 
     /// Gives up pending answers; the commands stay in the store.
-    pub(in crate::engine) fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.taken.clear();
         self.begun.clear();
         self.cancels.clear();
     }
 
     /// Returns whether a command was taken and is not answered.
-    pub(in crate::engine) fn has_taken(&self, command: &Arc<str>) -> bool {
+    pub(super) fn has_taken(&self, command: &Arc<str>) -> bool {
         self.taken.contains(command)
     }
 
     /// Takes a stored command, unless it was taken before.
-    pub(in crate::engine) fn take(&mut self, command: &Arc<str>) -> bool {
+    pub(super) fn take(&mut self, command: &Arc<str>) -> bool {
         let is_new = !self.taken.contains(command) && !self.done.contains(command);
         if is_new {
             self.taken.push(Arc::clone(command));
@@ -119,6 +119,26 @@ impl LiveTask {
     pub(in crate::engine) fn return_command(&mut self, id: Arc<str>) {
         self.commands.leave(&[id]);
         self.notice_commands();
+    }
+
+    /// Reserves a command, so that reading the commands of the task skips it.
+    pub(in crate::engine) fn reserve_command(&mut self, id: &Arc<str>) {
+        self.commands.take(id);
+    }
+
+    /// Leaves a taken command in the store.
+    pub(in crate::engine) fn leave_command(&mut self, id: &Arc<str>) {
+        self.commands.leave(std::slice::from_ref(id));
+    }
+
+    /// A command was answered in the store.
+    pub(in crate::engine) fn finish_command(&mut self, id: &Arc<str>) {
+        self.commands.finish(id);
+    }
+
+    /// Whether a command that was taken is answered, or left in the store; `None` until then.
+    pub(in crate::engine) fn has_settled_command(&self, id: &Arc<str>) -> Option<()> {
+        (!self.commands.has_taken(id)).then_some(())
     }
 
     /// Takes a command, unless it was taken before or is for another node.

@@ -142,6 +142,32 @@ impl LiveTask {
         Ok(self.journal.revision())
     }
 
+    /// Whether a revision of the journal is stored; `None` while it is not known.
+    pub(in crate::engine) fn has_recorded(
+        &self,
+        generation: u64,
+        revision: u64,
+    ) -> Option<Result<(), UpdateError>> {
+        let listens = self.listens(generation);
+        (listens.is_err() || self.journal.has_stored(revision)).then_some(listens)
+    }
+
+    /// The recorded result of named work, each returned once.
+    pub(in crate::engine) fn recall(&mut self, generation: u64, name: &str) -> Option<Value> {
+        self.listens(generation).ok()?;
+        self.journal.recall(name)
+    }
+
+    /// Returns whether the run has not reached all that an earlier one did.
+    pub(in crate::engine) fn is_replaying(&self) -> bool {
+        self.journal.is_replaying()
+    }
+
+    /// The number of recorded answers that questions of this run have not been given yet.
+    pub(in crate::engine) fn recorded_answers(&self) -> usize {
+        self.journal.recorded_answers()
+    }
+
     /// Checks another entry of the journal against the limit; fails the task if it is exceeded.
     fn fit_journal(
         &mut self,

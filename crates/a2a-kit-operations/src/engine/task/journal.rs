@@ -150,24 +150,19 @@ impl Journal {
     }
 
     /// Returns whether the run waits for an answer, or would if it were here.
-    pub(in crate::engine) fn is_asking(&self) -> bool {
+    pub(super) fn is_asking(&self) -> bool {
         self.record.as_ref().is_some_and(Record::is_asking)
     }
 
     /// Returns whether the run has not reached all that an earlier one did.
-    pub(in crate::engine) fn is_replaying(&self) -> bool {
+    pub(super) fn is_replaying(&self) -> bool {
         self.replay.as_ref().is_some_and(|replay| replay.left > 0)
     }
 
     /// The number of recorded answers that questions of this run have not been given yet.
-    pub(in crate::engine) fn recorded_answers(&self) -> usize {
+    pub(super) fn recorded_answers(&self) -> usize {
         let (Some(record), Some(replay)) = (&self.record, &self.replay) else { return 0 };
         record.answers().saturating_sub(replay.answers)
-    }
-
-    /// The number of client messages before the one that began the run.
-    pub(in crate::engine) fn first(&self) -> Option<usize> {
-        self.record.as_ref().map(|record| record.first)
     }
 
     pub(super) fn revision(&self) -> u64 {
@@ -175,7 +170,7 @@ impl Journal {
     }
 
     /// Returns whether a revision is in the store.
-    pub(in crate::engine) fn has_stored(&self, revision: u64) -> bool {
+    pub(super) fn has_stored(&self, revision: u64) -> bool {
         self.stored >= revision
     }
 
@@ -299,7 +294,7 @@ impl Journal {
     }
 
     /// The recorded result of named work, each returned once.
-    pub(in crate::engine) fn recall(&mut self, wanted: &str) -> Option<Value> {
+    pub(super) fn recall(&mut self, wanted: &str) -> Option<Value> {
         let (Some(record), Some(replay)) = (&self.record, &mut self.replay) else { return None };
         let mut entries = record.entries.iter().zip(&mut replay.reached);
         entries.find_map(|(entry, reached)| match entry {
@@ -322,6 +317,12 @@ impl LiveTask {
             Change::Appeared | Change::Event(_) | Change::Journal => None,
         });
         stored.chain(unseen).filter(|message| message.role() == Role::User)
+    }
+
+    /// The number of client messages before the one that began the run.
+    pub(in crate::engine) fn first_message(&self) -> usize {
+        let first = self.journal.record.as_ref().map(|record| record.first);
+        first.unwrap_or_else(|| self.client_messages().count().saturating_sub(1))
     }
 
     pub(super) fn client_message(&self, number: usize) -> Option<Arc<Message>> {
@@ -352,7 +353,7 @@ impl LiveTask {
         if self.journal.record.is_none() {
             let (metadata, accepted_output_modes) = self.run.request();
             self.journal.record = Some(Record {
-                first: self.client_messages().count().saturating_sub(1),
+                first: self.first_message(),
                 metadata: metadata.as_deref().cloned(),
                 accepted_output_modes: accepted_output_modes.to_vec(),
                 entries: Vec::new(),

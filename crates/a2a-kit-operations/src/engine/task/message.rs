@@ -37,7 +37,9 @@ pub(in crate::engine) enum Sender {
 pub(in crate::engine) enum Refusal {
     /// The task could not be stored or loaded.
     Failed(Failure),
-    /// The task has ended, or is about to.
+    /// The task is about to end.
+    Ending,
+    /// The task has ended.
     Ended,
     /// This node does not hold the lease.
     NotHolder,
@@ -62,7 +64,27 @@ pub(in crate::engine) fn ended(task_id: &str) -> Error {
         .with_metadata("taskId", task_id)
 }
 
+/// What a message for a task meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Reception {
+    /// An earlier attempt has delivered it, with this ticket; 0 if it is in the history.
+    Joined(u64),
+    /// The task has ended.
+    Ended,
+    /// The task goes on.
+    Open,
+}
+
 impl LiveTask {
+    /// What a message meets; `None` while the task is about to end.
+    pub(in crate::engine) fn reception(&self, turn: &TurnRequest) -> Option<Reception> {
+        if let Some(ticket) = self.turns.ticket_of(&self.task, turn) {
+            return Some(Reception::Joined(ticket));
+        }
+        let reception = if self.has_ended() { Reception::Ended } else { Reception::Open };
+        (!self.is_ending()).then_some(reception)
+    }
+
     /// Starts a new task with its first message. The task is visible at once if its sender does not
     /// wait for the response.
     pub(in crate::engine) fn begin(
@@ -113,6 +135,9 @@ impl LiveTask {
         if let Some(ticket) = self.turns.ticket_of(&self.task, &turn) {
             self.join(ticket, turn.commands, sender);
             return Ok(ticket);
+        }
+        if self.is_ending() {
+            return Err(Refusal::Ending);
         }
         if self.is_over() || self.run.is_canceling {
             return Err(Refusal::Ended);

@@ -9,6 +9,7 @@ mod change;
 mod checkpoint;
 mod commands;
 mod conversation;
+mod cursor;
 mod effects;
 mod journal;
 mod log;
@@ -16,6 +17,7 @@ mod message;
 mod ownership;
 mod persistence;
 mod reconcile;
+mod response;
 mod run;
 mod size;
 #[cfg(test)]
@@ -37,20 +39,28 @@ pub use self::size::TaskLimit;
 pub(crate) use self::turn::TurnRequest;
 pub(in crate::engine) use self::{
     cancel::{Cancel, CancelRefusal, CancelRequest},
-    change::{Change, applied},
     checkpoint::{Checkpoint, Context, encode},
-    commands::{Answer, Commands},
+    commands::Answer,
+    cursor::{Begin, Cursor, Refill, Until, stopping},
     effects::{Cancellation, Effects, Start, StartMode},
-    journal::Journal,
     log::Log,
-    message::{AdmissionLimits, Refusal, Sender, ended},
-    ownership::{Holder, Ownership},
-    persistence::{Confirmation, Failure, Group, Persistence},
+    message::{AdmissionLimits, Reception, Refusal, Sender, ended},
+    ownership::Holder,
+    persistence::{Confirmation, Failure, Group},
     reconcile::{Interrupted, Resumption, Step, Takeover},
-    run::{Ended, Run},
+    response::{Opening, RemoteTurn, Response, SentTurn},
+    run::{Ended, Relevance},
     size::Size,
-    turn::Turns,
     work::Left,
+};
+use self::{
+    change::{Change, applied},
+    commands::Commands,
+    journal::Journal,
+    ownership::Ownership,
+    persistence::Persistence,
+    run::Run,
+    turn::Turns,
 };
 use crate::{Event, EventId, TaskLimits, Webhook, store::StoredTask};
 
@@ -58,40 +68,40 @@ use crate::{Event, EventId, TaskLimits, Webhook, store::StoredTask};
 #[derive(Debug)]
 pub(in crate::engine) struct LiveTask {
     /// The task as visible to callers, with stored changes only. Before the first write, the draft.
-    pub(in crate::engine) task: Arc<Task>,
+    task: Arc<Task>,
     /// The visible events.
-    pub(in crate::engine) log: Log,
+    log: Log,
     /// The message that responds in place of a task.
-    pub(in crate::engine) reply: Option<Event>,
+    reply: Option<Event>,
     /// Changes to be stored.
-    pub(in crate::engine) changes: Changes,
+    changes: Changes,
     /// The state of storing.
-    pub(in crate::engine) persistence: Persistence,
+    persistence: Persistence,
     /// The lease.
-    pub(in crate::engine) ownership: Ownership,
+    ownership: Ownership,
     /// The run of the executor.
-    pub(in crate::engine) run: Run,
+    run: Run,
     /// The client messages.
-    pub(in crate::engine) turns: Turns,
+    turns: Turns,
     /// State of a task that is not stored yet.
-    pub(in crate::engine) creation: Creation,
+    creation: Creation,
     /// Commands of other nodes.
-    pub(in crate::engine) commands: Commands,
+    commands: Commands,
     /// What the run awaited.
-    pub(in crate::engine) journal: Journal,
+    journal: Journal,
     /// What has to follow.
     effects: Effects,
 }
 
 /// Changes that are not stored yet.
 #[derive(Debug)]
-pub(in crate::engine) struct Changes {
+struct Changes {
     /// Changes that no writer has taken.
-    pub(in crate::engine) pending: Vec<Change>,
+    pending: Vec<Change>,
     /// The state of the task with all changes applied.
-    pub(in crate::engine) head: TaskState,
+    head: TaskState,
     /// The position of the newest event, including unstored ones.
-    pub(in crate::engine) last: u64,
+    last: u64,
     /// The time of the newest status.
     status_time: Option<Timestamp>,
     /// The size of the task with all changes applied; computed on first use.
@@ -130,6 +140,26 @@ impl Creation {
     }
 }
 
+/// How a task counts for the limits of its caller.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Counts {
+    pub(in crate::engine) is_running: bool,
+    /// Whether it is a new task that is not stored yet.
+    pub(in crate::engine) is_draft: bool,
+}
+
+/// What the metrics of an engine show of a task.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Gauges {
+    /// The visible state.
+    pub(in crate::engine) state: Option<TaskState>,
+    pub(in crate::engine) is_held: bool,
+    /// The number of queued messages.
+    pub(in crate::engine) queued: usize,
+    /// The position of the newest event.
+    pub(in crate::engine) last: u64,
+}
+
 /// When a transition is made.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Now {
@@ -143,7 +173,7 @@ impl LiveTask {
     pub(in crate::engine) fn draft(task: Task, log: Log) -> Self {
         let mut live = Self::new(Arc::new(task), log);
         live.ownership.holder = Holder::Here;
-        live.persistence.loaded();
+        live.loaded();
         live
     }
 
@@ -204,9 +234,9 @@ impl LiveTask {
         self.run.is_running() && !self.run.is_asking()
     }
 
-    /// Returns whether a message has to wait for its turn.
+    /// Returns whether a message would have to wait for its turn.
     pub(in crate::engine) fn queues_messages(&self) -> bool {
-        self.is_at_work() && !self.run.refuses_messages()
+        self.is_at_work() && !self.run.refuses_messages() && !self.is_ending()
     }
 
     /// Returns whether this node does not hold the lease on an unfinished task.
@@ -221,26 +251,9 @@ impl LiveTask {
         ending && !self.has_ended() && !self.persistence.has_failed()
     }
 
-    /// Returns whether the first write is in progress: other nodes may already see the task.
-    pub(in crate::engine) fn is_appearing(&self) -> bool {
-        let is_asked = self.persistence.is_writing() || self.ownership.holder == Holder::Elsewhere;
-        !self.is_stored() && !self.persistence.has_failed() && is_asked
-    }
-
     /// Returns whether the task has ended, or was answered with a message.
     pub(in crate::engine) fn is_over(&self) -> bool {
         self.changes.head.is_terminal() || self.reply.is_some() || self.persistence.has_failed()
-    }
-
-    /// Returns whether every event is visible. Changes being written are neither pending nor in the
-    /// log.
-    pub(in crate::engine) fn is_shown(&self) -> bool {
-        self.changes.pending.is_empty() && self.log.last() >= self.changes.last
-    }
-
-    /// Returns whether the turn of a message, or a later one, has visibly begun.
-    pub(in crate::engine) fn has_begun(&self, ticket: u64) -> bool {
-        ticket == 0 || !self.turns.waits(ticket) && self.log.last() >= self.turns.start
     }
 
     /// The error for callers of a task that could not be stored or loaded.
@@ -248,10 +261,23 @@ impl LiveTask {
         self.persistence.failure().map(|failure| failure.error(&self.task.id))
     }
 
-    /// Returns whether the task counts as a new one of its caller, which is not stored yet.
-    pub(in crate::engine) fn is_draft(&self) -> bool {
+    /// How the task counts for the limits of its caller.
+    pub(in crate::engine) fn counts(&self) -> Counts {
         let is_answered = self.reply.is_some() && !self.run.is_running();
-        !self.is_stored() && !self.persistence.has_failed() && !is_answered
+        Counts {
+            is_running: self.run.has_slot(),
+            is_draft: !self.is_stored() && !self.persistence.has_failed() && !is_answered,
+        }
+    }
+
+    /// What the metrics of the engine show of the task.
+    pub(in crate::engine) fn gauges(&self) -> Gauges {
+        Gauges {
+            state: self.stored_state(),
+            is_held: self.is_here(),
+            queued: self.turns.queue_len(),
+            last: self.log.last(),
+        }
     }
 
     /// Makes the task visible, if it is not yet.

@@ -6,16 +6,16 @@ use a2a_core::v1::stream_response::Payload;
 
 use super::{Failure, LiveTask, Now, TurnRequest, reconcile::Reconciliation, status_time};
 use crate::{
-    Event, EventId,
+    Event, EventId, UpdateError,
     store::{Replay, StoredTask},
 };
 
 /// The lease on a task, as far as this node knows.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Ownership {
-    pub(in crate::engine) holder: Holder,
+    pub(super) holder: Holder,
     /// The epoch of this node's current or last lease.
-    pub(in crate::engine) epoch: u64,
+    pub(super) epoch: u64,
     /// The epoch up to which this node knows all changes; 0 if none.
     known: u64,
     /// A time at which the current lease was not granted yet, if leases expire.
@@ -24,7 +24,7 @@ pub(in crate::engine) struct Ownership {
     pub(super) work: Reconciliation,
     /// Incremented each time this node loses the lease or takes the task over. Results of earlier
     /// generations are ignored.
-    pub(in crate::engine) generation: u64,
+    pub(super) generation: u64,
     /// Reads of changes by other nodes.
     reads: Reads,
 }
@@ -84,11 +84,6 @@ impl Ownership {
             self.holder = Holder::Nobody;
         }
     }
-
-    /// Returns whether this epoch directly follows one of which this node knows all changes.
-    pub(in crate::engine) fn is_known(&self, epoch: u64) -> bool {
-        self.holder != Holder::Here && self.known + 1 == epoch
-    }
 }
 
 impl LiveTask {
@@ -137,7 +132,7 @@ impl LiveTask {
         self.ownership.work.keep_lease();
         self.run.follow(false);
         self.run.is_canceling = false;
-        self.persistence.loaded();
+        self.loaded();
         self.persistence.recover();
     }
 
@@ -194,12 +189,19 @@ impl LiveTask {
         Some(epoch)
     }
 
+    /// Fails if an executor of this generation may no longer act for the task.
+    pub(in crate::engine) fn check_lease(
+        &self,
+        generation: u64,
+        is_expired: impl FnOnce(Instant) -> bool,
+    ) -> Result<(), UpdateError> {
+        self.listens(generation)?;
+        if self.has_current_lease(is_expired) { Ok(()) } else { Err(UpdateError::Superseded) }
+    }
+
     /// Returns whether this node may act for the task: it holds a lease that has not expired, or
     /// the task is not stored yet.
-    pub(in crate::engine) fn has_current_lease(
-        &self,
-        is_expired: impl FnOnce(Instant) -> bool,
-    ) -> bool {
+    fn has_current_lease(&self, is_expired: impl FnOnce(Instant) -> bool) -> bool {
         self.is_here() && (!self.is_stored() || !self.ownership.since.is_some_and(is_expired))
     }
 
@@ -308,6 +310,25 @@ impl LiveTask {
         if !self.is_here() {
             self.persistence.fail(Failure::Unavailable);
         }
+    }
+
+    /// Reloads the task if it has waited for its client since this time, in milliseconds since the
+    /// epoch, so that another node may have removed it.
+    pub(in crate::engine) fn refresh_if_parked(&mut self, since: i64) {
+        let is_parked = self.task.state().is_interrupted() && !self.is_here();
+        if is_parked && status_time(&self.task).is_none_or(|time| time.as_millis() < since) {
+            self.refresh();
+        }
+    }
+
+    /// Returns whether the task has to be read before a lease on it is applied, up to an event.
+    pub(in crate::engine) fn is_behind(&self, event: EventId) -> bool {
+        self.log.last() < event.get()
+    }
+
+    /// Returns whether this epoch directly follows one of which this node knows all changes.
+    pub(in crate::engine) fn is_known(&self, epoch: u64) -> bool {
+        self.ownership.holder != Holder::Here && self.ownership.known + 1 == epoch
     }
 
     /// Starts a read of changes by another node.

@@ -80,48 +80,33 @@ pub(in crate::engine) struct Confirmation {
 
 impl Persistence {
     /// The number of stored writes.
-    pub(in crate::engine) fn version(&self) -> u64 {
+    pub(super) fn version(&self) -> u64 {
         self.version
     }
 
-    /// Returns whether the state was read after the entry was registered.
-    pub(in crate::engine) fn is_loaded(&self) -> bool {
-        self.is_loaded
-    }
-
-    /// The state was read after the entry was registered.
-    pub(in crate::engine) fn loaded(&mut self) {
-        self.is_loaded = true;
-    }
-
     /// Returns whether a writer runs.
-    pub(in crate::engine) fn is_writing(&self) -> bool {
+    pub(super) fn is_writing(&self) -> bool {
         matches!(self.phase, Phase::Writing | Phase::Storing(_))
     }
 
     /// Returns whether the store may have changes that are not visible yet.
-    pub(in crate::engine) fn is_storing(&self) -> bool {
+    pub(super) fn is_storing(&self) -> bool {
         matches!(self.phase, Phase::Storing(_))
     }
 
-    pub(in crate::engine) fn failure(&self) -> Option<&Failure> {
+    pub(super) fn failure(&self) -> Option<&Failure> {
         match &self.phase {
             Phase::Failed(failure) => Some(failure),
             Phase::Idle | Phase::Writing | Phase::Storing(_) => None,
         }
     }
 
-    pub(in crate::engine) fn has_failed(&self) -> bool {
+    pub(super) fn has_failed(&self) -> bool {
         self.failure().is_some()
     }
 
-    /// Returns whether the store no longer has the task.
-    pub(in crate::engine) fn is_removed(&self) -> bool {
-        matches!(self.failure(), Some(Failure::Removed))
-    }
-
     /// The task that took over the idempotency key.
-    pub(in crate::engine) fn superseded(&self) -> Option<&Arc<str>> {
+    pub(super) fn superseded(&self) -> Option<&Arc<str>> {
         match self.failure() {
             Some(Failure::Superseded(by)) => Some(by),
             _ => None,
@@ -201,6 +186,66 @@ impl LiveTask {
         self.ownership.generation == generation
     }
 
+    /// The generation of the task.
+    pub(in crate::engine) fn generation(&self) -> u64 {
+        self.ownership.generation
+    }
+
+    /// Whether the state was read after the entry was registered; `None` while the first write is in
+    /// progress: other nodes may already see the task.
+    pub(in crate::engine) fn has_loaded(&self) -> Option<bool> {
+        let is_asked = self.persistence.is_writing() || self.ownership.holder == Holder::Elsewhere;
+        let is_appearing = !self.is_stored() && !self.persistence.has_failed() && is_asked;
+        (!is_appearing).then_some(self.persistence.is_loaded)
+    }
+
+    /// The state was read after the entry was registered.
+    pub(in crate::engine) fn loaded(&mut self) {
+        self.persistence.is_loaded = true;
+    }
+
+    /// Returns whether the store no longer has the task.
+    pub(in crate::engine) fn is_removed(&self) -> bool {
+        matches!(self.persistence.failure(), Some(Failure::Removed))
+    }
+
+    /// Returns whether the store may have changes that are not visible yet.
+    pub(in crate::engine) fn is_storing(&self) -> bool {
+        self.persistence.is_storing()
+    }
+
+    /// The task and the position of its newest event, unless the store may be ahead.
+    /// `holder_is_current` tells whether no other node can have written, given whether this one
+    /// holds the lease.
+    pub(in crate::engine) fn current(
+        &self,
+        holder_is_current: impl FnOnce(bool) -> bool,
+    ) -> Option<(Arc<Task>, u64)> {
+        let is_current = self.persistence.is_loaded
+            && self.is_stored()
+            && !self.persistence.is_storing()
+            && !self.persistence.has_failed()
+            && holder_is_current(self.is_here());
+        is_current.then(|| self.visible())
+    }
+
+    /// The visible task, and the position of its newest event.
+    pub(in crate::engine) fn visible(&self) -> (Arc<Task>, u64) {
+        (Arc::clone(&self.task), self.log.last())
+    }
+
+    /// The visible task, and the positions of its oldest retained and its newest event; `None` if
+    /// the task is not stored.
+    pub(in crate::engine) fn stored_log(&self) -> Option<(Arc<Task>, u64, u64)> {
+        let (task, last) = self.visible();
+        self.is_stored().then(|| (task, self.log.first(), last))
+    }
+
+    /// The visible state; `None` if the task is not stored.
+    pub(in crate::engine) fn stored_state(&self) -> Option<TaskState> {
+        self.is_stored().then(|| self.task.state())
+    }
+
     /// The version that is being stored by this node, which holds the lease.
     pub(in crate::engine) fn storing_version(&self) -> Option<u64> {
         (self.is_here() && self.persistence.is_storing()).then_some(self.persistence.version)
@@ -208,7 +253,7 @@ impl LiveTask {
 
     /// Whether the event at `position` is stored, for an executor of this generation; `None` while
     /// it is not known.
-    pub(in crate::engine) fn has_stored(
+    pub(in crate::engine) fn write_outcome(
         &self,
         generation: u64,
         position: u64,

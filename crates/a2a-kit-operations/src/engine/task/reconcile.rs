@@ -241,6 +241,17 @@ impl LiveTask {
         }
     }
 
+    /// The generation under which commands are served, and whether they are: if the engine `stops`,
+    /// only those for a running executor.
+    pub(in crate::engine) fn serves(&self, stops: bool) -> (u64, bool) {
+        (self.ownership.generation, !stops || self.run.is_running())
+    }
+
+    /// Returns whether this is the epoch of this node's current or last lease.
+    pub(in crate::engine) fn is_last_epoch(&self, epoch: u64) -> bool {
+        self.ownership.epoch == epoch
+    }
+
     /// The commands that were read under this generation have been handled.
     pub(in crate::engine) fn end_serving(&mut self, generation: u64) {
         if self.ownership.generation != generation {

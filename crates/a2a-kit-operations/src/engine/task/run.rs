@@ -7,7 +7,7 @@ use std::{
 
 use a2a_core::{
     TaskState,
-    v1::{Message, StreamResponse, stream_response::Payload},
+    v1::{Message, StreamResponse, Task, stream_response::Payload},
     well_known::Struct,
 };
 
@@ -29,13 +29,13 @@ const STOPPED: &str =
 pub(in crate::engine) struct Run {
     phase: Phase,
     /// The turn to write as a checkpoint with the next write.
-    pub(in crate::engine) execution: Option<TurnRequest>,
+    pub(super) execution: Option<TurnRequest>,
     /// Whether the client has canceled.
-    pub(in crate::engine) is_canceling: bool,
+    pub(super) is_canceling: bool,
     /// Whether a shutdown dropped the executor in the middle of its work.
-    pub(in crate::engine) was_interrupted: bool,
+    pub(super) was_interrupted: bool,
     /// Whether a shutdown ended the work, and asked the caller whether to continue.
-    pub(in crate::engine) was_stopped: bool,
+    pub(super) was_stopped: bool,
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +81,18 @@ pub(super) enum Question {
     Open,
     /// The message was handed over, and is kept for the next question.
     Answered,
+}
+
+/// Whether the outcome of a run matters to its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Relevance {
+    /// No: the run was superseded, or has responded with a message.
+    None,
+    /// Only for the log: the task has ended.
+    Logged,
+    /// The task goes on. Its state, if a run that returns now leaves its caller waiting: it waits
+    /// for nothing, and no other message follows.
+    Applied(Option<TaskState>),
 }
 
 /// How a run ended.
@@ -135,7 +147,7 @@ impl Run {
     }
 
     /// Whether an executor is running, on this or another node.
-    pub(in crate::engine) fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         !matches!(self.phase, Phase::Idle)
     }
 
@@ -145,65 +157,20 @@ impl Run {
     }
 
     /// Returns whether the run counts as one of its caller's.
-    pub(in crate::engine) fn has_slot(&self) -> bool {
+    pub(super) fn has_slot(&self) -> bool {
         matches!(&self.phase, Phase::Here(executing) if executing.work.has_slot())
     }
 
-    /// Suspends the run limits while the executor waits for others.
-    pub(in crate::engine) fn stop_clocks(&mut self, now: Instant) {
-        self.work().into_iter().for_each(|work| work.stop_clocks(now));
-    }
-
-    /// Resumes the run limits.
-    pub(in crate::engine) fn start_clocks(&mut self, now: Instant) {
-        self.work().into_iter().for_each(|work| work.start_clocks(now));
-    }
-
-    /// The remaining time of the local executor.
-    pub(in crate::engine) fn left(
-        &self,
-        limits: RunLimits,
-        max_parked: Option<Duration>,
-        now: Instant,
-    ) -> Left {
-        match &self.phase {
-            Phase::Here(executing) => executing.work.left(limits, max_parked, now),
-            Phase::Idle | Phase::Elsewhere => Left::Forever,
-        }
-    }
-
     /// Returns whether the executor waits for the next message.
-    pub(in crate::engine) fn is_asking(&self) -> bool {
+    pub(super) fn is_asking(&self) -> bool {
         match &self.phase {
             Phase::Here(executing) => matches!(executing.ask, Ask::Waits) && !executing.is_dropped,
             Phase::Idle | Phase::Elsewhere => false,
         }
     }
 
-    /// Returns whether the executor is to be dropped.
-    pub(in crate::engine) fn is_dropped(&self) -> bool {
-        match &self.phase {
-            Phase::Here(executing) => executing.is_dropped,
-            Phase::Idle | Phase::Elsewhere => true,
-        }
-    }
-
-    /// The executor looks for a cancel, and so gets the grace period.
-    pub(in crate::engine) fn watch_cancel(&mut self) {
-        if let Some(executing) = self.executing() {
-            executing.watches_cancel = true;
-        }
-    }
-
-    /// The executor takes no message while it works.
-    pub(in crate::engine) fn refuse_messages(&mut self) {
-        if let Some(executing) = self.executing() {
-            executing.refuses_messages = true;
-        }
-    }
-
     /// Returns whether the executor takes no message while it works.
-    pub(in crate::engine) fn refuses_messages(&self) -> bool {
+    pub(super) fn refuses_messages(&self) -> bool {
         matches!(&self.phase, Phase::Here(Executing { refuses_messages: true, .. }))
     }
 
@@ -308,6 +275,24 @@ impl LiveTask {
         }
     }
 
+    /// Whether an executor may go on after an update: not while `max` changes are pending, so that it
+    /// does not outrun the store.
+    pub(in crate::engine) fn accepts_more(
+        &self,
+        generation: u64,
+        max: usize,
+    ) -> Option<Result<(), UpdateError>> {
+        let listens = self.listens(generation);
+        (listens.is_err() || self.changes.pending.len() < max).then_some(listens)
+    }
+
+    /// The task with the changes that are not stored yet, which its executor sees.
+    pub(in crate::engine) fn task_of_executor(&self) -> Arc<Task> {
+        let mut task = Arc::clone(&self.task);
+        self.unseen().for_each(|change| change.apply(Arc::make_mut(&mut task)));
+        task
+    }
+
     /// Applies an update of the executor, and returns its position.
     pub(in crate::engine) fn update(
         &mut self,
@@ -353,19 +338,20 @@ impl LiveTask {
         Err(UpdateError::Limit(limit))
     }
 
-    /// Responds with a message in place of a task; `false` if the task is already visible.
+    /// Responds with a message in place of a task, and returns the message that it responds to;
+    /// `None` if the task is already visible.
     pub(in crate::engine) fn reply(
         &mut self,
         generation: u64,
         message: &Message,
-    ) -> Result<bool, UpdateError> {
+    ) -> Result<Option<&Message>, UpdateError> {
         self.accepts(generation)?;
         if self.changes.last > 0 {
-            return Ok(false);
+            return Ok(None);
         }
         let payload = Some(Payload::Message(message.clone()));
         self.reply = Some(Event::new(None, StreamResponse { payload }));
-        Ok(true)
+        Ok(self.task.history.last())
     }
 
     /// Drops the executor.
@@ -456,13 +442,72 @@ impl LiveTask {
         }
     }
 
-    /// Returns whether a run that returns now leaves its caller waiting: the task has not ended,
-    /// waits for nothing, and no other message follows.
-    pub(in crate::engine) fn is_left_open(&self) -> bool {
-        !self.is_over()
-            && !self.changes.head.is_interrupted()
+    /// Whether the outcome of a run matters.
+    pub(in crate::engine) fn relevance(&self, generation: u64) -> Relevance {
+        if self.listens(generation).is_err() || self.reply.is_some() {
+            return Relevance::None;
+        }
+        if self.is_over() {
+            return Relevance::Logged;
+        }
+        let is_left_open = !self.changes.head.is_interrupted()
             && !self.run.is_canceling
-            && !self.turns.has_queued()
+            && !self.turns.has_queued();
+        Relevance::Applied(is_left_open.then_some(self.changes.head))
+    }
+
+    /// The remaining time of a run.
+    pub(in crate::engine) fn left(
+        &self,
+        generation: u64,
+        limits: RunLimits,
+        max_parked: Option<Duration>,
+        now: Instant,
+    ) -> Left {
+        match &self.run.phase {
+            Phase::Here(executing) if self.listens(generation).is_ok() => {
+                executing.work.left(limits, max_parked, now)
+            }
+            // Already dropped.
+            Phase::Here(_) | Phase::Idle | Phase::Elsewhere => Left::Forever,
+        }
+    }
+
+    /// Suspends the run limits while the executor waits for others.
+    pub(in crate::engine) fn stop_clocks(&mut self, now: Instant) {
+        self.run.work().into_iter().for_each(|work| work.stop_clocks(now));
+    }
+
+    /// Resumes the run limits.
+    pub(in crate::engine) fn start_clocks(&mut self, now: Instant) {
+        self.run.work().into_iter().for_each(|work| work.start_clocks(now));
+    }
+
+    /// The executor takes no message while it works.
+    pub(in crate::engine) fn refuse_messages(&mut self) {
+        if let Some(executing) = self.run.executing() {
+            executing.refuses_messages = true;
+        }
+    }
+
+    /// The executor looks for a cancel, and so gets the grace period. Returns whether the client has
+    /// canceled.
+    pub(in crate::engine) fn watch_cancel(&mut self) -> bool {
+        if let Some(executing) = self.run.executing() {
+            executing.watches_cancel = true;
+        }
+        self.run.is_canceling
+    }
+
+    /// Returns whether the client has canceled.
+    pub(in crate::engine) fn is_canceling(&self) -> bool {
+        self.run.is_canceling
+    }
+
+    /// Whether the executor is to be dropped; `None` if the run is of another generation.
+    pub(in crate::engine) fn is_dropped(&self, generation: u64) -> Option<bool> {
+        let is_dropped = !matches!(&self.run.phase, Phase::Here(run) if !run.is_dropped);
+        self.is_current(generation).then_some(is_dropped)
     }
 
     /// Fails an interrupted task that is not rerun.

@@ -19,7 +19,8 @@ use bytes::Bytes;
 
 use super::{
     AdmissionLimits, CancelRequest, Confirmation, Creation, Effects, Ended, Failure, Group, Holder,
-    LiveTask, Log, Now, Sender, TurnRequest, reconcile::Reconciliation, run::RunSummary,
+    LiveTask, Log, Now, Opening, Response, Sender, SentTurn, TurnRequest,
+    reconcile::Reconciliation, run::RunSummary,
 };
 use crate::{
     CallContext, Event, EventId, TaskLimits, UpdateError,
@@ -73,7 +74,10 @@ const INPUTS: &[Input] = &[
         let generation = b.live.ownership.generation + 1;
         result(b.put_as(generation, chunk()))
     }),
-    ("reply", |b| result(b.live.reply(b.live.ownership.generation, &message("re")))),
+    ("reply", |b| {
+        let reply = b.live.reply(b.live.ownership.generation, &message("re"));
+        result(reply.map(|asked| asked.is_some()))
+    }),
     ("ask", |b| result(b.put_question())),
     ("record a result", |b| {
         let (generation, limits) = (b.live.ownership.generation, TaskLimits::default());
@@ -124,6 +128,16 @@ const INPUTS: &[Input] = &[
     ("read the same version", |b| b.read(0)),
     ("read a newer version", |b| b.read(1)),
     ("removed from the store", |b| b.apply(|live, _| live.removed())),
+    ("respond", |b| b.respond(SentTurn::Here(b.live.turns.current), false)),
+    ("respond at once", |b| b.respond(SentTurn::Here(b.live.turns.current), true)),
+    ("respond to a retry", |b| b.respond(SentTurn::Here(0), false)),
+    ("respond to the next message", |b| b.respond(SentTurn::Here(2), false)),
+    ("respond to it at once", |b| b.respond(SentTurn::Here(2), true)),
+    ("respond from elsewhere", |b| b.respond(SentTurn::Elsewhere(2), false)),
+    ("open a stream", |b| b.open(b.live.turns.current)),
+    ("open a stream of a retry", |b| b.open(0)),
+    ("open one of the next message", |b| b.open(2)),
+    ("route the next message", |b| format!("{:?}", b.live.reception(&turn("next")))),
     ("command", |b| {
         b.live.take_command(b.live.ownership.generation, &"command".into(), false).to_string()
     }),
@@ -353,6 +367,25 @@ impl Fixture {
         }
     }
 
+    fn respond(&self, turn: SentTurn, at_once: bool) -> String {
+        match self.live.response(turn, at_once) {
+            None => "wait".to_owned(),
+            Some(Ok(Response::Reply(_))) => "reply".to_owned(),
+            Some(Ok(Response::Task(task))) => format!("task, {}", task.state().as_str_name()),
+            Some(Ok(response)) => format!("{response:?}"),
+            Some(Err(error)) => format!("error: {}", error.message()),
+        }
+    }
+
+    fn open(&self, ticket: u64) -> String {
+        match self.live.opening(ticket, true) {
+            None => "wait".to_owned(),
+            Some(Ok(Opening::At(_, start))) => format!("task at {start}"),
+            Some(Ok(opening)) => format!("{opening:?}"),
+            Some(Err(error)) => format!("error: {}", error.message()),
+        }
+    }
+
     fn end(&mut self, ended: Ended, stops: bool) -> String {
         let generation = self.live.ownership.generation;
         match self.live.ended(generation, ended, stops, self.now) {
@@ -460,7 +493,7 @@ impl Fixture {
     }
 
     fn reply(mut self) -> Self {
-        assert!(self.live.reply(0, &message("reply")).unwrap());
+        assert!(self.live.reply(0, &message("reply")).unwrap().is_some());
         self.acknowledged()
     }
 

@@ -37,10 +37,10 @@ pub(crate) struct TurnRequest {
 /// A queued message.
 #[derive(Debug)]
 pub(in crate::engine) struct Queued {
-    pub(in crate::engine) ticket: u64,
-    pub(in crate::engine) turn: TurnRequest,
+    pub(super) ticket: u64,
+    pub(super) turn: TurnRequest,
     /// Whether its sender was told that it is kept.
-    pub(in crate::engine) is_acknowledged: bool,
+    pub(super) is_acknowledged: bool,
 }
 
 /// An accepted message that may not be in the history yet.
@@ -80,11 +80,11 @@ pub(in crate::engine) struct Turns {
     /// The ticket of the newest message.
     newest: u64,
     /// The ticket of the current or last message.
-    pub(in crate::engine) current: u64,
+    pub(super) current: u64,
     /// The position of the event that began its turn.
-    pub(in crate::engine) start: u64,
+    pub(super) start: u64,
     /// The task at that event, if the turn is streamed.
-    pub(in crate::engine) opening: Option<Arc<Task>>,
+    pub(super) opening: Option<Arc<Task>>,
     /// Ranges of tickets that had not begun when another node took over. Waiting callers are
     /// notified at once, so only the newest few are kept.
     lost: VecDeque<(u64, u64)>,
@@ -122,7 +122,7 @@ impl Turns {
     }
 
     /// The number of queued messages.
-    pub(in crate::engine) fn queue_len(&self) -> usize {
+    pub(super) fn queue_len(&self) -> usize {
         self.queue.len()
     }
 
@@ -143,7 +143,7 @@ impl Turns {
     }
 
     /// Returns whether the sender of a queued message was told that it is kept.
-    pub(in crate::engine) fn is_acknowledged(&self, ticket: u64) -> bool {
+    pub(super) fn is_acknowledged(&self, ticket: u64) -> bool {
         let mut queue = self.queue.iter();
         queue.any(|queued| queued.ticket == ticket && queued.is_acknowledged)
     }
@@ -176,7 +176,7 @@ impl Turns {
     /// The first attempt may be delivered after a retry that was handled, by the node that sent it
     /// or from the store. As clients reuse ids, only a message with the same content is an attempt,
     /// unless its key is the id.
-    pub(in crate::engine) fn ticket_of(&self, task: &Task, turn: &TurnRequest) -> Option<u64> {
+    pub(super) fn ticket_of(&self, task: &Task, turn: &TurnRequest) -> Option<u64> {
         let from = turn.joins_from?;
         let by_id = turn.is_keyed_by_id();
         let is_same = |message: &Message| {
@@ -243,7 +243,7 @@ impl Turns {
     }
 
     /// Returns whether a message was lost before its turn began.
-    pub(in crate::engine) fn is_lost(&self, ticket: u64) -> bool {
+    pub(super) fn is_lost(&self, ticket: u64) -> bool {
         self.lost.iter().any(|(first, last)| (*first..=*last).contains(&ticket))
     }
 }

@@ -60,7 +60,7 @@ impl Work {
     }
 
     /// Restarts the clocks for another message.
-    pub(in crate::engine) fn begin_turn(&mut self, now: Instant) {
+    pub(super) fn begin_turn(&mut self, now: Instant) {
         self.clocks = Some(Clocks {
             worked: Duration::ZERO,
             since: Some(now),
@@ -72,12 +72,7 @@ impl Work {
 
     /// Records an update of the executor, and the new state if it set one. The slot is kept if a
     /// queued message was accepted for it.
-    pub(in crate::engine) fn note(
-        &mut self,
-        state: Option<TaskState>,
-        has_queued: bool,
-        now: Instant,
-    ) {
+    pub(super) fn note(&mut self, state: Option<TaskState>, has_queued: bool, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.heard = now;
         let Some(state) = state else { return };
@@ -103,7 +98,7 @@ impl Work {
     }
 
     /// Suspends the run limits while the executor waits for others.
-    pub(in crate::engine) fn stop_clocks(&mut self, now: Instant) {
+    pub(super) fn stop_clocks(&mut self, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.stopped = true;
         if let Some(since) = clocks.since.take() {
@@ -112,7 +107,7 @@ impl Work {
     }
 
     /// Resumes the run limits.
-    pub(in crate::engine) fn start_clocks(&mut self, now: Instant) {
+    pub(super) fn start_clocks(&mut self, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.stopped = false;
         clocks.heard = now;
@@ -122,7 +117,7 @@ impl Work {
     }
 
     /// The remaining time.
-    pub(in crate::engine) fn left(
+    pub(super) fn left(
         &self,
         limits: RunLimits,
         max_parked: Option<Duration>,
