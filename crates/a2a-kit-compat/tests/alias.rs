@@ -216,3 +216,14 @@ async fn request_without_id_is_rejected_in_older_revisions() {
     let answer: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(answer["error"]["code"], -32600, "{answer}");
 }
+
+#[tokio::test]
+async fn array_is_not_read_as_an_envelope_of_an_older_revision() {
+    let body = json!(["2.0", 1, "tasks/get", {"id": "x"}]);
+    let request = Request::post("/").header(CONTENT_TYPE, "application/json");
+    let request = request.body(Body::from(body.to_string())).unwrap();
+    let response = serve(&Slow::default()).oneshot(request).await.unwrap();
+    let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let answer: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+}
