@@ -14,6 +14,7 @@ use crate::{
     exchange::{Answer, Exchange, is_terminal, state, text},
     prompts::Prompts,
     step::Step,
+    webhook::Webhook,
     wire::{Call, FirstEvent, Link},
 };
 
@@ -22,6 +23,19 @@ const MAX_SILENCE: u8 = 3;
 
 /// The most tasks of a run that are remembered for the cleanup.
 const MAX_STARTED: usize = 256;
+
+/// What a scenario is given.
+pub(crate) struct Setting<'a> {
+    pub(crate) link: &'a Link,
+    pub(crate) prompts: &'a Prompts,
+    pub(crate) facts: Facts,
+    pub(crate) deadline: Instant,
+    /// How many bytes of responses may still be kept in this run.
+    pub(crate) room: &'a AtomicUsize,
+    /// A local receiver of notifications, if the agent can reach it.
+    pub(crate) webhook: Option<&'a Webhook>,
+    pub(crate) on_step: &'a (dyn Fn(Step) + Send + Sync),
+}
 
 /// Records the steps of a scenario.
 pub(crate) struct Recorder<'a> {
@@ -38,13 +52,8 @@ pub(crate) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub(crate) fn new(
-        link: &'a Link,
-        prompts: &'a Prompts,
-        facts: Facts,
-        (deadline, room): (Instant, &'a AtomicUsize),
-        on_step: &'a (dyn Fn(Step) + Send + Sync),
-    ) -> Self {
+    pub(crate) fn new(setting: Setting<'a>) -> Self {
+        let Setting { link, prompts, facts, deadline, room, on_step, .. } = setting;
         let evidence = Evidence::new(link.binding, link.version, link.url.as_str(), facts);
         Self { link, prompts, evidence, deadline, room, silence: 0, started: Vec::new(), on_step }
     }

@@ -63,6 +63,11 @@ impl<'a> Verdict<'a> {
         self.add(exchange, Finding::new(self.rule, message));
     }
 
+    /// Adds a finding that `what` was answered with something else than it should be.
+    pub(crate) fn wrong_answer(&mut self, exchange: &Exchange, what: &str) {
+        self.found(exchange, format!("{what} answered {}", exchange.summary()));
+    }
+
     /// Adds the finding of another rule as one of this.
     pub(crate) fn adopt(&mut self, exchange: &Exchange, finding: &Finding) {
         let mut own = Finding::new(self.rule, finding.message.as_str());

@@ -42,10 +42,7 @@ fn canceled(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         {
             verdict.not_measured("the agent can't cancel the task, or it ended before");
         }
-        (None, _) => verdict.found(
-            exchange,
-            format!("CancelTask of a task that works answered {}", exchange.summary()),
-        ),
+        (None, _) => verdict.wrong_answer(exchange, "CancelTask of a task that works"),
     }
 }
 

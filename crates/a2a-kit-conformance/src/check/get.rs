@@ -34,10 +34,7 @@ fn is_task(evidence: &Evidence, verdict: &mut Verdict<'_>) {
                     "the task has no artifacts, although the answer to its message had".to_owned()
                 });
             }
-            None => verdict.found(
-                exchange,
-                format!("GetTask of a task that exists answered {}", exchange.summary()),
-            ),
+            None => verdict.wrong_answer(exchange, "GetTask of a task that exists"),
         }
     }
     // The state at the end of a stream is the state of the task.

@@ -1,5 +1,6 @@
 //! The JSON of 1.0: names, enums, timestamps and REQUIRED members, in every answer.
 
+use a2a_core::TaskState;
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
@@ -98,19 +99,10 @@ fn camel_case(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 }
 
 fn enums(evidence: &Evidence, verdict: &mut Verdict<'_>) {
-    const STATES: [&str; 8] = [
-        "TASK_STATE_SUBMITTED",
-        "TASK_STATE_WORKING",
-        "TASK_STATE_COMPLETED",
-        "TASK_STATE_FAILED",
-        "TASK_STATE_CANCELED",
-        "TASK_STATE_INPUT_REQUIRED",
-        "TASK_STATE_REJECTED",
-        "TASK_STATE_AUTH_REQUIRED",
-    ];
     for (exchange, name, object) in objects(evidence) {
         if let Some(state) = object.get("state").filter(|_| name == "status") {
-            let is_known = state.as_str().is_some_and(|state| STATES.contains(&state));
+            let known = state.as_str().and_then(TaskState::from_str_name);
+            let is_known = known.is_some_and(|state| state != TaskState::Unspecified);
             verdict.require(is_known, exchange, || {
                 format!("`state` is {state}, which is no TaskState")
             });

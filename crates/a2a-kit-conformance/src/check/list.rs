@@ -67,7 +67,7 @@ fn pages(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let mut found: Vec<&str> = Vec::new();
     for page in &pages {
         let Some(result) = page.result() else {
-            verdict.found(page, format!("a page answered {}", page.summary()));
+            verdict.wrong_answer(page, "a page");
             return;
         };
         for id in ids(page) {

@@ -36,8 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
 fn created(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::PushCreate) else { return };
     let Some(config) = exchange.result() else {
-        return verdict
-            .found(exchange, format!("creating a config answered {}", exchange.summary()));
+        return verdict.wrong_answer(exchange, "creating a config");
     };
     verdict.require(!text(config, "id").is_empty(), exchange, || "the created config has no `id`");
     for member in ["url", "taskId"] {
@@ -78,10 +77,7 @@ fn read(evidence: &Evidence, verdict: &mut Verdict<'_>) {
                 },
             );
         }
-        None => verdict.found(
-            exchange,
-            format!("reading the config that was created answered {}", exchange.summary()),
-        ),
+        None => verdict.wrong_answer(exchange, "reading the config that was created"),
     }
 }
 

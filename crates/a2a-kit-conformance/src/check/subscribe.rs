@@ -41,10 +41,7 @@ fn task_first(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         if is_refused && was_over {
             return verdict.not_measured("the task ended before it was subscribed to");
         }
-        return verdict.found(
-            exchange,
-            format!("the subscription to a task that works answered {}", exchange.summary()),
-        );
+        return verdict.wrong_answer(exchange, "the subscription to a task that works");
     };
     verdict.require(first.value.get("task").is_some_and(Value::is_object), exchange, || {
         "the first event of the subscription is no `task`".to_owned()

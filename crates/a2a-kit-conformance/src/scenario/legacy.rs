@@ -5,11 +5,10 @@ use a2a_kit_client::Transport;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::current::Setting;
 use crate::{
     evidence::Evidence,
     exchange::{is_terminal, state, text},
-    recorder::{NO_TASK, Recorder},
+    recorder::{NO_TASK, Recorder, Setting},
     step::Step,
     wire::Call,
 };
@@ -38,8 +37,8 @@ const V0_1: Names = Names { send: "tasks/send", stream: "tasks/sendSubscribe", .
 
 /// Runs the scenario of an older revision on an interface.
 pub(crate) async fn run_legacy(setting: Setting<'_>) -> Evidence {
-    let Setting { link, prompts, facts, deadline, room, on_step, .. } = setting;
-    let mut recorder = Recorder::new(link, prompts, facts, (deadline, room), on_step);
+    let (link, prompts) = (setting.link, setting.prompts);
+    let mut recorder = Recorder::new(setting);
     let names = match (link.binding, link.version) {
         (Transport::JsonRpc, ProtocolVersion::V0_1) => V0_1,
         (Transport::JsonRpc, ProtocolVersion::V0_2 | ProtocolVersion::V0_3) => V0_3,

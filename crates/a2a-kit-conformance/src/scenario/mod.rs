@@ -11,5 +11,5 @@ mod push;
 mod sending;
 mod streaming;
 
-pub(crate) use current::{Setting, run};
+pub(crate) use current::run;
 pub(crate) use legacy::run_legacy;

@@ -19,16 +19,13 @@ use tonic::{
 use tower::ServiceExt as _;
 
 use super::{
-    http::{FirstEvent, MAX_BODY_BYTES, MAX_EVENTS, state_of_event},
+    http::{END_OF_STREAM_GRACE, FirstEvent, MAX_BODY_BYTES, MAX_EVENTS, state_of_event},
     legacy_proto,
 };
 use crate::exchange::{
     Answer, ErrorAnswer, Event, EventStream, RecordedRequest, RecordedResponse, StreamEnd,
     is_interrupted, is_terminal,
 };
-
-/// How long a stream may stay open after the last event of a task.
-const END_OF_STREAM_GRACE: Duration = Duration::from_millis(1500);
 
 /// Base64 of metadata, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(

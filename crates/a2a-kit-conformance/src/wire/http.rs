@@ -19,7 +19,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
 pub(super) const MAX_EVENTS: usize = 2000;
 
 /// How long a stream may stay open after the last event of a task.
-const END_OF_STREAM_GRACE: Duration = Duration::from_millis(1500);
+pub(super) const END_OF_STREAM_GRACE: Duration = Duration::from_millis(1500);
 
 /// Told when the first event of a stream has arrived.
 pub(crate) type FirstEvent = Option<oneshot::Sender<()>>;

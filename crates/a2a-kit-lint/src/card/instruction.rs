@@ -34,52 +34,23 @@ const MARKS: [&str; 10] = [
     "### instruction",
 ];
 
-/// Words that follow each other, with at most [`GAP`] others between two.
-const PHRASES: &[&[&[&str]]] = &[
-    &[
-        &["ignore", "disregard", "forget", "override", "bypass"],
-        &["previous", "prior", "above", "earlier", "preceding", "other", "your", "system", "all"],
-        &["instructions", "instruction", "prompt", "prompts", "rules", "guidelines", "directives"],
-    ],
-    &[&["do"], &["not"], &["tell", "inform", "alert", "notify"], &["user", "human", "anyone"]],
-    &[&["don't", "never"], &["tell", "inform", "alert", "notify"], &["user", "human", "anyone"]],
-    &[&["without"], &["telling", "informing", "asking"], &["user", "human"]],
-    &[
-        &["always", "must", "only"],
-        &["use", "choose", "select", "prefer", "call", "pick"],
-        &["this"],
-        &["agent", "skill", "tool", "assistant"],
-    ],
-    &[
-        &["do", "don't", "never"],
-        &["use", "choose", "select", "call"],
-        &["other", "another"],
-        &["agent", "agents", "skill", "skills", "tool", "tools"],
-    ],
-    &[
-        &["before", "instead"],
-        &["using", "calling", "of", "choosing"],
-        &["other", "another"],
-        &["agent", "agents", "skill", "skills", "tool", "tools"],
-    ],
-    &[&["you"], &["are"], &["now"]],
-    &[&["new", "updated"], &["system"], &["prompt", "instructions", "message"]],
-    &[
-        &["reveal", "print", "repeat", "output", "show", "send", "leak", "exfiltrate"],
-        &["your", "the"],
-        &["system"],
-        &["prompt", "instructions", "message"],
-    ],
-    &[
-        &["send", "forward", "include", "pass", "attach", "post"],
-        &["your", "user's", "all"],
-        &["credentials", "password", "passwords", "tokens", "token", "secrets", "api_key"],
-    ],
-    &[
-        &["send", "forward", "include", "pass"],
-        &["full", "entire", "complete", "whole"],
-        &["conversation", "history", "context"],
-    ],
+/// Words that follow each other, with at most [`GAP`] others between two; `|` separates alternatives.
+const PHRASES: &[&str] = &[
+    "ignore|disregard|forget|override|bypass previous|prior|above|earlier|preceding|other|your|\
+        system|all instructions|instruction|prompt|prompts|rules|guidelines|directives",
+    "do not tell|inform|alert|notify user|human|anyone",
+    "don't|never tell|inform|alert|notify user|human|anyone",
+    "without telling|informing|asking user|human",
+    "always|must|only use|choose|select|prefer|call|pick this agent|skill|tool|assistant",
+    "do|don't|never use|choose|select|call other|another agent|agents|skill|skills|tool|tools",
+    "before|instead using|calling|of|choosing other|another agent|agents|skill|skills|tool|tools",
+    "you are now",
+    "new|updated system prompt|instructions|message",
+    "reveal|print|repeat|output|show|send|leak|exfiltrate your|the system prompt|instructions|\
+        message",
+    "send|forward|include|pass|attach|post your|user's|all credentials|password|passwords|tokens|\
+        token|secrets|api_key",
+    "send|forward|include|pass full|entire|complete|whole conversation|history|context",
 ];
 
 /// Words that may stand between two words of a phrase.
@@ -101,12 +72,12 @@ fn find(text: &str) -> Option<String> {
 }
 
 /// Returns the number of words of a phrase that starts with the first word.
-fn phrase_end(words: &[&str], phrase: &[&[&str]]) -> Option<usize> {
+fn phrase_end(words: &[&str], phrase: &str) -> Option<usize> {
     let mut end = 0;
-    for (step, alternatives) in phrase.iter().enumerate() {
+    for (step, alternatives) in phrase.split(' ').enumerate() {
         let gap = if step == 0 { 0 } else { GAP };
-        let offset =
-            words.get(end..)?.iter().take(gap + 1).position(|word| alternatives.contains(word))?;
+        let is_one = |word: &&str| alternatives.split('|').any(|one| one == *word);
+        let offset = words.get(end..)?.iter().take(gap + 1).position(is_one)?;
         end += offset + 1;
     }
     Some(end)

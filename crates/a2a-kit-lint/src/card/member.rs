@@ -10,50 +10,17 @@ rules! {
         "rename the member";
 }
 
-/// Members of the objects that are often written by hand, of all revisions.
-const CARD: &[&str] = &[
-    "name",
-    "description",
-    "supportedInterfaces",
-    "provider",
-    "version",
-    "documentationUrl",
-    "capabilities",
-    "securitySchemes",
-    "securityRequirements",
-    "defaultInputModes",
-    "defaultOutputModes",
-    "skills",
-    "signatures",
-    "iconUrl",
-    "url",
-    "preferredTransport",
-    "additionalInterfaces",
-    "protocolVersion",
-    "security",
-    "supportsAuthenticatedExtendedCard",
-    "authentication",
-];
-const INTERFACE: &[&str] = &["url", "protocolBinding", "tenant", "protocolVersion"];
-const PROVIDER: &[&str] = &["url", "organization"];
-const CAPABILITIES: &[&str] = &[
-    "streaming",
-    "pushNotifications",
-    "extensions",
-    "extendedAgentCard",
-    "stateTransitionHistory",
-];
-const SKILL: &[&str] = &[
-    "id",
-    "name",
-    "description",
-    "tags",
-    "examples",
-    "inputModes",
-    "outputModes",
-    "securityRequirements",
-    "security",
-];
+// Members of the objects that are often written by hand, of all revisions.
+const CARD: &str = "name description supportedInterfaces provider version documentationUrl \
+    capabilities securitySchemes securityRequirements defaultInputModes defaultOutputModes skills \
+    signatures iconUrl url preferredTransport additionalInterfaces protocolVersion security \
+    supportsAuthenticatedExtendedCard authentication";
+const INTERFACE: &str = "url protocolBinding tenant protocolVersion";
+const PROVIDER: &str = "url organization";
+const CAPABILITIES: &str =
+    "streaming pushNotifications extensions extendedAgentCard stateTransitionHistory";
+const SKILL: &str = "id name description tags examples inputModes outputModes securityRequirements \
+    security";
 
 pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let json = &subject.json;
@@ -67,9 +34,9 @@ pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-fn object(value: &Value, pointer: &str, known: &[&'static str], findings: &mut Findings) {
+fn object(value: &Value, pointer: &str, known: &'static str, findings: &mut Findings) {
     let Some(members) = value.as_object() else { return };
-    for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
+    for name in members.keys().filter(|name| known.split(' ').all(|one| one != name.as_str())) {
         let Some(meant) = meant(name, known) else { continue };
         let pointer = format!("{pointer}/{}", escape(name));
         let message = format!("unknown member {name:?} (did you mean {meant:?}?)");
@@ -80,7 +47,7 @@ fn object(value: &Value, pointer: &str, known: &[&'static str], findings: &mut F
 }
 
 /// The known member that a name was probably meant to be: the same in another case, or with a typo.
-fn meant(name: &str, known: &[&'static str]) -> Option<&'static str> {
+fn meant(name: &str, known: &'static str) -> Option<&'static str> {
     /// Longer names are not compared: the comparison takes time in proportion to the length.
     const MAX_LENGTH: usize = 64;
     if name.len() > MAX_LENGTH || name.starts_with("x-") {
@@ -88,11 +55,9 @@ fn meant(name: &str, known: &[&'static str]) -> Option<&'static str> {
     }
     let folded = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
     let plain = folded(name);
-    if let Some(same) = known.iter().find(|one| folded(one) == plain) {
-        return Some(same);
-    }
-    let close = |one: &&&str| one.len() > 4 && strsim::damerau_levenshtein(one, name) <= 2;
-    known.iter().find(close).copied()
+    let is_close = |one: &&str| one.len() > 4 && strsim::damerau_levenshtein(one, name) <= 2;
+    let mut known = known.split(' ');
+    known.clone().find(|one| folded(one) == plain).or_else(|| known.find(is_close))
 }
 
 #[cfg(test)]

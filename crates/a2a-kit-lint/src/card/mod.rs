@@ -36,27 +36,30 @@ pub use schema::malformed;
 
 use crate::{CheckResult, Finding, Findings, Outcome, Rule, Subject};
 
-/// The rules, by group.
-const GROUPS: &[&[&Rule]] = &[
-    schema::RULES,
-    member::RULES,
-    interface::RULES,
-    version::RULES,
-    security::RULES,
-    oauth::RULES,
-    mode::RULES,
-    skill::RULES,
-    capability::RULES,
-    legacy::RULES,
-    prose::RULES,
-    invisible::RULES,
-    instruction::RULES,
-    network::RULES,
+/// Adds the findings of a group.
+type Check = fn(&Subject<'_>, &mut Findings);
+
+/// The groups of rules.
+const GROUPS: &[(&[&Rule], Check)] = &[
+    (schema::RULES, schema::check),
+    (member::RULES, member::check),
+    (interface::RULES, interface::check),
+    (version::RULES, version::check),
+    (security::RULES, security::check),
+    (oauth::RULES, oauth::check),
+    (mode::RULES, mode::check),
+    (skill::RULES, skill::check),
+    (capability::RULES, capability::check),
+    (legacy::RULES, legacy::check),
+    (prose::RULES, prose::check),
+    (invisible::RULES, invisible::check),
+    (instruction::RULES, instruction::check),
+    (network::RULES, network::check),
 ];
 
 /// Every rule for cards, by group.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    GROUPS.iter().flat_map(|group| group.iter().copied())
+    GROUPS.iter().flat_map(|(rules, _)| rules.iter().copied())
 }
 
 /// Returns the results of all rules for cards, most serious first. Rules that need a running agent
@@ -86,21 +89,8 @@ pub fn results(findings: &[Finding], is_live: bool) -> Vec<CheckResult> {
 /// Runs all rules that need nothing but the document.
 pub fn check(subject: &Subject<'_>) -> Findings {
     let mut findings = Findings::default();
-    schema::check(subject, &mut findings);
-    member::check(subject, &mut findings);
-    interface::check(subject, &mut findings);
-    version::check(subject, &mut findings);
-    security::check(subject, &mut findings);
-    oauth::check(subject, &mut findings);
-    mode::check(subject, &mut findings);
-    skill::check(subject, &mut findings);
-    capability::check(subject, &mut findings);
-    legacy::check(subject, &mut findings);
-    prose::check(subject, &mut findings);
-    invisible::check(subject, &mut findings);
-    instruction::check(subject, &mut findings);
-    if subject.card.signatures.is_empty() {
-        findings.add(&network::UNSIGNED, "/signatures", "the card is not signed");
+    for (_, check) in GROUPS {
+        check(subject, &mut findings);
     }
     findings
 }

@@ -1,6 +1,6 @@
 //! Rules that need keys or the network, which callers of this crate check.
 
-use crate::Rule;
+use crate::{Findings, Rule, Subject};
 
 rules! {
     pub(super) info UNSIGNED = "unsigned-card":
@@ -39,4 +39,11 @@ rules! {
     pub warning(live) MEDIA_TYPE = "card-media-type":
         "the card is not served as application/json",
         "send Content-Type: application/json";
+}
+
+/// Checks what the document shows: whether there are signatures.
+pub(super) fn check(subject: &Subject<'_>, findings: &mut Findings) {
+    if subject.card.signatures.is_empty() {
+        findings.add(&UNSIGNED, "/signatures", "the card is not signed");
+    }
 }
