@@ -1,9 +1,9 @@
 //! Requests and responses of all operations as enums, which servers and clients dispatch on.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use a2a_core::{
-    Error, Operation, Request as _, Result, Validate as _,
+    Error, Operation, Request, Result, Validate as _,
     v1::{
         AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
         GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
@@ -56,70 +56,31 @@ pub enum AnyOutput {
     Stream(EventStream),
 }
 
-/// A response or an event stream, as an output.
-pub(crate) trait Output: Sized {
-    fn into_output(self) -> AnyOutput;
-
-    /// Returns `None` for the output of another operation.
-    fn from_output(output: AnyOutput) -> Option<Self>;
-}
-
-macro_rules! output {
-    ($($variant:ident: $response:ty,)*) => {$(
-        impl Output for $response {
-            fn into_output(self) -> AnyOutput {
-                AnyOutput::Unary(AnyResponse::$variant(self))
-            }
-
-            fn from_output(output: AnyOutput) -> Option<Self> {
-                match output {
-                    AnyOutput::Unary(AnyResponse::$variant(response)) => Some(response),
-                    _ => None,
-                }
-            }
-        }
-    )*};
-}
-output! {
-    Sent: SendMessageResponse,
-    Task: Arc<Task>,
-    Tasks: ListTasksResponse,
-    Config: TaskPushNotificationConfig,
-    Configs: ListTaskPushNotificationConfigsResponse,
-    Card: AgentCard,
-}
-
-impl Output for () {
-    fn into_output(self) -> AnyOutput {
-        AnyOutput::Unary(AnyResponse::Deleted)
-    }
-
-    fn from_output(output: AnyOutput) -> Option<Self> {
-        matches!(output, AnyOutput::Unary(AnyResponse::Deleted)).then_some(())
+impl From<AnyResponse> for AnyOutput {
+    fn from(response: AnyResponse) -> Self {
+        Self::Unary(response)
     }
 }
 
-impl Output for EventStream {
-    fn into_output(self) -> AnyOutput {
-        AnyOutput::Stream(self)
+impl AnyOutput {
+    /// The response or the event stream; `None` if it is of another operation.
+    pub(crate) fn downcast<T: 'static>(self) -> Option<T> {
+        let output: Box<dyn Any> = match self {
+            Self::Stream(events) => Box::new(events),
+            Self::Unary(AnyResponse::Sent(sent)) => Box::new(sent),
+            Self::Unary(AnyResponse::Task(task)) => Box::new(task),
+            Self::Unary(AnyResponse::Tasks(page)) => Box::new(page),
+            Self::Unary(AnyResponse::Config(config)) => Box::new(config),
+            Self::Unary(AnyResponse::Configs(page)) => Box::new(page),
+            Self::Unary(AnyResponse::Deleted) => Box::new(()),
+            Self::Unary(AnyResponse::Card(card)) => Box::new(card),
+        };
+        output.downcast().ok().map(|output| *output)
     }
-
-    fn from_output(output: AnyOutput) -> Option<Self> {
-        match output {
-            AnyOutput::Stream(events) => Some(events),
-            AnyOutput::Unary(_) => None,
-        }
-    }
-}
-
-/// A request, as that of an operation.
-pub(crate) trait IntoAnyRequest {
-    /// Returns `None` if the operation has another request.
-    fn into_any(self, operation: Operation) -> Option<AnyRequest>;
 }
 
 macro_rules! operations {
-    ($($request:ident: $($operation:ident $method:ident),+;)*) => {
+    ($($request:ident: $($operation:ident $method:ident($output:expr)),+;)*) => {
         /// The request of an operation.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "each variant is the operation of its name")]
@@ -128,6 +89,14 @@ macro_rules! operations {
         }
 
         impl AnyRequest {
+            /// The request of an operation; `None` if the operation has another request.
+            pub(crate) fn of<R: Request>(operation: Operation, request: R) -> Option<Self> {
+                let request: Box<dyn Any> = Box::new(request);
+                Some(match operation {
+                    $($(Operation::$operation => Self::$operation(*request.downcast().ok()?),)+)*
+                })
+            }
+
             /// The operation of the request.
             pub fn operation(&self) -> Operation {
                 match self {
@@ -168,15 +137,6 @@ macro_rules! operations {
             }
         }
 
-        $(impl IntoAnyRequest for $request {
-            fn into_any(self, operation: Operation) -> Option<AnyRequest> {
-                match operation {
-                    $(Operation::$operation => Some(AnyRequest::$operation(self)),)+
-                    _ => None,
-                }
-            }
-        })*
-
         /// Calls the operation of a request.
         ///
         /// # Errors
@@ -190,7 +150,7 @@ macro_rules! operations {
             match request {
                 $($(AnyRequest::$operation(request) => {
                     let call = Call::from_parts(context, request);
-                    Ok(agent.$method(call).await?.map(Output::into_output))
+                    Ok(agent.$method(call).await?.map($output).map(AnyOutput::from))
                 })+)*
             }
         }
@@ -198,21 +158,21 @@ macro_rules! operations {
 }
 operations! {
     SendMessageRequest:
-        SendMessage send_message,
-        SendStreamingMessage send_streaming_message;
-    GetTaskRequest: GetTask get_task;
-    ListTasksRequest: ListTasks list_tasks;
-    CancelTaskRequest: CancelTask cancel_task;
-    SubscribeToTaskRequest: SubscribeToTask subscribe_to_task;
+        SendMessage send_message(AnyResponse::Sent),
+        SendStreamingMessage send_streaming_message(AnyOutput::Stream);
+    GetTaskRequest: GetTask get_task(AnyResponse::Task);
+    ListTasksRequest: ListTasks list_tasks(AnyResponse::Tasks);
+    CancelTaskRequest: CancelTask cancel_task(AnyResponse::Task);
+    SubscribeToTaskRequest: SubscribeToTask subscribe_to_task(AnyOutput::Stream);
     TaskPushNotificationConfig:
-        CreateTaskPushNotificationConfig create_task_push_notification_config;
+        CreateTaskPushNotificationConfig create_task_push_notification_config(AnyResponse::Config);
     GetTaskPushNotificationConfigRequest:
-        GetTaskPushNotificationConfig get_task_push_notification_config;
+        GetTaskPushNotificationConfig get_task_push_notification_config(AnyResponse::Config);
     ListTaskPushNotificationConfigsRequest:
-        ListTaskPushNotificationConfigs list_task_push_notification_configs;
+        ListTaskPushNotificationConfigs list_task_push_notification_configs(AnyResponse::Configs);
     DeleteTaskPushNotificationConfigRequest:
-        DeleteTaskPushNotificationConfig delete_task_push_notification_config;
-    GetExtendedAgentCardRequest: GetExtendedAgentCard get_extended_agent_card;
+        DeleteTaskPushNotificationConfig delete_task_push_notification_config(|()| AnyResponse::Deleted);
+    GetExtendedAgentCardRequest: GetExtendedAgentCard get_extended_agent_card(AnyResponse::Card);
 }
 
 impl AnyRequest {

@@ -11,11 +11,7 @@ use super::{
     normalize::{limit_history, requested_history, starting_with_task, without_repeated_status},
     subscribe::subscribe_with_snapshot,
 };
-use crate::{
-    AnyOutput, AnyRequest, AnyResponse,
-    common::json::invalid_response,
-    operation::{IntoAnyRequest, Output},
-};
+use crate::{AnyOutput, AnyRequest, AnyResponse, common::json::invalid_response};
 
 /// A client of agents of an older revision: the part that is specific to a binding.
 #[async_trait]
@@ -41,13 +37,13 @@ pub(crate) fn mismatched_response() -> Error {
 pub(crate) trait CallAny: Transport {
     /// Calls an operation of an [`Agent`](a2a_kit_operations::Agent). History is truncated to the
     /// requested length.
-    async fn call<R: Request + IntoAnyRequest, T: Output>(
+    async fn call<R: Request, T: Send + 'static>(
         &self,
         operation: Operation,
         call: Call<R>,
         _method: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
-        let request = call.request.into_any(operation).ok_or_else(mismatched_response)?;
+        let request = AnyRequest::of(operation, call.request).ok_or_else(mismatched_response)?;
         let Reply { response, activated } = match request {
             AnyRequest::SendStreamingMessage(request) => {
                 let sent = send_streaming(self, Call::from_parts(call.context, request));
@@ -64,7 +60,7 @@ pub(crate) trait CallAny: Transport {
                 reply.map(AnyOutput::Unary)
             }
         };
-        let response = T::from_output(response).ok_or_else(mismatched_response)?;
+        let response = response.downcast().ok_or_else(mismatched_response)?;
         Ok(Reply { response, activated })
     }
 }
