@@ -13,7 +13,7 @@ use crate::{
     output::Output,
     settings::{
         Directories, Environment, Settings, Sources,
-        serve::{is_similar, renamed_flag},
+        serve::{Serve, is_similar, renamed_flag},
     },
 };
 
@@ -89,7 +89,7 @@ fn failure(error: &clap::Error) -> Failure {
         return Failure::usage("missing command").with_hint("see --help");
     }
     if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
-        && let Some(new) = renamed_flag(flag).filter(|_| is_of_serve(error))
+        && let Some(new) = renamed_flag::<Serve>(flag).filter(|_| is_of_serve(error))
     {
         return Failure::usage(format!("{flag} was renamed to {new}"));
     }

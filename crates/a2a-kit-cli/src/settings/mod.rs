@@ -52,12 +52,6 @@ use crate::{
     redaction::{Redaction, SHORTEST_SECRET, TokenRedaction, basic_forms},
 };
 
-/// The suffix of keys and variables that name a file with a secret, in place of the secret.
-const FILE_SUFFIX: &str = "_file";
-
-/// The prefix of the variables of a server.
-pub(crate) const SERVE_PREFIX: &str = "A2ACLI_SERVE_";
-
 /// The effective settings of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -251,6 +245,18 @@ impl Settings {
     /// The source of a setting, by the long name of its flag.
     pub(crate) fn source(&self, name: &str) -> Source {
         self.layer.source(name)
+    }
+
+    /// The reference to the card of the agent.
+    ///
+    /// # Errors
+    ///
+    /// A usage failure if the settings name none.
+    pub(crate) fn agent_card(&self) -> Result<&str, Failure> {
+        self.agent_card.as_deref().ok_or_else(|| {
+            Failure::usage("no agent is named")
+                .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD")
+        })
     }
 
     /// Returns whether a credential is configured.

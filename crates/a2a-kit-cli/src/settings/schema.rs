@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 use serde_path_to_error::Segment;
 
-use super::{FILE_SUFFIX, section::Declared, types::has_credentials};
+use super::{
+    section::{Declared, FILE_SUFFIX},
+    types::has_credentials,
+};
 
 /// Returns the JSON Schema of all settings.
 pub(crate) fn json_schema<T: Declared>() -> Value {

@@ -4,6 +4,12 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+/// The suffix of keys and variables that name a file with a secret, in place of the secret.
+pub(super) const FILE_SUFFIX: &str = "_file";
+
+/// The prefix of the variables of a server.
+pub(super) const SERVE_PREFIX: &str = "A2ACLI_SERVE_";
+
 /// The settings of a program: those of `a2a serve`, or of the commands that call an agent.
 pub(crate) trait Declared: DeserializeOwned {
     /// What the settings are for, as the title of their JSON Schema.
@@ -125,7 +131,7 @@ macro_rules! section {
         impl $name {
             /// Describes the section.
             pub(super) fn section() -> $crate::settings::section::Section {
-                use $crate::settings::{SERVE_PREFIX, section::{Section, Setting, schema_of}};
+                use $crate::settings::section::{SERVE_PREFIX, Section, Setting, schema_of};
 
                 let settings = vec![$({
                     let usage: &'static str = [$($flag)?].first().copied().unwrap_or_default();

@@ -65,22 +65,16 @@ pub(crate) struct Fingerprint(pub(crate) [u8; 32]);
 
 /// Reads a fingerprint: 64 hexadecimal digits, with or without colons, as openssl prints them.
 pub(crate) fn fingerprint(text: &str) -> Result<Fingerprint, String> {
-    let expected = || {
-        "expected 64 hexadecimal digits, such as openssl x509 -fingerprint -sha256 prints"
-            .to_owned()
+    let digits: Vec<_> = text.chars().filter(|c| *c != ':').map(|c| c.to_digit(16)).collect();
+    let byte = |pair: &[Option<u32>]| match pair {
+        [Some(high), Some(low)] => u8::try_from(high * 16 + low).ok(),
+        _ => None,
     };
-    let digits: Option<Vec<_>> =
-        text.chars().filter(|c| *c != ':').map(|c| c.to_digit(16)).collect();
-    let bytes: Option<Vec<u8>> = digits
-        .ok_or_else(expected)?
-        .chunks(2)
-        .map(|pair| match pair {
-            [high, low] => u8::try_from(high * 16 + low).ok(),
-            _ => None,
-        })
-        .collect();
-    let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-    bytes.map(Fingerprint).ok_or_else(expected)
+    let bytes: Option<Vec<_>> = digits.chunks(2).map(byte).collect();
+    let fingerprint = bytes.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
+    fingerprint.ok_or_else(|| {
+        "expected 64 hexadecimal digits, such as openssl x509 -fingerprint -sha256 prints".into()
+    })
 }
 
 /// Reads a number of bytes: `1048576`, `64KiB`, `10MiB`, `1GiB`.

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    FILE_SUFFIX,
     flags::value_of_text,
     layer::{Layer, Problem, Source},
     schema,
-    section::Setting,
+    section::{FILE_SUFFIX, Setting},
 };
 
 /// The prefix of every variable.

@@ -153,6 +153,15 @@ fn file_that_was_found_does_not_choose_a_file_with_a_secret() {
 }
 
 #[test]
+fn flag_switches_off_what_a_variable_switches_on() {
+    let home = Home::new();
+    let show = ["config", "show", "--verbose=false", "--wait=off"];
+    let run = Run::of(home.command().args(show).env("A2ACLI_VERBOSE", "yes"));
+    assert_eq!(run.field("verbose"), "false (source: flag)", "{run:?}");
+    assert_eq!(run.field("wait"), "false (source: flag)", "{run:?}");
+}
+
+#[test]
 fn help_ends_with_the_effective_defaults() {
     let home = Home::new();
     let global = home.write(home.config().join(".env"), "A2ACLI_TRANSPORT=grpc\n");

@@ -12,10 +12,9 @@ use super::{Serve, suggestion};
 use crate::{
     failure::Failure,
     settings::{
-        FILE_SUFFIX,
         layer::{Layer, Problem, SettingsFile, Source},
         schema,
-        section::Declared as _,
+        section::{Declared as _, FILE_SUFFIX},
     },
 };
 
@@ -61,7 +60,7 @@ impl<'a> File<'a> {
                 (Some(section), _) => self.problem(start, section.name, "expected a table"),
                 (None, _) => {
                     let name = name.get_ref();
-                    self.problem(start, name, &suggestion::unknown(name));
+                    self.problem(start, name, &suggestion::unknown::<Serve>(name));
                 }
             }
         }

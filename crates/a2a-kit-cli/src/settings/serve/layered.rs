@@ -16,9 +16,9 @@ use crate::{
     failure::Failure,
     output::Output,
     settings::{
-        Environment, SERVE_PREFIX, flags, is_readable_by_others,
+        Environment, flags, is_readable_by_others,
         layer::{Layer, Problem, Source, report},
-        section::{Declared as _, Setting},
+        section::{Declared as _, SERVE_PREFIX, Setting},
         value, variables,
     },
 };
@@ -184,7 +184,11 @@ fn variables(environment: &Environment) -> (Layer, Vec<Problem>) {
     for name in environment.names().filter(|name| name.starts_with(SERVE_PREFIX)) {
         if name != SETTINGS && !known.contains(name) {
             let (source, key) = (Source::Variable(name.to_owned()), name.to_owned());
-            problems.push(Problem { source, key, message: suggestion::unknown_variable(name) });
+            problems.push(Problem {
+                source,
+                key,
+                message: suggestion::unknown_variable::<Serve>(name),
+            });
         }
     }
     (layer, problems)

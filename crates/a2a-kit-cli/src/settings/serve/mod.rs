@@ -8,7 +8,6 @@ mod layered;
 mod limits;
 mod listen;
 mod print;
-mod store;
 mod suggestion;
 #[cfg(test)]
 mod tests;
@@ -22,8 +21,9 @@ pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Profile, Proxy, ProxyIsola
 use auth::Auth;
 pub(crate) use layered::{LayeredSettings, NO_COMPAT, store_location};
 pub(crate) use limits::Limits;
-pub(crate) use listen::{ClientAuth, GrpcInCard, Listen, Telemetry, Tls, TlsVersion};
-pub(crate) use store::{Store, Webhooks};
+pub(crate) use listen::{
+    ClientAuth, GrpcInCard, Listen, Store, Telemetry, Tls, TlsVersion, Webhooks,
+};
 pub(crate) use suggestion::{is_similar, renamed_flag};
 pub(crate) use types::{Duration, Secret};
 
@@ -69,7 +69,7 @@ impl Declared for Serve {
     }
 
     fn unknown(key: &str) -> String {
-        suggestion::unknown(key)
+        suggestion::unknown::<Self>(key)
     }
 }
 

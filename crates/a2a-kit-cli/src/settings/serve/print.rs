@@ -8,10 +8,10 @@ use crate::{
     failure::Failure,
     output::Output,
     settings::{
-        FILE_SUFFIX, document,
+        document,
         layer::Source,
         schema,
-        section::{Declared as _, Setting},
+        section::{Declared as _, FILE_SUFFIX, Setting},
     },
 };
 

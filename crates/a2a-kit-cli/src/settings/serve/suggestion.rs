@@ -1,10 +1,6 @@
 //! Suggestions for unknown settings, and the new names of renamed ones.
 
-use super::Serve;
-use crate::settings::{
-    SERVE_PREFIX,
-    section::{self, Declared as _},
-};
+use crate::settings::section::{self, Declared, SERVE_PREFIX};
 
 /// The similarity, from 0 to 1, above which one word may be a typo of another.
 const SIMILAR: f64 = 0.8;
@@ -48,25 +44,25 @@ fn variable(path: &str) -> String {
 }
 
 /// The new name of a renamed flag.
-pub(crate) fn renamed_flag(flag: &str) -> Option<&'static str> {
+pub(crate) fn renamed_flag<T: Declared>(flag: &str) -> Option<&'static str> {
     let (_, _, new) = RENAMED.iter().find(|(_, old, _)| *old == Some(flag))?;
-    Serve::setting(new)?.flag
+    T::setting(new)?.flag
 }
 
 /// The message for an unknown key of the settings file.
-pub(super) fn unknown(path: &str) -> String {
+pub(super) fn unknown<T: Declared>(path: &str) -> String {
     if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| *old == path) {
         return format!("renamed to {new}");
     }
-    with_suggestion(suggestion(path))
+    with_suggestion(suggestion::<T>(path))
 }
 
 /// The message for an unknown variable.
-pub(super) fn unknown_variable(name: &str) -> String {
+pub(super) fn unknown_variable<T: Declared>(name: &str) -> String {
     if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| variable(old) == name) {
         return format!("renamed to {}", variable(new));
     }
-    let names = Serve::settings().filter(|one| one.flag.is_some()).map(|one| one.variable());
+    let names = T::settings().filter(|one| one.flag.is_some()).map(|one| one.variable());
     let similar = most_similar(names.map(|one| (strsim::jaro_winkler(&one, name), one)));
     with_suggestion(similar)
 }
@@ -79,22 +75,21 @@ fn with_suggestion(name: Option<String>) -> String {
 }
 
 /// The key, section or table that is most similar to a path, with or without a section.
-fn suggestion(path: &str) -> Option<String> {
+fn suggestion<T: Declared>(path: &str) -> Option<String> {
     let wanted = path.to_ascii_lowercase().replace('-', "_");
     let (parent, last) = wanted.rsplit_once('.').unwrap_or(("", &wanted));
     if let Some((table, _)) = parent.split_once('[') {
-        let table = Serve::setting(table)?;
+        let table = T::setting(table)?;
         let keys = table.schema["items"]["properties"].as_object()?.keys();
         return most_similar(keys.map(|key| (strsim::jaro_winkler(key, last), key.clone())));
     }
     // The key or the flag is right, and the section is not.
     let flag = format!("--{}", last.replace('_', "-"));
-    let elsewhere =
-        Serve::settings().find(|one| one.key == last || one.flag == Some(flag.as_str()));
+    let elsewhere = T::settings().find(|one| one.key == last || one.flag == Some(flag.as_str()));
     if let Some(setting) = elsewhere {
         return Some(setting.path.to_owned());
     }
-    let keys = Serve::settings().map(|setting| {
+    let keys = T::settings().map(|setting| {
         let similarity = strsim::jaro_winkler(setting.key, last);
         // Of two that are equally similar, the one in the same section.
         let nearer = if setting.section == parent { 0.05 } else { 0.0 };
@@ -104,7 +99,7 @@ fn suggestion(path: &str) -> Option<String> {
         };
         (similarity + nearer, name)
     });
-    let sections = Serve::sections()
+    let sections = T::sections()
         .iter()
         .filter(|_| parent.is_empty())
         .map(|section| (strsim::jaro_winkler(section.name, last), format!("[{}]", section.name)));
@@ -126,6 +121,7 @@ fn most_similar(words: impl Iterator<Item = (f64, String)>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::serve::Serve;
 
     #[test]
     fn the_most_similar_key_is_suggested() {
@@ -138,9 +134,9 @@ mod tests {
             ("lisen", Some("[listen]")),
             ("listen.zzz", None),
         ] {
-            assert_eq!(suggestion(written).as_deref(), meant, "{written}");
+            assert_eq!(suggestion::<Serve>(written).as_deref(), meant, "{written}");
         }
-        let message = unknown_variable("A2ACLI_SERVE_LISTEN_PROT");
+        let message = unknown_variable::<Serve>("A2ACLI_SERVE_LISTEN_PROT");
         assert!(message.ends_with("did you mean A2ACLI_SERVE_LISTEN_PORT?"), "{message}");
     }
 
@@ -149,12 +145,12 @@ mod tests {
         for (old, old_flag, new) in RENAMED {
             assert!(Serve::setting(old).is_none(), "{old}");
             let setting = Serve::setting(new).unwrap_or_else(|| panic!("{new}"));
-            assert_eq!(unknown(old), format!("renamed to {new}"));
-            let message = unknown_variable(&variable(old));
+            assert_eq!(unknown::<Serve>(old), format!("renamed to {new}"));
+            let message = unknown_variable::<Serve>(&variable(old));
             assert_eq!(message, format!("renamed to {}", setting.variable()));
             if let Some(flag) = old_flag {
                 assert!(Serve::settings().all(|setting| setting.flag != Some(flag)), "{flag}");
-                assert_eq!(renamed_flag(flag), setting.flag);
+                assert_eq!(renamed_flag::<Serve>(flag), setting.flag);
             }
         }
     }
