@@ -10,7 +10,7 @@ pub(crate) fn survive_file_size_limit() {
         use tokio::signal::unix::{SignalKind, signal};
         // The handler stays when its receiver is dropped.
         if let Err(error) = signal(SignalKind::from_raw(Signal::XFSZ.as_raw())) {
-            tracing::warn!(%error, "SIGXFSZ is not handled");
+            tracing::warn!(%error, "failed to install signal handler");
         }
     }
 }

@@ -126,6 +126,14 @@ impl<'a> Watcher<'a> {
         TaskDetail { verbose: self.output.verbose(), history, agent: Some(self.agent.flags()) }
     }
 
+    /// Returns the outcome as text.
+    pub(crate) fn text(&self, outcome: &SendOutcome, history: bool) -> Text {
+        match outcome {
+            SendOutcome::Task(task) => output::task(task, self.detail(history)),
+            SendOutcome::Message(message) => output::message(message, self.output.verbose()),
+        }
+    }
+
     /// Awaits the response to a send, and shows the progress meanwhile.
     pub(crate) async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
         self.line.during(work).await

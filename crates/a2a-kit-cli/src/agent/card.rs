@@ -1,7 +1,12 @@
-//! The card of the agent that the settings name.
+//! The card of the agent that the settings name, and references to it.
+
+use std::path::Path;
 
 use a2a_core::AgentCard;
-use a2a_kit_client::{CardReference, ClientBuilder, DiscoveryError, Document, credentials::Origin};
+use a2a_kit_client::{
+    CardReference, CatalogLocation, ClientBuilder, Discovery, DiscoveryError, Document,
+    credentials::Origin,
+};
 
 use super::{
     builder::{Retries, builder, preference},
@@ -39,11 +44,7 @@ pub(super) async fn fetch_document(
     settings: &Settings,
     output: Output,
 ) -> Result<Result<Document, DiscoveryError>, Failure> {
-    let Some(reference) = &settings.agent_card else {
-        return Err(Failure::usage("no agent is named")
-            .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
-    };
-    let document = builder.fetch_card(reference).await;
+    let document = builder.fetch_card(settings.agent_card()?).await;
     if document.as_ref().is_ok_and(|document| document.is_at_legacy_path) {
         output.note("card found at /.well-known/agent.json, its path before version 0.3");
     }
@@ -105,4 +106,47 @@ pub(super) fn of_endpoint(settings: &Settings, url: &str) -> Result<AgentCard, F
         }
     }
     Ok(card)
+}
+
+/// Returns whether a reference names an entry of a catalog.
+pub(crate) fn is_catalog_entry(reference: &str) -> bool {
+    matches!(reference.parse(), Ok(CardReference::Catalog { .. }))
+}
+
+/// The name of an existing file in a reference that is read as an address.
+pub(crate) fn file_of_that_name(reference: &str) -> Option<&str> {
+    let place = match reference.strip_prefix("catalog+") {
+        Some(rest) => rest.rsplit_once('#')?.0,
+        None => reference,
+    };
+    let is_address = !place.contains("://") && matches!(place.parse(), Ok(CardReference::Url(_)));
+    (is_address && Path::new(place).is_file()).then_some(place)
+}
+
+/// The reference in the entry of a catalog, and the origin of the catalog unless it is a file;
+/// `None` if the entry contains the card.
+///
+/// # Errors
+///
+/// A failure if there is no such catalog or entry.
+pub(crate) async fn resolve_catalog_entry(
+    reference: &str,
+    settings: &Settings,
+    output: Output,
+) -> Result<Option<(String, Option<Origin>)>, Failure> {
+    let failure = |error| discovery_failure(&error, settings);
+    let parsed = reference.parse().map_err(failure)?;
+    let origin = match &parsed {
+        CardReference::Catalog { catalog: CatalogLocation::Url(url), .. } => Origin::of(url),
+        _ => None,
+    };
+    let http = settings.http().with_request_timeout(settings.request_timeout);
+    let discovery = Discovery::new(http).map_err(failure)?.with_cache(None);
+    match discovery.resolve(parsed).await.map_err(failure)? {
+        CardReference::Catalog { .. } => Ok(None),
+        found => {
+            output.note(&format!("{reference} is {found}"));
+            Ok(Some((found.to_string(), origin)))
+        }
+    }
 }

@@ -11,16 +11,7 @@ const MAX_SCHEMES: usize = 4;
 /// if it declares none. `agent` are the flags that name the agent; `has_client_id` is whether the
 /// settings have a client id.
 pub(super) fn of_card(card: &AgentCard, agent: &str, has_client_id: bool) -> Option<String> {
-    let required = card.security_requirements.iter().flat_map(|one| one.schemes.keys());
-    let mut declared: Vec<_> = card.security_schemes.keys().collect();
-    declared.sort();
-    let mut names: Vec<&String> = Vec::new();
-    for name in required.chain(declared) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let ways = names.into_iter().filter_map(|name| {
+    let ways = scheme_names(card).into_iter().filter_map(|name| {
         let scheme = card.security_schemes.get(name)?.scheme.as_ref()?;
         Some(way(name, scheme, agent, has_client_id))
     });
@@ -62,4 +53,22 @@ pub(super) fn again(tokens: &[StoredToken], agent: &str) -> String {
         )
     });
     format!("log in again with: {}", commands.collect::<Vec<_>>().join("; or "))
+}
+
+/// The names of the schemes, in the order of the requirements.
+pub(crate) fn scheme_names(card: &AgentCard) -> Vec<&str> {
+    let required = card.security_requirements.iter().flat_map(|one| {
+        let mut names: Vec<_> = one.schemes.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    });
+    let mut declared: Vec<_> = card.security_schemes.keys().map(String::as_str).collect();
+    declared.sort_unstable();
+    let mut names: Vec<&str> = Vec::new();
+    for name in required.chain(declared) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }

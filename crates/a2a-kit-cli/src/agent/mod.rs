@@ -2,7 +2,6 @@
 
 mod builder;
 mod card;
-mod catalog;
 mod connector;
 mod credentials;
 mod discovery_failure;
@@ -10,8 +9,11 @@ mod login_hint;
 mod remote_agent;
 
 pub(crate) use builder::{Retries, preference};
-pub(crate) use card::{document, origin, origin_of_reference};
-pub(crate) use catalog::{file_of_that_name, is_catalog_entry, resolve_catalog_entry};
+pub(crate) use card::{
+    document, file_of_that_name, is_catalog_entry, origin, origin_of_reference,
+    resolve_catalog_entry,
+};
 pub(crate) use connector::Connector;
 pub(crate) use discovery_failure::{discovery_failure, invalid_card};
+pub(crate) use login_hint::scheme_names;
 pub(crate) use remote_agent::{RemoteAgent, warn_if_insecure, warn_of_interception};

@@ -4,7 +4,7 @@ use std::{fmt, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BenchSettings, Summary};
+use super::{Operation, Summary};
 use crate::failure::Failure;
 
 /// An earlier report, as JSON.
@@ -115,4 +115,19 @@ impl Baseline {
         }
         regressions
     }
+}
+
+/// The settings of a run, which its baseline has to share.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BenchSettings {
+    pub(crate) operation: Operation,
+    /// `None` if `duration_seconds` limits the run.
+    pub(crate) requests: Option<u64>,
+    pub(crate) duration_seconds: Option<f64>,
+    pub(crate) concurrency: usize,
+    /// Requests per second; `None` for a closed loop.
+    pub(crate) rate: Option<f64>,
+    pub(crate) warmup: u64,
+    pub(crate) payload_bytes: usize,
 }

@@ -17,7 +17,7 @@ use std::{
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Shards, exchange::Exchange};
+use super::{Shards, measurement::Exchange};
 
 /// Maximum number of requests in flight.
 pub(crate) const MAX_CONCURRENCY: usize = 10_000;
@@ -147,7 +147,7 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::{
-        super::{Summary, exchange::Outcome},
+        super::{Summary, measurement::Outcome},
         *,
     };
 

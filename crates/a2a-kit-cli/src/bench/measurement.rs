@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    future::Future,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -9,7 +10,7 @@ use std::{
 use hdrhistogram::Histogram;
 use tokio::time::Instant;
 
-use super::{Summary, exchange::Outcome, histogram::histogram};
+use super::summary::{Summary, histogram};
 
 /// Number of shards. Their histograms are the memory of a run, whatever its length and the number
 /// of workers.
@@ -101,4 +102,19 @@ impl Shards {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// What is called.
+pub(crate) trait Exchange: Send + Sync + 'static {
+    /// Makes one request on behalf of a worker.
+    fn perform(&self, worker: usize) -> impl Future<Output = Outcome> + Send;
+}
+
+/// The outcome of a request.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The code of the error, if it failed.
+    pub(crate) error: Option<&'static str>,
+    /// When the first event of a stream arrived.
+    pub(crate) first_event: Option<Instant>,
 }

@@ -1,9 +1,17 @@
-//! The report of a run.
+//! What a run prints: its progress, and its report.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
-use super::{BenchSettings, Summary, baseline::Regression};
-use crate::output::Text;
+use super::{
+    Shards, Summary,
+    baseline::{BenchSettings, Regression},
+};
+use crate::output::{Output, Text};
 
 /// The report of a run.
 #[derive(Debug)]
@@ -47,7 +55,47 @@ impl Report {
         if self.is_interrupted {
             text.line("Interrupted", "yes");
         }
-        text.line("Passed", if self.is_good() { "yes" } else { "no" });
+        text.yes_or_no("Passed", self.is_good());
         text
+    }
+}
+
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Prints the progress of a run to stderr if it is a terminal, on one line that is overwritten.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    label: String,
+    shards: Arc<Shards>,
+    output: Output,
+}
+
+impl Progress {
+    pub(crate) fn new(label: &str, shards: &Arc<Shards>, output: Output) -> Self {
+        Self { label: label.to_owned(), shards: Arc::clone(shards), output }
+    }
+
+    /// Runs a load and prints its progress meanwhile.
+    pub(crate) async fn during(self, run: impl Future<Output = ()>) {
+        if !self.output.shows_progress() {
+            return run.await;
+        }
+        let begin = Instant::now();
+        let mut ticks = tokio::time::interval(INTERVAL);
+        tokio::pin!(run);
+        loop {
+            tokio::select! {
+                () = &mut run => break,
+                _ = ticks.tick() => {
+                    let (requests, errors) = self.shards.counts();
+                    let seconds = begin.elapsed().as_secs();
+                    let label = &self.label;
+                    self.output.progress(&format!(
+                        "{label}: {requests} requests, {errors} failed, {seconds} s"
+                    ));
+                }
+            }
+        }
+        self.output.progress("");
     }
 }

@@ -5,8 +5,6 @@ use std::{collections::BTreeMap, time::Duration};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-use super::histogram::histogram;
-
 /// The result of a run against one interface. Latencies are in microseconds, of successful
 /// requests.
 #[derive(Debug)]
@@ -143,4 +141,16 @@ fn distribution(histogram: &Histogram<u64>) -> Value {
 #[expect(clippy::cast_precision_loss, reason = "latencies are below an hour")]
 fn millis(micros: u64) -> String {
     format!("{:.2}", micros as f64 / 1_000.0)
+}
+
+/// Latencies are recorded in microseconds up to an hour; longer ones as an hour.
+const MAX_MICROS: u64 = 3_600_000_000;
+
+/// Significant digits of latencies.
+const DIGITS: u8 = 3;
+
+/// Creates a histogram of latencies.
+#[expect(clippy::expect_used, reason = "the bounds are constants")]
+pub(super) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, MAX_MICROS, DIGITS).expect("the bounds are valid")
 }

@@ -1,6 +1,12 @@
 //! The interface that is called.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use a2a_core::{
     AgentCard, Error, Message, Part, TaskState,
@@ -10,16 +16,17 @@ use a2a_core::{
     },
 };
 use a2a_kit_client::{Client, Transport};
-use a2a_kit_http::client::HttpClient;
+use a2a_kit_http::client::{HttpClient, WireObserver, WirePart};
 use bytes::Bytes;
+use clap::ValueEnum;
 use futures_util::StreamExt as _;
 use http::Request;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{
-    Operation, Summary,
-    exchange::{Exchange, Outcome},
-    traffic::Traffic,
+    Summary,
+    measurement::{Exchange, Outcome},
 };
 use crate::{
     agent::Connector,
@@ -320,6 +327,59 @@ impl std::fmt::Debug for Kind {
             Self::Agent { clients, .. } => {
                 f.debug_struct("Agent").field("clients", &clients.len()).finish()
             }
+        }
+    }
+}
+
+/// An operation that can be measured: sending a message, the same until its stream ends, reading one
+/// task that is created first, reading the first page of tasks, or fetching the card.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Operation {
+    Send,
+    Stream,
+    Get,
+    List,
+    Card,
+}
+
+/// Counts the bytes of request and response bodies.
+#[derive(Debug, Default)]
+struct Traffic {
+    sent: AtomicU64,
+    received: AtomicU64,
+    next: Option<Arc<dyn WireObserver>>,
+}
+
+impl Traffic {
+    /// Creates a counter that also calls another observer.
+    fn before(next: Option<Arc<dyn WireObserver>>) -> Self {
+        Self { next, ..Self::default() }
+    }
+
+    fn add_sent(&self, bytes: usize) {
+        self.sent.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn add_received(&self, bytes: usize) {
+        self.received.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Returns the bytes sent and received since the last call.
+    fn take(&self) -> (u64, u64) {
+        (self.sent.swap(0, Ordering::Relaxed), self.received.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl WireObserver for Traffic {
+    fn observe(&self, exchange: u64, part: WirePart<'_>) {
+        if let Some(next) = &self.next {
+            next.observe(exchange, part);
+        }
+        match part {
+            WirePart::RequestBody(bytes) => self.add_sent(bytes.len()),
+            WirePart::ResponseBody(bytes) => self.add_received(bytes.len()),
+            _ => {}
         }
     }
 }

@@ -5,13 +5,11 @@ use a2a_kit_client::{SendOutcome, WaitOptions};
 use anstyle::Style;
 
 use super::{
-    input::Input,
-    line::Line,
-    piped_turn::piped_turn,
+    input::{Input, TerminalMode},
+    line_editor::Line,
     slash_command::{COMMANDS, SlashCommand, message_text},
-    terminal_mode::TerminalMode,
     transcript::Transcript,
-    turn::{Turn, TurnEnd},
+    turn::{Turn, TurnEnd, piped_turn},
 };
 use crate::{
     agent::RemoteAgent,

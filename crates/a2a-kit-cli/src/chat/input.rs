@@ -1,8 +1,8 @@
-//! The input of a conversation: a terminal, or lines of a pipe or file.
+//! The input of a conversation: a terminal with its mode between prompts, or lines of a pipe or file.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 
-use super::{line::Line, line_editor::LineEditor};
+use super::line_editor::{Line, LineEditor};
 use crate::{failure::Failure, output::Output};
 
 /// The maximum length of a piped line, in bytes.
@@ -91,4 +91,53 @@ fn read_line() -> Result<Line, Failure> {
         .map_err(|error| Failure::usage(format!("standard input is not UTF-8: {error}")))?;
     let line = line.strip_suffix('\n').unwrap_or(&line);
     Ok(Line::Text(line.strip_suffix('\r').unwrap_or(line).to_owned()))
+}
+
+/// Keeps what is typed while the agent works for the next prompt, instead of showing it among the
+/// output. Ctrl-C is still a signal. The original mode is restored when this is dropped.
+#[derive(Debug)]
+pub(super) struct TerminalMode {
+    #[cfg(unix)]
+    original: Option<rustix::termios::Termios>,
+}
+
+#[cfg(unix)]
+impl TerminalMode {
+    /// Switches the terminal on standard input to this mode.
+    pub(super) fn hold_input() -> Self {
+        use rustix::termios::{InputModes, LocalModes, tcgetattr};
+        let original = tcgetattr(io::stdin()).ok();
+        if let Some(original) = &original {
+            let mut held = original.clone();
+            // Keys go to the editor as they are: Ctrl-D is not the end of a line that the system
+            // edits, and Enter is not a newline, which is a key of its own.
+            held.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::IEXTEN);
+            held.input_modes.remove(InputModes::ICRNL);
+            set(&held);
+        }
+        Self { original }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for TerminalMode {
+    fn drop(&mut self) {
+        if let Some(original) = &self.original {
+            set(original);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn set(mode: &rustix::termios::Termios) {
+    use rustix::termios::{OptionalActions, tcsetattr};
+    // A terminal that is gone needs no mode.
+    let _gone = tcsetattr(io::stdin(), OptionalActions::Drain, mode);
+}
+
+#[cfg(not(unix))]
+impl TerminalMode {
+    pub(super) fn hold_input() -> Self {
+        Self {}
+    }
 }

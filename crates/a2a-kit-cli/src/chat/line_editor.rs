@@ -13,7 +13,7 @@ use rustyline::{
     validate::Validator,
 };
 
-use super::{line::Line, slash_command::COMMANDS};
+use super::slash_command::COMMANDS;
 use crate::failure::Failure;
 
 /// Lines that can be recalled. They are kept in memory only.
@@ -103,3 +103,13 @@ impl Hinter for Completion {
 impl Highlighter for Completion {}
 impl Validator for Completion {}
 impl Helper for Completion {}
+
+/// What was read.
+#[derive(Debug)]
+pub(super) enum Line {
+    Text(String),
+    /// Ctrl-C at the prompt.
+    Interrupted,
+    /// The end of the input; Ctrl-D at the prompt.
+    End,
+}

@@ -2,11 +2,8 @@
 
 mod conversation;
 mod input;
-mod line;
 mod line_editor;
-mod piped_turn;
 mod slash_command;
-mod terminal_mode;
 mod transcript;
 mod turn;
 

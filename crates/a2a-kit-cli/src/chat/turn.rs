@@ -1,8 +1,12 @@
-//! A message and its answer on a terminal. Ctrl-C cancels the task, and a second one leaves.
+//! A message and its answer. On a terminal, Ctrl-C cancels the task, and a second one leaves; over
+//! pipes, they are printed as by `a2a send`.
 
 use std::time::Duration;
 
-use a2a_core::{Error, Task, v1::SendMessageRequest};
+use a2a_core::{
+    Error, Task,
+    v1::{SendMessageRequest, SendMessageResponse},
+};
 use a2a_kit_client::{SendOutcome, WaitOptions, Watch};
 use a2a_kit_operations::Event;
 
@@ -13,6 +17,7 @@ use crate::{
     output::{Output, ProgressLine},
     settings::Settings,
     signal::StopSignals,
+    watch::{Progress, Watcher, warn_of_state, within_limits},
 };
 
 /// How an answer ended.
@@ -169,4 +174,32 @@ impl Turn<'_> {
             _ => failure,
         }
     }
+}
+
+/// Sends a message, waits for its outcome and prints it; with `--stream`, as events.
+pub(super) async fn piped_turn(
+    agent: &RemoteAgent,
+    request: SendMessageRequest,
+    options: &WaitOptions,
+    settings: &Settings,
+    output: Output,
+) -> Result<SendOutcome, Failure> {
+    let progress = Progress::new(agent);
+    let mut watcher = Watcher::new(agent, output, &progress, options).with_events(settings.stream);
+    let outcome = async {
+        let sending = agent.client().send_and_watch(request, options.clone());
+        let watch = watcher.during(sending).await.map_err(|error| agent.failure(&error))?;
+        watcher.run(watch).await
+    };
+    let outcome = within_limits(settings, &progress, outcome).await?;
+    if settings.stream {
+        watcher.end(&outcome)?;
+        return Ok(outcome);
+    }
+    if let Some(task) = outcome.task() {
+        warn_of_state(task, output);
+    }
+    let response = SendMessageResponse::from(outcome.clone());
+    output.result(&response, || watcher.text(&outcome, false))?;
+    Ok(outcome)
 }

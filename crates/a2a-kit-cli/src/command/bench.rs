@@ -2,8 +2,9 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use a2a_core::{AgentCard, ErrorKind, ProtocolVersion};
+use a2a_core::{AgentCard, ErrorKind, ProtocolVersion, host::is_loopback};
 use a2a_kit_client::{CardReference, Transport};
+use a2a_kit_http::uri;
 use clap::{Args, ValueHint};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +13,7 @@ use crate::{
     agent::{self, Connector},
     bench::{
         Amount, Baseline, BenchSettings, Load, MAX_CONCURRENCY, Operation, Progress, Report,
-        Shards, Summary, Target, TargetSettings, require_loopback,
+        Shards, Summary, Target, TargetSettings,
     },
     failure::{Code, Failure},
     output::Output,
@@ -117,7 +118,7 @@ impl Bench {
 
     fn settings(&self) -> BenchSettings {
         BenchSettings {
-            operation: self.operation.as_str().to_owned(),
+            operation: self.operation,
             requests: self.duration.is_none().then_some(self.requests),
             duration_seconds: self.duration.map(|duration| duration.as_secs_f64()),
             concurrency: self.concurrency,
@@ -207,10 +208,7 @@ impl Bench {
 
 /// The URL of the card that the settings name.
 fn card_url(settings: &Settings) -> Result<String, Failure> {
-    let Some(reference) = &settings.agent_card else {
-        return Err(Failure::usage("no agent is named")
-            .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
-    };
+    let reference = settings.agent_card()?;
     match reference.parse() {
         Ok(CardReference::Url(url)) => Ok(url.to_string()),
         Ok(_) => Err(Failure::usage(format!("--op card: {reference} is a file"))),
@@ -266,4 +264,37 @@ fn payload(text: &str) -> Result<usize, String> {
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent >= 0.0);
     number.ok_or_else(|| "expected a percentage, at least 0".to_owned())
+}
+
+/// Refuses targets other than the machine itself, unless the user owns the agent.
+///
+/// # Errors
+///
+/// A usage failure that names the address.
+fn require_loopback(address: &str, is_owner: bool) -> Result<(), Failure> {
+    let parsed = uri::parse(address).or_else(|_| uri::parse(&format!("https://{address}")));
+    let is_local = parsed.is_ok_and(|url| url.host().is_some_and(is_loopback));
+    if is_local || is_owner {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{address} is not on this machine"))
+        .with_hint("to put load on an agent of yours, add --i-own-this-agent"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_loopback_is_called_without_permission() {
+        for local in ["http://127.0.0.1:1/rpc", "localhost:50051", "[::1]:1", "http://localhost"] {
+            assert!(require_loopback(local, false).is_ok(), "{local}");
+        }
+        for remote in ["https://agent.example", "10.0.0.1:1", "agent:50051", "", "http://"] {
+            let failure = require_loopback(remote, false).unwrap_err();
+            assert_eq!(failure.code().exit(), 2, "{remote}");
+            assert!(failure.hint().unwrap().contains("--i-own-this-agent"));
+            assert!(require_loopback(remote, true).is_ok(), "{remote}");
+        }
+    }
 }

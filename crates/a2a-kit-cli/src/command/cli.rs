@@ -5,9 +5,19 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, CommandFactory as _, Parser, Subcommand, ValueHint};
 
 use super::{
-    auth::AuthCommand, bench::Bench, card::CardCommand, chat::Chat, completion::Completion,
-    config::ConfigCommand, conformance::Conformance, listen::Listen, man::Man, send::Send,
-    serve::Serve, skill::SkillCommand, store::StoreCommand, task::TaskCommand,
+    auth::AuthCommand,
+    bench::Bench,
+    card::CardCommand,
+    chat::Chat,
+    completion::{Completion, Man},
+    config::ConfigCommand,
+    conformance::Conformance,
+    listen::Listen,
+    send::Send,
+    serve::Serve,
+    skill::SkillCommand,
+    store::StoreCommand,
+    task::TaskCommand,
 };
 use crate::settings::{
     Declared as _, arguments, global_flags,

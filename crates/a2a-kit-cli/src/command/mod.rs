@@ -9,7 +9,6 @@ mod completion;
 mod config;
 mod conformance;
 mod listen;
-mod man;
 mod part;
 mod report_format;
 mod run;

@@ -138,12 +138,7 @@ impl Send {
             warn_of_state(task, output);
         }
         output.result(&SendMessageResponse::from(outcome.clone()), || {
-            let mut text = match &outcome {
-                SendOutcome::Task(task) => {
-                    output::task(task, watcher.detail(self.history.is_some()))
-                }
-                SendOutcome::Message(message) => output::message(message, output.verbose()),
-            };
+            let mut text = watcher.text(&outcome, self.history.is_some());
             text.append(report.text());
             text
         })

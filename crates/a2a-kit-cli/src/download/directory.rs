@@ -17,15 +17,18 @@ use super::{
 use crate::failure::Failure;
 
 /// Default maximum size of all files, in bytes.
-pub(crate) const MAX_BYTES: u64 = 100 << 20;
+const MAX_BYTES: u64 = 100 << 20;
 
 /// How and where artifacts are saved.
 #[derive(Debug)]
 pub(crate) struct Download {
     directory: PathBuf,
-    overwrite: bool,
-    max_bytes: u64,
-    fetcher: Option<Fetcher>,
+    /// Whether existing files are replaced.
+    pub(crate) overwrite: bool,
+    /// Maximum size of all files, in bytes.
+    pub(crate) max_bytes: u64,
+    /// What fetches URLs. Without it, they are only listed.
+    pub(crate) fetcher: Option<Fetcher>,
 }
 
 /// A complete file under a temporary name, which is removed unless it gets its own.
@@ -47,27 +50,6 @@ impl Download {
         })?;
         let directory = directory.to_owned();
         Ok(Self { directory, overwrite: false, max_bytes: MAX_BYTES, fetcher: None })
-    }
-
-    /// Sets whether existing files are replaced.
-    #[must_use]
-    pub(crate) fn with_overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
-    }
-
-    /// Sets the maximum size of all files, in bytes.
-    #[must_use]
-    pub(crate) fn with_max_bytes(mut self, max_bytes: u64) -> Self {
-        self.max_bytes = max_bytes;
-        self
-    }
-
-    /// Sets what fetches URLs. Without it, they are only listed.
-    #[must_use]
-    pub(crate) fn with_fetcher(mut self, fetcher: Option<Fetcher>) -> Self {
-        self.fetcher = fetcher;
-        self
     }
 
     /// Saves the artifacts of a task: all, or those whose id or name is `selected`.

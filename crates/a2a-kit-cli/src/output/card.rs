@@ -26,9 +26,9 @@ pub(crate) fn card(
         text.line("Interface", &describe(interface));
     }
     text.line("Selected interface", &selected.map_or_else(|why| format!("none: {why}"), describe));
-    text.line("Streaming", yes_or_no(card.can_stream()));
-    text.line("Push notifications", yes_or_no(card.can_push()));
-    text.line("Extended card", yes_or_no(card.has_extended_card()));
+    text.yes_or_no("Streaming", card.can_stream());
+    text.yes_or_no("Push notifications", card.can_push());
+    text.yes_or_no("Extended card", card.has_extended_card());
     text.line("Input modes", &card.default_input_modes.join(", "));
     text.line("Output modes", &card.default_output_modes.join(", "));
     for (name, scheme) in &card.security_schemes {
@@ -71,8 +71,4 @@ fn scheme_kind(scheme: &SecurityScheme) -> String {
         Some(Scheme::MtlsSecurityScheme(_)) => "mutual TLS".into(),
         None => "unknown".into(),
     }
-}
-
-const fn yes_or_no(yes: bool) -> &'static str {
-    if yes { "yes" } else { "no" }
 }

@@ -10,8 +10,6 @@ mod event;
 mod markdown;
 mod progress_line;
 mod push_config;
-mod relative_time;
-mod state_name;
 pub(crate) mod style;
 mod styled;
 mod task;
@@ -31,7 +29,7 @@ pub(crate) use event::EventText;
 use markdown::MarkdownStream;
 pub(crate) use progress_line::ProgressLine;
 pub(crate) use push_config::{push_config, push_configs, without_secrets};
-pub(crate) use state_name::state_name;
+pub(crate) use style::state_name;
 pub(crate) use task::{Detail as TaskDetail, message, quoted, task, task_ids, task_list};
 pub(crate) use terminal::Terminal;
 pub(crate) use text::{Text, is_markdown};
@@ -130,12 +128,7 @@ impl Output {
     /// Prints text.
     pub(crate) fn text(self, text: &Text) -> Result<(), Failure> {
         let Terminal { stdout, renders, .. } = self.terminal;
-        let shown = if stdout.is_terminal || stdout.has_colors {
-            styled::styled(text, stdout, renders)
-        } else {
-            text.plain()
-        };
-        self.write(shown.as_bytes())
+        self.write(styled::styled(text, stdout, renders).as_bytes())
     }
 
     /// Prints a document in another format, escaped on a terminal.

@@ -12,7 +12,10 @@ use terminal_size::{Width, terminal_size_of};
 use tokio::time::{Instant, interval_at};
 use unicode_width::UnicodeWidthChar as _;
 
-use super::{escape::escape_line, state_name::state_name, style};
+use super::{
+    escape::escape_line,
+    style::{self, state_name},
+};
 
 /// Shorter waits show no line.
 const DELAY: Duration = Duration::from_millis(400);

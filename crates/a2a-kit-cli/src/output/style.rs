@@ -1,4 +1,4 @@
-//! Colors of the output on a terminal.
+//! Names of states, and colors of the output on a terminal.
 
 use a2a_core::TaskState;
 use anstyle::{AnsiColor, Style};
@@ -32,4 +32,10 @@ pub(crate) fn paint(to: &mut String, style: Style, text: &str, has_colors: bool)
     } else {
         to.push_str(text);
     }
+}
+
+/// The short name of a state, for example `INPUT_REQUIRED`.
+pub(crate) fn state_name(state: TaskState) -> &'static str {
+    let name = state.as_str_name();
+    name.strip_prefix("TASK_STATE_").unwrap_or(name)
 }

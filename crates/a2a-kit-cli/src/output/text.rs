@@ -5,13 +5,12 @@ use serde::Serialize;
 
 use super::{
     escape::{escape_json, escape_line},
-    state_name::state_name,
-    text_flow::push_block,
+    style::state_name,
 };
 use crate::part_run::{joined, part_runs};
 
-/// Text output under construction. [`plain`](Self::plain) is its form in pipes and files, which is
-/// stable; `styled` in `styled.rs` its form on a terminal.
+/// Text output under construction. `plain` in `styled.rs` is its form in pipes and files, which is
+/// stable; `styled` its form on a terminal.
 #[derive(Debug, Default)]
 pub(crate) struct Text(Vec<Entry>);
 
@@ -65,6 +64,11 @@ impl Text {
         if !value.is_empty() {
             self.line(label, value);
         }
+    }
+
+    /// Adds `Label: yes` or `Label: no`.
+    pub(crate) fn yes_or_no(&mut self, label: &str, is_true: bool) {
+        self.line(label, if is_true { "yes" } else { "no" });
     }
 
     /// Adds a line with the short name of a state.
@@ -138,33 +142,6 @@ impl Text {
 
     pub(crate) fn empty_line(&mut self) {
         self.0.push(Entry::Empty);
-    }
-
-    /// The text in pipes and files.
-    pub(crate) fn plain(&self) -> String {
-        let mut plain = String::new();
-        for entry in &self.0 {
-            match entry {
-                Entry::Line(label, value) => {
-                    plain.push_str(label);
-                    plain.push_str(": ");
-                    plain.push_str(&value.plain());
-                    plain.push('\n');
-                }
-                Entry::Block(label, content) | Entry::Markdown(label, content) => {
-                    plain.push_str(label);
-                    plain.push_str(":\n");
-                    push_block(&mut plain, content);
-                }
-                Entry::Label(label) => {
-                    plain.push_str(label);
-                    plain.push_str(":\n");
-                }
-                Entry::Shown(shown) => plain.push_str(shown),
-                Entry::Empty => plain.push('\n'),
-            }
-        }
-        plain
     }
 
     pub(super) fn entries(&self) -> &[Entry] {

@@ -1,4 +1,4 @@
-//! The secret of the OAuth client.
+//! The OAuth client of this tool, and its secret.
 
 use std::{
     fs::File,
@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use a2a_kit_client::credentials::{CredentialError, OAuthClient};
 use serde::{Deserialize, Serialize};
 
 use crate::{failure::Failure, settings::Settings};
@@ -66,4 +67,21 @@ fn of_file(path: &Path) -> io::Result<String> {
     File::open(path)?.take(limit).read_to_string(&mut text)?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
+}
+
+/// Creates the client that requests tokens: a confidential one if there is a secret.
+///
+/// # Errors
+///
+/// [`CredentialError::Unavailable`] if the TLS configuration is invalid.
+pub(crate) fn client(
+    settings: &Settings,
+    id: &str,
+    secret: Option<String>,
+) -> Result<OAuthClient, CredentialError> {
+    let client = match secret {
+        Some(secret) => OAuthClient::confidential(id, secret),
+        None => OAuthClient::public(id),
+    };
+    client?.with_tls(settings.tls.clone())
 }

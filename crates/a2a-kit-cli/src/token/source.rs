@@ -1,21 +1,21 @@
-//! Stored tokens as credentials of calls.
+//! Stored tokens as credentials of calls: which ones an agent gets, and how they are refreshed.
 
 use std::{error::Error, fmt, sync::Arc};
 
-use a2a_core::v1::security_scheme::Scheme;
+use a2a_core::{AgentCard, v1::security_scheme::Scheme};
 use a2a_kit_client::credentials::{
-    ClientCredentials, CredentialError, CredentialRequest, CredentialSource, Endpoints, Origin,
-    RefreshToken, Secret,
+    ClientCredentials, CredentialError, CredentialRequest, CredentialSource, Credentials,
+    Endpoints, Origin, RefreshToken, Secret,
 };
 use async_trait::async_trait;
 
-use super::{Flow, StoredToken, TokenStore, oauth};
+use super::{Flow, StoredToken, TokenStore, client};
 use crate::{failure::Failure, output::Output, settings::Settings};
 
 /// Provides the stored token for one scheme of one agent, and refreshes it when it has expired or
 /// was rejected.
 #[derive(Clone)]
-pub(super) struct StoredTokenSource(Arc<Source>);
+struct StoredTokenSource(Arc<Source>);
 
 struct Source {
     store: TokenStore,
@@ -51,7 +51,7 @@ pub(crate) fn is_unsent(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Returns whether a scheme is one that tokens are obtained for.
-pub(super) fn uses_token(scheme: &Scheme) -> bool {
+fn uses_token(scheme: &Scheme) -> bool {
     match scheme {
         Scheme::Oauth2SecurityScheme(_) | Scheme::OpenIdConnectSecurityScheme(_) => true,
         Scheme::HttpAuthSecurityScheme(http) => http.scheme.eq_ignore_ascii_case("bearer"),
@@ -60,12 +60,7 @@ pub(super) fn uses_token(scheme: &Scheme) -> bool {
 }
 
 impl StoredTokenSource {
-    pub(super) fn new(
-        store: TokenStore,
-        token: &StoredToken,
-        settings: &Settings,
-        output: Output,
-    ) -> Self {
+    fn new(store: TokenStore, token: &StoredToken, settings: &Settings, output: Output) -> Self {
         let (card, scheme) = (token.card.0.clone(), token.scheme.clone());
         Self(Arc::new(Source { store, card, scheme, settings: settings.clone(), output }))
     }
@@ -163,7 +158,7 @@ impl Source {
         if let Some(url) = &token.refresh_url {
             endpoints = endpoints.with_refresh(url)?;
         }
-        let client = oauth::client(&self.settings, &token.client_id, secret)?
+        let client = client(&self.settings, &token.client_id, secret)?
             .with_endpoints(endpoints)
             .with_scopes(&token.scopes);
         match &token.refresh_token {
@@ -187,4 +182,52 @@ impl fmt::Debug for StoredTokenSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredTokenSource").field("scheme", &self.0.scheme).finish_non_exhaustive()
     }
+}
+
+/// The stored tokens for an agent.
+#[derive(Debug)]
+pub(crate) struct StoredCredentials {
+    pub(crate) credentials: Credentials,
+    pub(crate) tokens: Vec<StoredToken>,
+}
+
+/// Returns the stored tokens for the schemes that a card declares; `None` if there are none.
+///
+/// `origin` is the origin of the card. The store is not read if the card declares no scheme that
+/// tokens are obtained for.
+///
+/// # Errors
+///
+/// A failure that names the store, if it is unreadable or malformed.
+pub(crate) fn for_card(
+    card: &AgentCard,
+    origin: &Origin,
+    settings: &Settings,
+    output: Output,
+) -> Result<Option<StoredCredentials>, Failure> {
+    let uses_token = |name: &str| {
+        let scheme = card.security_schemes.get(name).and_then(|scheme| scheme.scheme.as_ref());
+        scheme.is_some_and(uses_token)
+    };
+    if !card.security_schemes.keys().any(|name| uses_token(name)) {
+        return Ok(None);
+    }
+    let store = TokenStore::of_user()?;
+    let mut tokens = store.read()?;
+    tokens.retain(|token| uses_token(&token.scheme) && token.is_for(origin, &token.scheme));
+    if tokens.is_empty() {
+        return Ok(None);
+    }
+    store.warn_if_exposed(output);
+    let mut credentials = Credentials::new();
+    for token in &tokens {
+        for host in &token.hosts {
+            credentials = credentials
+                .with_origin(&host.to_string())
+                .map_err(|error| Failure::internal(error.to_string()))?;
+        }
+        let source = StoredTokenSource::new(store.clone(), token, settings, output);
+        credentials = credentials.with_named(&token.scheme, source);
+    }
+    Ok(Some(StoredCredentials { credentials, tokens }))
 }

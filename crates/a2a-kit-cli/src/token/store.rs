@@ -1,15 +1,17 @@
 //! The file with the tokens.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
-use super::{StoredToken, location::config_directory, lock::FileLock};
-use crate::{failure::Failure, output::Output};
+use super::StoredToken;
+use crate::{failure::Failure, output::Output, settings::Directories};
 
 /// The file with the tokens: `credentials.json` in the directory of the user's configuration.
 ///
@@ -53,7 +55,7 @@ impl TokenStore {
     ///
     /// A failure if the user has no home directory.
     pub(crate) fn of_user() -> Result<Self, Failure> {
-        let directory = config_directory().ok_or_else(|| {
+        let directory = Directories::of_process().config.ok_or_else(|| {
             Failure::internal("no directory for stored tokens: the home directory is unknown")
                 .with_hint("set XDG_CONFIG_HOME to an absolute path")
         })?;
@@ -199,5 +201,44 @@ impl LockedStore<'_> {
         file.as_file().sync_all()?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
+    }
+}
+
+/// An exclusive lock on a file, released when it is dropped.
+#[derive(Debug)]
+struct FileLock {
+    _file: File,
+}
+
+/// How long to wait for another process, which may be refreshing a token.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
+
+impl FileLock {
+    /// Locks a file, which is created if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::TimedOut`] if another process holds the lock for too long.
+    async fn acquire(path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(path)?;
+        let end = Instant::now() + TIMEOUT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) if Instant::now() >= end => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        format!("locked by another process for {} s", TIMEOUT.as_secs()),
+                    ));
+                }
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(RETRY_INTERVAL).await,
+            }
+        }
     }
 }

@@ -8,9 +8,9 @@ use std::{
 use a2a_core::well_known::Timestamp;
 use a2a_kit_client::credentials::{Origin, Secret};
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{ClientSecret, StoredOrigin};
+use super::ClientSecret;
 
 /// A token, the agent and the scheme that it was made for, and what is needed to refresh it.
 #[derive(Clone, Deserialize, Serialize)]
@@ -125,5 +125,28 @@ impl fmt::Debug for StoredToken {
             .field("card", &self.card)
             .field("scheme", &self.scheme)
             .finish_non_exhaustive()
+    }
+}
+
+/// An origin that is stored as text, such as `https://agent.example:443`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredOrigin(pub(crate) Origin);
+
+impl fmt::Display for StoredOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for StoredOrigin {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for StoredOrigin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(D::Error::custom)
     }
 }

@@ -7,21 +7,19 @@ use a2a_kit_client::{
     CardReference,
     credentials::{
         AuthorizationCode, ClientCredentials, CredentialError, CredentialRequest,
-        CredentialSource as _, DeviceCode, Endpoints, OAuthClient, Origin, Secret,
+        CredentialSource as _, DeviceCode, DevicePrompt, Endpoints, OAuthClient, Origin, Secret,
     },
 };
 use clap::{Args, ValueHint};
 
 use super::{
-    listing::Listed,
-    login_failure::login_failure,
     login_scheme::{LoginScheme, Wanted},
-    prompt,
+    tokens::Listed,
 };
 use crate::{
     agent,
-    failure::{Code, Failure},
-    output::{Output, Text},
+    failure::{Code, Failure, chain},
+    output::{Output, Text, escaped},
     redaction::basic_forms,
     settings::{Settings, UserSecret, value},
     token::{self, ClientSecret, Flow, StoredOrigin, StoredToken, TokenStore},
@@ -209,13 +207,13 @@ impl Login {
     ) -> Result<Secret, Failure> {
         let granted = match flow {
             Flow::Device => {
-                let show = move |code: &_| prompt::show_code(code, server.as_ref(), output);
+                let show = move |code: &_| show_code(code, server.as_ref(), output);
                 let source = DeviceCode::new(client, show);
                 source.obtain(request, None).await
             }
             Flow::AuthCode => {
                 let starts_browser = !self.no_browser;
-                let open = move |url: &str| prompt::open(url, starts_browser, output);
+                let open = move |url: &str| open_url(url, starts_browser, output);
                 // The time is limited by --timeout.
                 let source = AuthorizationCode::new(client, open).with_timeout(MAX_WAIT);
                 source.obtain(request, None).await
@@ -284,5 +282,71 @@ async fn within_limits<T>(
         () = a2a_kit_http::shutdown_signal() => {
             Err(Failure::new(Code::Interrupted, "interrupted"))
         }
+    }
+}
+
+/// Prints the code to enter on another device, and where. `server` issues the token.
+fn show_code(prompt: &DevicePrompt, server: Option<&Origin>, output: Output) {
+    if let (Ok(page), Some(server)) = (prompt.verification_uri.parse::<Origin>(), server)
+        && !page.is_equivalent(server)
+    {
+        output.note(&format!(
+            "the page is at {page}: it gives {server} access to your account there"
+        ));
+    }
+    output.diagnostic(&format!("Open: {}", escaped(&prompt.verification_uri)));
+    output.diagnostic(&format!("Code: {}", escaped(&prompt.user_code)));
+    if let Some(complete) = &prompt.verification_uri_complete {
+        output.diagnostic(&format!("Or open: {}", escaped(complete)));
+    }
+    output.note(&format!("the code expires in {} s", prompt.expires_in.as_secs()));
+}
+
+/// Prints the URL to open, and opens it in a browser if `starts_browser`.
+fn open_url(url: &str, starts_browser: bool, output: Output) {
+    output.diagnostic(&format!("Open: {}", escaped(url)));
+    if !starts_browser {
+        return;
+    }
+    match open::that_detached(url) {
+        Ok(()) => output.note("waiting for the login in the browser"),
+        Err(error) => {
+            output.note(&format!("no browser was started ({error}): open the URL yourself"));
+        }
+    }
+}
+
+/// Converts an error of an authorization server or of its URLs.
+fn login_failure(error: &CredentialError) -> Failure {
+    let message = format!("login failed: {}", chain(error));
+    match error {
+        CredentialError::Unavailable(_) => Failure::new(Code::Unreachable, message)
+            .with_hint("check the URLs of the authorization server in the card"),
+        CredentialError::Denied { error, .. } => {
+            let failure = Failure::new(Code::AuthFailed, message);
+            match error.as_str() {
+                "invalid_client" | "unauthorized_client" => failure.with_hint(
+                    "check --client-id, --flow and, for a confidential client, \
+                     A2ACLI_CLIENT_SECRET or --client-secret-file",
+                ),
+                "invalid_scope" => failure.with_hint("check --scope"),
+                _ => failure,
+            }
+        }
+        CredentialError::MixedServers { sign_in, receiver, .. } => {
+            Failure::new(Code::AuthFailed, message).with_hint(format!(
+                "if both belong together, add --oauth-origin {sign_in},{receiver}"
+            ))
+        }
+        CredentialError::TimedOut => Failure::new(
+            Code::AuthFailed,
+            "login failed: the code expired before the user authorized the login",
+        ),
+        CredentialError::Missing(_) => {
+            Failure::usage(message).with_hint("give the URLs with --token-url and --device-url")
+        }
+        CredentialError::Insecure { .. } => Failure::new(Code::AuthFailed, message)
+            .with_hint("secrets are only sent to https, or to http on this machine"),
+        _ => Failure::new(Code::AuthFailed, message),
     }
 }

@@ -6,7 +6,7 @@ use a2a_core::{
 };
 use a2a_kit_client::credentials::Endpoints;
 
-use crate::{failure::Failure, token::Flow};
+use crate::{agent::scheme_names, failure::Failure, token::Flow};
 
 /// The security scheme to log in for.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl LoginScheme {
     ///
     /// A usage failure that names the schemes of the card.
     pub(super) fn select(card: &AgentCard, wanted: Wanted<'_>) -> Result<Self, Failure> {
-        let names = names(card);
+        let names = scheme_names(card);
         let fits = |name: &&&str| scheme(card, name).is_some_and(|one| wanted.fits(one));
         let preferred = wanted.flow.unwrap_or(Flow::Device);
         let name = match wanted.scheme {
@@ -99,24 +99,6 @@ impl Wanted<'_> {
             Scheme::ApiKeySecurityScheme(_) | Scheme::MtlsSecurityScheme(_) => false,
         }
     }
-}
-
-/// The names of the schemes, in the order of the requirements.
-fn names(card: &AgentCard) -> Vec<&str> {
-    let required = card.security_requirements.iter().flat_map(|one| {
-        let mut names: Vec<_> = one.schemes.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        names
-    });
-    let mut declared: Vec<_> = card.security_schemes.keys().map(String::as_str).collect();
-    declared.sort_unstable();
-    let mut names: Vec<&str> = Vec::new();
-    for name in required.chain(declared) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 fn scheme<'a>(card: &'a AgentCard, name: &str) -> Option<&'a Scheme> {

@@ -1,14 +1,9 @@
-//! `a2a auth`: logging in at agents, and tools for authentication.
+//! `a2a auth`: logging in to agents, and tools for authentication.
 
-mod filter;
 mod hash_password;
-mod listing;
 mod login;
-mod login_failure;
 mod login_scheme;
-mod logout;
-mod prompt;
-mod status;
+mod tokens;
 
 use clap::Subcommand;
 
@@ -16,12 +11,12 @@ use crate::{failure::Failure, output::Output, settings::Settings};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
-    /// Log in at an agent: obtain a token by OAuth 2.0 or OpenID Connect, and store it
+    /// Log in to an agent: obtain a token by OAuth 2.0 or OpenID Connect, and store it
     Login(login::Login),
     /// Show the stored tokens: schemes, hosts and expiry, never the tokens themselves
-    Status(status::Status),
+    Status(tokens::Status),
     /// Remove stored tokens
-    Logout(logout::Logout),
+    Logout(tokens::Logout),
     /// Hash a password with Argon2id, for [[auth.basic]] in the settings of a server
     HashPassword(hash_password::HashPassword),
 }

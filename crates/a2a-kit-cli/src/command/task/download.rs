@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use super::task_id::task_id;
+use super::single;
 use crate::{
-    agent::{RemoteAgent, Retries},
     download::{self, Fetcher},
     failure::Failure,
     output::{self, Output},
@@ -38,14 +37,13 @@ pub(crate) struct Download {
 
 impl Download {
     pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let id = task_id(self.task.as_ref(), settings)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
+        let (id, agent) = single::connect(self.task.as_ref(), settings, output).await?;
         let task = agent.client().get(id).await.map_err(|error| agent.failure(&error))?;
         let fetcher = self.fetch_urls.then(|| Fetcher::new(&agent, settings)).transpose()?;
-        let download = download::Download::into(&self.out)?
-            .with_overwrite(self.overwrite)
-            .with_max_bytes(u64::try_from(self.max_bytes).unwrap_or(u64::MAX))
-            .with_fetcher(fetcher);
+        let mut download = download::Download::into(&self.out)?;
+        download.overwrite = self.overwrite;
+        download.max_bytes = u64::try_from(self.max_bytes).unwrap_or(u64::MAX);
+        download.fetcher = fetcher;
         let save = download.save(&task, &self.artifact);
         let report = within_limits(settings, &Progress::new(&agent), save).await?;
         report.note_skipped(output);

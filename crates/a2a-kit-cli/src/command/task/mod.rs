@@ -1,12 +1,9 @@
 //! `a2a task`: existing tasks.
 
-mod cancel;
 mod download;
-mod get;
 mod list;
 mod push_config;
-mod subscribe;
-mod task_id;
+mod single;
 
 use clap::Subcommand;
 
@@ -15,13 +12,13 @@ use crate::{failure::Failure, output::Output, settings::Settings};
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// Show a task; with --wait, wait until it settles
-    Get(get::Get),
+    Get(single::Get),
     /// List tasks, newest first
     List(list::List),
     /// Cancel a task
-    Cancel(cancel::Cancel),
+    Cancel(single::Cancel),
     /// Watch a task until it settles
-    Subscribe(subscribe::Subscribe),
+    Subscribe(single::Subscribe),
     /// Save the artifacts of a task as files
     Download(download::Download),
     /// Manage the webhooks of a task

@@ -6,9 +6,9 @@ use a2a_core::v1::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::task_id::task_id;
+use super::single;
 use crate::{
-    agent::{RemoteAgent, Retries},
+    agent::RemoteAgent,
     failure::Failure,
     output::{self, Output, Text, without_secrets},
     settings::{Settings, UserSecret},
@@ -81,7 +81,6 @@ impl PushConfigCommand {
             Self::Get(named) | Self::Delete(named) => Some(&named.task),
             Self::List(list) => list.task.as_ref(),
         };
-        let task = task_id(task, settings)?;
         if let Self::Create(create) = self {
             let secrets = [create.token.as_deref(), create.auth_credentials.as_deref()];
             settings.token_redaction.add_webhook(Some(&create.url), secrets);
@@ -89,7 +88,7 @@ impl PushConfigCommand {
                 settings.check_secret(UserSecret::Flag("auth-credentials"))?;
             }
         }
-        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
+        let (task, agent) = single::connect(task, settings, output).await?;
         match self {
             Self::Create(create) => create.run(task, &agent, output).await,
             Self::Get(named) => named.get(task, &agent, output).await,

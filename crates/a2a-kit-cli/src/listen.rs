@@ -1,4 +1,4 @@
-//! The HTTP side of a webhook: accepts verified deliveries.
+//! The webhook receiver of `a2a listen`: accepts verified deliveries.
 
 use std::{
     num::NonZeroU64,
