@@ -5,7 +5,7 @@
 //! compiler, runs with `RUSTC_BOOTSTRAP`: this program stands in for rustdoc and starts it. It gets
 //! `--cfg docsrs` too, so that what docs.rs compiles is compiled here.
 //!
-//! `a2a-kit-cli` has no library and so no listing. Its interface is its commands and settings, which
+//! `a2a-kit-cli` is left out. Its interface is its commands and settings, which
 //! its tests compare with `docs/settings.md`.
 
 use std::{

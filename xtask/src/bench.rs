@@ -118,7 +118,7 @@ fn report(report: &Report) -> Result<Command> {
     let target = workspace::root().join("target/bench");
     let binary = match &report.binary {
         Some(binary) => existing("--binary", binary)?,
-        None => build(&["a2a-kit-cli"])?.join("a2a"),
+        None => build(&["a2a-test-agent"])?.join("a2a-test-agent"),
     };
     let mut command = Command::new(build(&["a2a-bench"])?.join("bench"));
     command.arg("--binary").arg(binary);

@@ -65,7 +65,7 @@ enum Drill {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    let binaries = workspace::build(&["a2a", "chaos"], args.release)?;
+    let binaries = workspace::build(&["a2a-test-agent", "chaos"], args.release)?;
     let folder = workspace::root().join("target/chaos");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result {
         "tasks": args.tasks,
         "seconds": workspace::seconds(args.minutes)?,
         "seed": args.seed.unwrap_or_else(|| std::process::id().into()),
-        "binary": binaries.join("a2a"),
+        "binary": binaries.join("a2a-test-agent"),
         "steps": program,
         "folder": folder,
     });

@@ -173,8 +173,14 @@ impl Bench {
     fn prepare() -> Result<Self> {
         let (sources, target) = folders();
         fs::create_dir_all(target.join("logs"))?;
-        let programs =
-            ["a2a", "interop-cards", "interop-client", "interop-isolation", "interop-nginx"];
+        let programs = [
+            "a2a",
+            "a2a-test-agent",
+            "interop-cards",
+            "interop-client",
+            "interop-isolation",
+            "interop-nginx",
+        ];
         let binaries = workspace::build(&programs, false)?;
         Ok(Self { sources, target, binaries })
     }
@@ -270,7 +276,7 @@ impl Bench {
         let folder = self.target.join("servers").join(caller);
         drop(fs::remove_dir_all(&folder));
         fs::create_dir_all(&folder)?;
-        let mut serve = Command::new(self.binaries.join("a2a"));
+        let mut serve = Command::new(self.binaries.join("a2a-test-agent"));
         serve.args(["serve", "--port", port, "--allow-webhook", "127.0.0.1"]).args(arguments);
         serve.current_dir(folder);
         Server::start(serve, &self.log(&format!("{caller}-serve")), START, |line| {

@@ -1,29 +1,4 @@
-//! The `a2a` command: serve, call and inspect A2A agents.
-//!
-//! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
-//! through [`agent`], follows tasks with [`watch`], saves artifacts with [`download`], and prints
-//! through [`output`]. [`token`] stores the tokens of `a2a auth login`. `a2a serve` is in [`serve`],
-//! with the built-in agents. The load of `a2a bench` is in [`bench`], and [`listen`] receives webhooks.
-
-mod agent;
-mod bench;
-mod chat;
-mod command;
-mod connection_hint;
-mod download;
-mod failure;
-mod listen;
-mod log;
-mod output;
-mod part_run;
-mod redaction;
-mod runtime;
-mod serve;
-mod settings;
-mod signal;
-mod token;
-mod watch;
-mod wire_log;
+//! The `a2a` command.
 
 use std::process::ExitCode;
 
@@ -31,5 +6,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    command::run(std::env::args_os().collect(), &settings::Environment::of_process())
+    a2a_kit_cli::run(std::env::args_os().collect(), &())
 }

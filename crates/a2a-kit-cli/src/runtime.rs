@@ -1,6 +1,6 @@
-//! The runtimes of commands.
+//! The runtimes of commands, and the memory that they leave unused.
 
-use std::future::Future;
+use std::{future::Future, hint::black_box, thread, time::Duration};
 
 use a2a_kit_telemetry::Otlp;
 use tokio::runtime::Builder;
@@ -11,6 +11,9 @@ use crate::{
     log::{self, Detail, Observe},
     settings::Settings,
 };
+
+/// How often idle memory is returned.
+const PURGE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Runs a server, on all processors.
 pub(crate) fn run_server(server: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
@@ -67,4 +70,32 @@ fn block_on<T>(
     // A read of stdin can't be interrupted, so its thread is not waited for.
     runtime.shutdown_background();
     result
+}
+
+/// Begins to give idle memory back, for as long as the process lives.
+///
+/// The allocator (mimalloc) purges freed pages a second after they were freed, but only on
+/// the way of a thread that frees more pages: a server that has become idle keeps the memory of
+/// its busiest moment. A thread that ends purges what is due, whichever thread has freed it, so one
+/// is started now and then for nothing else.
+pub(crate) fn return_idle_memory() {
+    let started = thread::Builder::new().name("idle-memory".to_owned()).spawn(|| {
+        loop {
+            thread::sleep(PURGE_INTERVAL);
+            purge();
+        }
+    });
+    if let Err(error) = started {
+        tracing::warn!(%error, "idle memory is not returned: failed to start a thread");
+    }
+}
+
+fn purge() {
+    // It has to have used the allocator to give anything back when it ends.
+    let purged = thread::Builder::new()
+        .name("purge".to_owned())
+        .spawn(|| drop(black_box(Box::new([0_u8; 64]))));
+    if let Ok(purged) = purged {
+        let _ended = purged.join();
+    }
 }

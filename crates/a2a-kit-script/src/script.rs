@@ -1,12 +1,9 @@
 //! A script, and how it is read: TOML, in tables.
 
-use std::{collections::BTreeMap, fmt, fs, io::Read as _, path::Path, sync::Arc};
+use std::{fmt, fs, io::Read as _, path::Path, sync::Arc};
 
 use a2a_core::AgentCard;
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IntoDeserializer as _},
-};
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -39,35 +36,9 @@ pub(crate) struct Contents {
     pub(crate) rules: Rules,
     /// The faults that don't depend on the message.
     pub(crate) schedule: Arc<Schedule>,
-    /// The steps of the default rule of [`Script::completing`].
-    complete: Vec<Step>,
-    /// Variables that conformance suites set to `1`, and what each switches.
-    environment: BTreeMap<String, Switch>,
-    /// The tokens of conformance suites.
-    bearer: Tokens,
     pub(crate) builtins: Builtins,
     /// The tasks that wait for their authorization.
     pub(crate) authorizations: Authorizations,
-}
-
-/// What a variable of the environment switches.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-enum Switch {
-    /// No streaming, no push notifications, no extended card.
-    ReducedCapabilities,
-    /// All operations need a bearer token.
-    RequireBearer,
-}
-
-/// Bearer tokens that a script knows.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Tokens {
-    /// Allows everything where a token is required.
-    accepted: String,
-    /// Is known and allows nothing: 403 instead of 401.
-    insufficient: Option<String>,
 }
 
 impl Builtins {
@@ -127,7 +98,7 @@ impl Script {
     }
 
     /// Lets another script answer the messages that no rule matches; the agent is the other one,
-    /// with its card and its default, and keeps tokens, variables and scheduled faults of this one.
+    /// with its card and its default, and keeps the scheduled faults of this one.
     #[must_use]
     pub fn or_else(mut self, other: Self) -> Self {
         let contents = Arc::make_mut(&mut self.0);
@@ -136,14 +107,6 @@ impl Script {
         contents.rules.default.clone_from(&other.0.rules.default);
         let builtins = other.0.builtins.0.iter();
         contents.builtins.0.extend(builtins.map(|(name, run)| (name.clone(), Arc::clone(run))));
-        self
-    }
-
-    /// Answers messages that no rule matches with `complete` of `[default]` in place of its `steps`.
-    #[must_use]
-    pub fn completing(mut self) -> Self {
-        let contents = Arc::make_mut(&mut self.0);
-        contents.rules.default.steps = std::mem::take(&mut contents.complete);
         self
     }
 
@@ -156,28 +119,6 @@ impl Script {
     /// whether there is one. Whoever offers this to callers checks that the task is theirs.
     pub fn authorize(&self, task_id: &str) -> bool {
         self.0.authorizations.grant(task_id)
-    }
-
-    /// Whether a variable of `[environment]` switches streaming, push notifications and the extended
-    /// card off.
-    pub fn has_reduced_capabilities(&self) -> bool {
-        self.is_switched(Switch::ReducedCapabilities)
-    }
-
-    /// The bearer token that all operations need, if a variable of `[environment]` says so.
-    pub fn required_token(&self) -> Option<&str> {
-        self.is_switched(Switch::RequireBearer).then_some(&*self.0.bearer.accepted)
-    }
-
-    /// The bearer token that is known and allows nothing.
-    pub fn insufficient_token(&self) -> Option<&str> {
-        self.0.bearer.insufficient.as_deref()
-    }
-
-    /// Returns whether the environment switches something.
-    fn is_switched(&self, switch: Switch) -> bool {
-        let mut variables = self.0.environment.iter().filter(|(_, switched)| **switched == switch);
-        variables.any(|(name, _)| std::env::var(name).is_ok_and(|value| value == "1"))
     }
 }
 
@@ -208,25 +149,18 @@ impl<'a> Reader<'a> {
             let at = name.span().start;
             match name.get_ref().as_ref() {
                 "card" => script.card = self.value("card", value).unwrap_or_default(),
-                "environment" => {
-                    script.environment = self.value("environment", value).unwrap_or_default();
-                }
-                "bearer" => script.bearer = self.value("bearer", value).unwrap_or_default(),
                 "default" => {
-                    let keys = ["steps", "complete", "fault"];
-                    let mut table = self.table("default", keys, value);
-                    let [steps, complete, fault] = &mut table;
+                    let [steps, fault] = self.table("default", ["steps", "fault"], value);
                     script.rules.default = Rule {
-                        steps: self.steps("default.steps", steps.take()),
-                        fault: fault.take().and_then(|value| self.value("default.fault", value)),
+                        steps: self.steps("default.steps", steps),
+                        fault: fault.and_then(|value| self.value("default.fault", value)),
                         ..Rule::default()
                     };
-                    script.complete = self.steps("default.complete", complete.take());
                 }
                 "rule" => script.rules.all = self.rules(value),
                 "fault" => script.schedule = Arc::new(Schedule::new(self.faults(value))),
                 other => {
-                    let expected = "expected card, default, rule, fault, environment or bearer";
+                    let expected = "expected card, default, rule or fault";
                     self.problem(other, at, format!("unknown key, {expected}"));
                 }
             }
@@ -234,10 +168,6 @@ impl<'a> Reader<'a> {
         let default = &mut script.rules.default;
         if default.steps.is_empty() && default.fault.is_none() {
             default.steps.push(Step::no_rule_matches());
-        }
-        let requires_bearer = script.environment.values().any(|one| *one == Switch::RequireBearer);
-        if requires_bearer && script.bearer.accepted.is_empty() {
-            self.problem("bearer.accepted", 0, "is needed for require_bearer".into());
         }
         script
     }

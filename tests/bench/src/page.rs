@@ -76,10 +76,11 @@ impl<'a> Page<'a> {
              inside the round, and the table has the medians of the rounds. A round in which the\n\
              floor or the server had less than 95 % of its core does not count for that ratio; if\n\
              none is left, the ratio is void.\n\n\
-             Unless a row says otherwise, `a2a serve` runs with `--profile bench`: an agent that\n\
-             answers at once, tasks in memory, all bindings and revisions, and no request log,\n\
-             metrics or authentication. It is built with the profile `dist` and allocates with\n\
-             mimalloc; the floor is built alike, and allocates with the C library.\n\
+             Unless a row says otherwise, `a2a serve` is `a2a-test-agent serve --profile bench`: the\n\
+             same server with an agent that answers at once, tasks in memory, all bindings and\n\
+             revisions, and no request log, metrics or authentication. It is built with the profile\n\
+             `dist` and allocates with mimalloc; the floor is built alike, and allocates with the C\n\
+             library.\n\
              \"As started by default\" is the demo agent with SQLite, log and metrics. \"Transitions\"\n\
              are those of the stores in process, on all cores, relative to a loop that writes the\n\
              same rows. \"Cost\" is the CPU time of a SendMessage over JSON-RPC with 64 in flight,\n\

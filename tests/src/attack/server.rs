@@ -29,7 +29,7 @@ use crate::chaos::free_port;
 const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(30);
 /// The token of a server without authentication settings.
-const SUITE_TOKEN: &str = "itk-valid-token";
+const SHARED_TOKEN: &str = "shared-token";
 
 /// A server, killed on drop.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Started {
         if is_secure {
             command.arg("--settings").arg(&settings);
         } else {
-            command.env("ITK_ACTS_AUTH", "1");
+            command.args(["--require-bearer", SHARED_TOKEN]);
             command.args(["--port", &port.to_string(), "--allow-webhook", ALLOWED]);
             command.args(["--allow-webhook", RECEIVERS]);
         }
@@ -81,7 +81,7 @@ impl Started {
             address: ([127, 0, 0, 1], port).into(),
             tls: is_secure.then_some(authority),
             roots,
-            ann: if is_secure { issuer.token("ann") } else { SUITE_TOKEN.to_owned() },
+            ann: if is_secure { issuer.token("ann") } else { SHARED_TOKEN.to_owned() },
             bob: is_secure.then(|| issuer.token("bob")),
             keys: is_secure.then_some(keys),
             issuer,

@@ -41,9 +41,10 @@ impl Package {
         self.manifest_path.parent().map(PathBuf::from).unwrap_or_default()
     }
 
-    /// Whether the package has a library.
+    /// Whether the package has a library for users. That of a command is for its tests.
     pub(crate) fn has_library(&self) -> bool {
-        self.folder().join("src/lib.rs").exists()
+        let has = |file| self.folder().join(file).exists();
+        has("src/lib.rs") && !has("src/main.rs")
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{Result, workspace};
 
 /// Each crate may depend on those of the rows above its own, and on none of its own row.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["a2a-core", "a2a-test-certificates", "a2a-test-servers"],
     &["a2a-kit-lint", "a2a-kit-operations", "a2a-kit-tls"],
     &[
@@ -33,6 +33,7 @@ const LAYERS: [&[&str]; 9] = [
         "a2a-tests",
         "xtask",
     ],
+    &["a2a-test-agent"],
 ];
 
 /// What must not be among all that a crate depends on, directly or not.

@@ -13,12 +13,17 @@ use crate::{
     failure::{Code, Failure},
     output::Output,
     runtime,
+    serve::DemoAgent,
     settings::{Directories, Environment, Settings, Source, Sources},
     wire_log::WireLog,
 };
 
 /// Runs a command line and returns the exit status.
-pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCode {
+pub(crate) fn run(
+    arguments: Vec<OsString>,
+    environment: &Environment,
+    demo: &dyn DemoAgent,
+) -> ExitCode {
     let directories = Directories::of_process();
     let parsed = tree().try_get_matches_from(&arguments);
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
@@ -30,7 +35,7 @@ pub(crate) fn run(arguments: Vec<OsString>, environment: &Environment) -> ExitCo
     let command = match (command, matches.subcommand()) {
         (Command::Serve(serve) | Command::DemoServer(serve), Some((_, matches))) => {
             let output = Output::plain(without_files.format());
-            return match serve.run(without_files, config, matches, environment, output) {
+            return match serve.run(without_files, config, matches, environment, demo, output) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => report(&failure, output),
             };

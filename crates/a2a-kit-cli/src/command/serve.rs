@@ -8,7 +8,8 @@ use crate::{
     agent,
     failure::Failure,
     output::Output,
-    runtime, serve,
+    runtime,
+    serve::{self, DemoAgent},
     settings::{
         Environment, Settings, Source, Sources, json_schema,
         serve::{self as declared, LayeredSettings},
@@ -46,6 +47,7 @@ impl Serve {
         config: Option<PathBuf>,
         matches: &ArgMatches,
         environment: &Environment,
+        demo: &dyn DemoAgent,
         output: Output,
     ) -> Result<(), Failure> {
         if self.settings_schema {
@@ -70,9 +72,9 @@ impl Serve {
         let output = Output::new(&settings);
         agent::warn_if_insecure(&settings, output);
         if self.print_settings {
-            serve::check(&serve, &settings).map_err(placed)?;
+            serve::check(&serve, &settings, demo).map_err(placed)?;
             return layered.print(output);
         }
-        runtime::run_server(serve::run(serve, &settings, output)).map_err(placed)
+        runtime::run_server(serve::run(serve, &settings, demo, output)).map_err(placed)
     }
 }

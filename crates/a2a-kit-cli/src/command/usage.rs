@@ -13,7 +13,7 @@ use crate::{
     output::Output,
     settings::{
         Directories, Environment, Settings, Sources,
-        serve::{Serve, is_similar, renamed_flag},
+        serve::{Serve, TEST_AGENT, is_of_test_agent, is_similar, renamed_flag},
     },
 };
 
@@ -92,6 +92,12 @@ fn failure(error: &clap::Error) -> Failure {
         && let Some(new) = renamed_flag::<Serve>(flag).filter(|_| is_of_serve(error))
     {
         return Failure::usage(format!("{flag} was renamed to {new}"));
+    }
+    if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+        && is_of_test_agent(flag)
+        && is_of_serve(error)
+    {
+        return Failure::usage(format!("`a2a serve` has no {flag}")).with_hint(TEST_AGENT);
     }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);

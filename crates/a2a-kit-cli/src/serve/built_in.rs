@@ -3,20 +3,42 @@
 use std::path::Path;
 
 use a2a_core::{AgentCard, v1::AgentSkill};
+use a2a_kit::Server;
 use a2a_kit_http::{WebhookPolicy, tls::ClientTls};
+use a2a_kit_operations::{Engine, engine::EngineBuilder};
 use a2a_kit_script::{Builtins, Script, ScriptError};
 use serde_json::json;
 
-use super::{call::Relay, client_parse::ParseResponse};
-use crate::{failure::Failure, settings::serve::Profile};
+use super::call::Relay;
+use crate::failure::Failure;
 
 const DEMO: &str = include_str!("demo.toml");
-const CONFORMANCE: &str = include_str!("conformance.toml");
 const ECHO: &str = include_str!("echo.toml");
+
+/// The agent that `a2a serve` runs if its settings name no other, as `()` is that of the command. A
+/// program for tests runs the command with another one: see [`run`](crate::run).
+pub trait DemoAgent {
+    /// Replaces the script of the demo agent.
+    fn script(&self, demo: Script) -> Script {
+        demo
+    }
+
+    /// Creates the engine that follows the script.
+    fn engine(&self, card: AgentCard, script: Script) -> EngineBuilder {
+        Engine::builder(card, script)
+    }
+
+    /// Changes the server, whichever agent it serves.
+    fn server(&self, server: Server) -> Server {
+        server
+    }
+}
+
+impl DemoAgent for () {}
 
 /// What steps with `builtin` do. Calls are within `reach`, if there is one.
 pub(super) fn builtins(reach: Option<WebhookPolicy>, trust: ClientTls) -> Builtins {
-    Builtins::new().with("call", Relay { reach, trust }).with("parse_response", ParseResponse)
+    Builtins::new().with("call", Relay { reach, trust })
 }
 
 /// The script of a file.
@@ -28,24 +50,13 @@ pub(super) fn read(path: &Path, builtins: Builtins) -> Result<Script, Failure> {
     builtins.read(path).map_err(|error| invalid(&error))
 }
 
-/// The script of a built-in agent.
+/// The script of the demo agent.
 ///
 /// # Errors
 ///
 /// None: a test reads every built-in script.
-pub(super) fn of_profile(
-    profile: Profile,
-    completes: bool,
-    builtins: &Builtins,
-) -> Result<Script, Failure> {
-    let parse = |file, text| builtins.clone().parse(file, text).map_err(|error| invalid(&error));
-    let conformance = parse("conformance.toml", CONFORMANCE)?;
-    Ok(match profile {
-        Profile::Conformance if completes => conformance.completing(),
-        Profile::Conformance | Profile::Bench => conformance,
-        // Suites may run against the demo agent too.
-        Profile::Demo => conformance.or_else(parse("demo.toml", DEMO)?),
-    })
+pub(super) fn demo(builtins: Builtins) -> Result<Script, Failure> {
+    builtins.parse("demo.toml", DEMO).map_err(|error| invalid(&error))
 }
 
 /// The script of the agent that echoes.
@@ -82,12 +93,7 @@ mod tests {
 
     #[test]
     fn built_in_scripts_are_valid() {
-        let builtins = builtins(None, ClientTls::default());
-        for profile in [Profile::Demo, Profile::Conformance, Profile::Bench] {
-            for completes in [false, true] {
-                of_profile(profile, completes, &builtins).unwrap();
-            }
-        }
+        demo(builtins(None, ClientTls::default())).unwrap();
         echo().unwrap();
     }
 }

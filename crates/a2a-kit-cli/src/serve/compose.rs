@@ -10,31 +10,25 @@ use a2a_kit_auth::{
 };
 use a2a_kit_client::Transport;
 use a2a_kit_exec::Exec;
-use a2a_kit_gateway::OwnerIndex;
 use a2a_kit_http::site_guard::SiteGuard;
-use a2a_kit_operations::{
-    Agent, MemoryStore, Store,
-    store::{Measured, TaskStore},
-};
+use a2a_kit_operations::{Agent, Store};
 use a2a_kit_script::Script;
 use axum::{Router, http::Uri, middleware};
 #[cfg(target_os = "linux")]
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{
-    SCRIPT_GRACE,
-    bearer::{self, Bearer},
+    DemoAgent, SCRIPT_GRACE,
+    address::reachable,
     encryption,
-    engine::{self, customize_card, engine_config},
-    front::Front,
+    engine::{self, customize_card},
     options::Options,
     pages::{self, AuthorizeEndpoint},
     proxy::{self, Upstream},
-    public_url,
 };
 use crate::{
     failure::Failure,
-    settings::serve::{GrpcInCard, Profile, Serve},
+    settings::serve::{GrpcInCard, Serve},
 };
 
 /// A composed server.
@@ -58,6 +52,7 @@ pub(super) struct Composed {
 pub(super) fn compose(
     serve: &Serve,
     options: &Options,
+    demo: &dyn DemoAgent,
     upstream: Option<Upstream>,
     store: Option<Arc<dyn Store>>,
     address: SocketAddr,
@@ -69,6 +64,7 @@ pub(super) fn compose(
         // Commands of the same user could read the environment and the memory of the server.
         let _infallible = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
+    let is_upstream = upstream.is_some();
     let issuer = issuer(serve, options, address);
     let card_keys = options.card_key.iter().map(|key| key.public().clone());
     let signer = options.webhook_key.clone().map(|key| {
@@ -80,14 +76,11 @@ pub(super) fn compose(
         .map(|key| JwsCardSigner::new(key).with_url(format!("{issuer}{JWKS_PATH}")));
     let script = serve.is_scripted().then(|| options.script.clone());
     let faults = script.as_ref().and_then(Script::faults);
-    let front = |agent| match options.bearer.clone() {
-        Some(bearer) => Arc::new(Front { agent, bearer }) as Arc<dyn Agent>,
-        None => agent,
-    };
+    let authenticates = options.authenticates() || serve.proxy.forwards_auth();
     let mut server = match upstream {
         Some(upstream) => {
-            let index = serve.has_index().then(|| owner_index(serve, store));
-            let agent = front((upstream.agent)(index.clone()));
+            let index = serve.has_index().then(|| proxy::owner_index(serve, store));
+            let agent = (upstream.agent)(index.clone());
             let card = customize_card(serve, options, upstream.card)?;
             let server = given(Server::new(agent, card), index, |server, index| {
                 server.with_readiness("store", move || {
@@ -98,22 +91,22 @@ pub(super) fn compose(
             given(server, upstream.probed, |server, agent| {
                 server.with_readiness("upstream", move || proxy::probe(Arc::clone(&agent)))
             })
-            // An engine counts its own tasks.
-            .with_quota(serve.limits.quota(false))
         }
         None => {
-            let engine = engine::engine(serve, options, store, signer.clone(), exec.clone())?;
+            let engine = engine::engine(serve, options, demo, store, signer.clone(), exec.clone())?;
             let (agent, card): (Arc<dyn Agent>, _) =
                 (Arc::new(engine.clone()), engine.card().clone());
             let agent = match &faults {
                 Some(faults) => faults.agent(agent),
                 None => agent,
             };
-            let server = Server::new(front(agent), card);
-            let server = server.with_engine(engine);
-            if serve.is_bench() { server } else { server.with_quota(serve.limits.quota(true)) }
+            Server::new(agent, card).with_engine(engine)
         }
     };
+    if authenticates || serve.limits.rate_limit_anonymous {
+        // An engine counts its own tasks.
+        server = server.with_quota(serve.limits.quota(!is_upstream));
+    }
     let retention = serve.store.retention.map(|retention| retention.0);
     let pages = match (&signer, &card_signer) {
         (Some(signer), _) => pages::router().merge(signer.router()),
@@ -121,7 +114,7 @@ pub(super) fn compose(
         (None, None) => pages::router(),
     };
     server = with_addresses(server, serve, options, grpc_address)
-        .with_revisions(options.revisions.clone())
+        .with_revisions(serve.listen.protocol.0.clone())
         .with_task_revisions(TaskRevisions::default().with_retention(retention))
         .with_limits(options.limits.clone())
         .with_routes(pages);
@@ -143,21 +136,13 @@ pub(super) fn compose(
         // The upstream agent enforces the requirements of the card.
         server = server.with_layers(keep).with_external_security();
     }
-    if let Some(bearer) = &options.bearer {
-        server = server.with_layers(|router| router.layer(middleware::from_fn(bearer::keep_head)));
-        if bearer.is_for_all() {
-            server = server.with_external_security();
-        }
-    }
     if let Some(access) = &options.access {
         server = server.with_auth(access.guard(&card)?);
     }
     server = given(server, options.address_rate.clone(), Server::with_address_rate);
     server = given(server, card_signer, Server::with_card_signer);
-    let is_open = options.access.is_none()
-        && !options.bearer.as_ref().is_some_and(Bearer::is_for_all)
-        && !serve.proxy.forwards_auth();
-    Ok(Composed { server, exec, card, is_anonymous: is_open || serve.auth.anonymous })
+    let is_anonymous = !authenticates || serve.auth.anonymous;
+    Ok(Composed { server: demo.server(server), exec, card, is_anonymous })
 }
 
 /// Applies a setting that is given.
@@ -172,7 +157,7 @@ fn given<T>(server: Server, value: Option<T>, apply: impl FnOnce(Server, T) -> S
 fn issuer(serve: &Serve, options: &Options, address: SocketAddr) -> String {
     match &serve.listen.public_url {
         Some(url) => url.trim_end_matches('/').to_owned(),
-        None => format!("{}://{}", options.scheme(), public_url::reachable(serve, address)),
+        None => format!("{}://{}", options.scheme(), reachable(serve, address)),
     }
 }
 
@@ -201,7 +186,7 @@ fn with_addresses(
         // `host:port` implies TLS except on loopback.
         let is_secure_here = options.tls.is_some() && encryption::is_here(address);
         let scheme = if is_secure_here { "https://" } else { "" };
-        format!("{scheme}{}", public_url::reachable(serve, address))
+        format!("{scheme}{}", reachable(serve, address))
     });
     server = given(server, options.tls.clone(), Server::with_tls);
     server = given(server, listen.rpc_path.as_ref(), Server::with_rpc_path);
@@ -239,14 +224,8 @@ fn listed_card(
 }
 
 /// The hosts under which an unauthenticated server accepts requests.
-fn allowed_hosts(serve: &Serve) -> Vec<String> {
-    let mut hosts = serve.listen.allowed_hosts.clone();
-    hosts.push(serve.listen.host.clone());
-    if serve.agent.profile == Profile::Bench {
-        // It has no data that a page could read, and load generators use any host.
-        hosts.push("*".to_owned());
-    }
-    hosts
+fn allowed_hosts(serve: &Serve) -> impl Iterator<Item = String> {
+    serve.listen.allowed_hosts.iter().chain([&serve.listen.host]).cloned()
 }
 
 /// The guard of routes that need no credentials.
@@ -254,15 +233,6 @@ pub(super) fn site_guard(serve: &Serve, address: SocketAddr) -> SiteGuard {
     let host = |url: &String| Some(url.parse::<Uri>().ok()?.host()?.to_owned());
     let public = serve.listen.public_url.as_ref().and_then(host);
     SiteGuard::new(address)
-        .with_hosts(allowed_hosts(serve).into_iter().chain(public))
+        .with_hosts(allowed_hosts(serve).chain(public))
         .with_origins(serve.listen.allowed_origins.iter().map(|origin| origin.0.clone()))
-}
-
-/// The index of a proxy, with the limits that an agent with tasks of its own has.
-fn owner_index(serve: &Serve, store: Option<Arc<dyn Store>>) -> OwnerIndex {
-    let store: Arc<dyn TaskStore> = match store {
-        Some(store) => Arc::new(Measured::new(store)),
-        None => Arc::new(MemoryStore::new()),
-    };
-    OwnerIndex::new(store, engine_config(serve))
 }

@@ -10,7 +10,11 @@ use a2a_kit_operations::{
     Engine, EngineConfig, Recovery, Store, engine::EngineBuilder, store::Measured,
 };
 
-use super::{access, bench_agent::BenchAgent, built_in, options::Options};
+use super::{
+    access,
+    built_in::{self, DemoAgent},
+    options::Options,
+};
 use crate::{
     failure::Failure,
     settings::serve::{ExecRecovery, Io, Serve},
@@ -29,6 +33,7 @@ const MAX_RERUNS: u64 = 20;
 pub(super) fn engine(
     serve: &Serve,
     options: &Options,
+    demo: &dyn DemoAgent,
     store: Option<Arc<dyn Store>>,
     signer: Option<WebhookSigner>,
     command: Option<Exec>,
@@ -40,11 +45,12 @@ pub(super) fn engine(
             (name.unwrap_or("Command agent"), description.unwrap_or("Runs a command"));
         let card = command.card(name, description).with_version(env!("CARGO_PKG_VERSION"));
         with_card(serve, options, card, |card| Engine::builder(card, command))?
-    } else if serve.is_bench() {
-        with_card(serve, options, BenchAgent::card(), |card| Engine::builder(card, BenchAgent))?
     } else {
-        let script = if serve.agent.echo { built_in::echo()? } else { options.script.clone() };
-        with_card(serve, options, script.card(), |card| Engine::builder(card, script))?
+        let script = options.script.clone();
+        with_card(serve, options, script.card(), |card| match serve.is_demo() {
+            true => demo.engine(card, script),
+            false => Engine::builder(card, script),
+        })?
     };
     let builder = if options.push {
         let webhooks = Webhooks::new(options.webhooks.clone())
@@ -71,14 +77,14 @@ pub(super) fn engine(
 /// The limits of the tasks that this server keeps.
 pub(super) fn engine_config(serve: &Serve) -> EngineConfig {
     let limits = &serve.limits;
-    let config = EngineConfig::default()
+    EngineConfig::default()
         .with_retention(serve.store.retention.map(|retention| retention.0))
         .with_parked_retention(Some(serve.store.parked_retention.0))
         .with_max_reruns(MAX_RERUNS)
         .with_max_list_bytes(serve.limits.max_list_page_bytes.0)
         .with_task_limits(limits.task())
-        .with_run_limits(limits.run());
-    if serve.is_bench() { config } else { config.with_caller_limits(limits.caller()) }
+        .with_run_limits(limits.run())
+        .with_caller_limits(limits.caller())
 }
 
 /// Creates an engine with its card.
@@ -89,12 +95,8 @@ fn with_card(
     builder: impl FnOnce(AgentCard) -> EngineBuilder,
 ) -> Result<EngineBuilder, Failure> {
     let card = customize_card(serve, options, generated)?;
-    let streams = card.can_stream() && options.streaming;
-    let has_extended = card.has_extended_card() && options.extended_card;
-    let mut card = card
-        .with_streaming(streams)
-        .with_push_notifications(options.push)
-        .with_extended_card(has_extended);
+    let mut card = within_capabilities(serve, card).with_push_notifications(options.push);
+    let has_extended = card.has_extended_card();
     for uri in &serve.agent.required_extensions {
         let mut extension = AgentExtension::new(uri, "Required by this agent");
         extension.required = true;
@@ -102,6 +104,14 @@ fn with_card(
     }
     let builder = builder(card.clone());
     Ok(if has_extended { builder.extended_card(built_in::extended_card(&card)) } else { builder })
+}
+
+/// Removes the disabled capabilities from a card.
+pub(super) fn within_capabilities(serve: &Serve, card: AgentCard) -> AgentCard {
+    let streaming = card.can_stream() && serve.agent.streaming;
+    let push = card.can_push() && serve.webhooks.enabled;
+    let extended = card.has_extended_card() && serve.agent.extended_card;
+    card.with_streaming(streaming).with_push_notifications(push).with_extended_card(extended)
 }
 
 /// Applies the settings that are common to all agents to a card.
@@ -129,9 +139,6 @@ pub(super) fn customize_card(
         // The upstream agent enforces its own schemes.
         None if serve.proxy.forwards_auth() => {}
         None => access::check_open(&card)?,
-    }
-    if let Some(bearer) = &options.bearer {
-        bearer.declare(&mut card);
     }
     // Signatures of the given card don't cover the interfaces added here.
     card.supported_interfaces.clear();
@@ -169,7 +176,7 @@ pub(super) fn exec_agent(serve: &Serve, options: &Options) -> Result<Option<Exec
         .with_concurrency(exec.concurrency)
         .with_max_waiting(exec.max_waiting)
         .with_ask_timeout(exec.ask_timeout.0)
-        .with_authenticated_callers(options.access.is_some())
+        .with_authenticated_callers(options.authenticates())
         .with_recovery(recovery)
         .with_stderr_bytes(exec.log_bytes.0)
         .with_stderr_rate(exec.log_rate.0)

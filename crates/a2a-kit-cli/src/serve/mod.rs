@@ -1,27 +1,22 @@
 //! Runs a server until it is stopped.
 
 mod access;
+mod address;
 mod announce;
-mod bearer;
-mod bench_agent;
 mod built_in;
 mod call;
-mod client_parse;
 mod compose;
 mod encryption;
 mod engine;
-mod front;
-mod idle_memory;
 mod options;
 mod pages;
 mod proxy;
-mod public_url;
 mod record;
 mod replay;
 mod resources;
 mod store;
 
-use std::{error::Error, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 use a2a_kit_auth::webhook::JWKS_PATH;
@@ -30,18 +25,22 @@ use a2a_kit_operations::{
     Store,
     store::{DeadLetter, DeadLetterQuery, StoreError},
 };
-use tokio::net::TcpListener;
+
+pub(crate) use address::bind;
+pub use built_in::DemoAgent;
 
 use crate::{
     failure::{Code, Failure, chain},
     log,
     output::Output,
+    runtime,
     settings::{
         Settings,
         serve::{ProxyIsolation, Serve},
     },
     signal,
 };
+use address::{bind_at, check_public_url};
 use compose::{Composed, compose, site_guard};
 use options::Options;
 use proxy::Upstream;
@@ -52,15 +51,22 @@ use store::{OpenedStore, StoreConfig};
 const SCRIPT_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves until a signal comes.
-pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Result<(), Failure> {
-    let mut options = Options::new(&serve, settings)?;
+pub(crate) async fn run(
+    serve: Serve,
+    settings: &Settings,
+    demo: &dyn DemoAgent,
+    output: Output,
+) -> Result<(), Failure> {
+    let mut options = Options::new(&serve, settings, demo)?;
     let (limits, adapted) = Resources::of_process().adapt(&serve.limits);
     options.limits = limits;
     let store_config = StoreConfig::new(&serve)?;
-    let telemetry = log::start(options.log, options.observe.clone())?;
-    let output = if options.observe.is_json { output.into_log() } else { output };
-    let recorded = replay::open(&serve, &options)?;
-    let (mut listener, address) = bind(&options.host, options.port).await?;
+    let (detail, observe) = options::observe(&serve, settings);
+    let telemetry = log::start(detail, observe)?;
+    let logs_json = serve.telemetry.log_json;
+    let output = if logs_json { output.into_log() } else { output };
+    let recorded = replay::open(&serve)?;
+    let (mut listener, address) = bind(&serve.listen.host, serve.listen.port).await?;
     let upstream = match recorded {
         None if serve.proxy.to.is_some() => {
             let upstream;
@@ -70,17 +76,17 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         }
         recorded => recorded,
     };
-    let grpc = match options.grpc_port {
-        Some(port) => Some(bind(&options.host, port).await?),
+    let grpc = match serve.listen.grpc_port {
+        Some(port) => Some(bind(&serve.listen.host, port).await?),
         None => None,
     };
-    let metrics = match &options.metrics_listen {
+    let metrics = match &serve.telemetry.metrics_listen {
         Some(place) => Some(bind_at(place, "--metrics-listen", "--metrics-listen").await?),
         None => None,
     };
     let grpc_address = grpc.as_ref().map(|(_, address)| *address);
     encryption::check(&serve, options.tls.is_some(), address, output)?;
-    public_url::check(&serve, address, output)?;
+    check_public_url(&serve, address, output)?;
     signal::survive_file_size_limit();
     // Before the address is announced: a supervisor may stop the server as soon as it reads it.
     let drain = Drain::new();
@@ -109,7 +115,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         store.lines.push(("Limits", limits));
     }
     let Composed { mut server, exec, card, is_anonymous } =
-        compose(&serve, &options, upstream, store.store.take(), address, grpc_address)?;
+        compose(&serve, &options, demo, upstream, store.store.take(), address, grpc_address)?;
     // Metrics need no credentials, so their routes are guarded even if callers authenticate.
     let site_guard = site_guard(&serve, address);
     let mut metrics_router = telemetry.metrics_router();
@@ -124,7 +130,7 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         .with_drain(drain.clone())
         .prepare(listener, stop)
         .map_err(|error| Failure::usage(chain(&error)))?;
-    if serve.proxy.isolation() == ProxyIsolation::Shared && options.access.is_some() {
+    if serve.proxy.isolation() == ProxyIsolation::Shared && options.authenticates() {
         output.warning(
             "all callers see the tasks of all others: --proxy-isolation store keeps them apart",
         );
@@ -146,14 +152,13 @@ pub(crate) async fn run(serve: Serve, settings: &Settings, output: Output) -> Re
         details = details.join(", "),
         "serving"
     );
-    if !options.observe.is_json {
+    if !logs_json {
         // Output may be closed; the server runs anyway.
         let rpc_path = serve.listen.rpc_path.as_deref().unwrap_or_default();
         let scheme = options.scheme();
         let _gone = announce::announce(&card, scheme, address, rpc_path, &store.lines, output);
     }
-
-    idle_memory::return_regularly();
+    runtime::return_idle_memory();
     let metrics_server = async {
         if let (Some(mut router), Some((listener, address))) = (metrics_router, metrics) {
             if encryption::is_here(address) {
@@ -235,49 +240,13 @@ impl OpenStore {
 /// # Errors
 ///
 /// A usage failure, as of [`run`] before it listens.
-pub(crate) fn check(serve: &Serve, settings: &Settings) -> Result<(), Failure> {
-    let options = Options::new(serve, settings)?;
+pub(crate) fn check(
+    serve: &Serve,
+    settings: &Settings,
+    demo: &dyn DemoAgent,
+) -> Result<(), Failure> {
+    let options = Options::new(serve, settings, demo)?;
     engine::customize_card(serve, &options, AgentCard::default())?;
     StoreConfig::new(serve)?;
     Ok(())
-}
-
-/// Binds a host and a port.
-///
-/// # Errors
-///
-/// A failure that says which flag to change.
-pub(crate) async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
-    let address = if host.contains(':') && !host.starts_with('[') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    };
-    bind_at(&address, "--host", "--port").await
-}
-
-/// Binds an address. `host` and `port` are the flags that name it.
-async fn bind_at(
-    address: &str,
-    host: &str,
-    port: &str,
-) -> Result<(TcpListener, SocketAddr), Failure> {
-    let failure = |error: &dyn Error| {
-        let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-        let hint = match cause.map(io::Error::kind) {
-            Some(io::ErrorKind::AddrInUse) => {
-                format!(
-                    "another program listens there: choose another {port}; 0 takes any that is free"
-                )
-            }
-            Some(io::ErrorKind::PermissionDenied) => {
-                format!("choose a {port} from 1024 on, or allow this program to use lower ones")
-            }
-            _ => format!("{host} must be a name or an address of this machine, without a port"),
-        };
-        Failure::usage(chain(error)).with_hint(hint)
-    };
-    let listener = a2a_kit_http::bind(address).await.map_err(|error| failure(&error))?;
-    let address = listener.local_addr().map_err(|error| failure(&error))?;
-    Ok((listener, address))
 }

@@ -2,12 +2,7 @@
 
 use std::{error::Error, path::Path};
 
-use a2a_core::AgentCard;
-use a2a_kit::Revisions;
-use a2a_kit_auth::{
-    jose::SigningKey,
-    server::{Guard, Throttle},
-};
+use a2a_kit_auth::jose::SigningKey;
 use a2a_kit_client::Transport;
 use a2a_kit_http::{
     Allowed, Limits, WebhookPolicy,
@@ -18,33 +13,23 @@ use a2a_kit_script::Script;
 
 use super::{
     access::{self, Access},
-    bearer::{Bearer, Protects},
-    built_in, encryption,
+    built_in::{self, DemoAgent},
+    encryption,
 };
 use crate::{
     failure::Failure,
     log::{Detail, Observe},
-    settings::{
-        PREFIX, Settings,
-        serve::{Profile, Secret, Serve},
-    },
+    settings::{PREFIX, Settings, serve::Serve},
 };
 
-/// The options of a server.
+/// What the settings of a server stand for: the contents of files, and texts that are parsed.
 #[derive(Debug)]
 pub(super) struct Options {
-    pub(super) host: String,
-    pub(super) port: u16,
-    pub(super) grpc_port: Option<u16>,
     /// The bindings, in the order of the card.
     pub(super) bindings: Vec<Transport>,
-    pub(super) revisions: Revisions,
-    pub(super) streaming: bool,
+    /// Whether the agent delivers webhooks.
     pub(super) push: bool,
-    pub(super) extended_card: bool,
-    /// The token of a conformance suite, or of the extended card.
-    pub(super) bearer: Option<Bearer>,
-    /// Authentication; `None` if all callers are anonymous.
+    /// Authentication; `None` if it is not configured.
     pub(super) access: Option<Access>,
     pub(super) webhooks: WebhookPolicy,
     /// Signs webhook deliveries.
@@ -57,11 +42,8 @@ pub(super) struct Options {
     pub(super) tls: Option<Tls>,
     /// TLS configuration of outgoing connections.
     pub(super) trust: ClientTls,
-    /// The script of the demo agent, or that of `--script`.
+    /// The script of the demo agent, or that of `--echo` or `--script`.
     pub(super) script: Script,
-    pub(super) log: Detail,
-    pub(super) observe: Observe,
-    pub(super) metrics_listen: Option<String>,
 }
 
 impl Options {
@@ -70,61 +52,38 @@ impl Options {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Removes the disabled capabilities from a card.
-    pub(super) fn within_capabilities(&self, card: AgentCard) -> AgentCard {
-        let streaming = card.can_stream() && self.streaming;
-        let push = card.can_push() && self.push;
-        let extended = card.has_extended_card() && self.extended_card;
-        card.with_streaming(streaming).with_push_notifications(push).with_extended_card(extended)
+    /// Whether this server authenticates callers, and not only for the extended card.
+    pub(super) fn authenticates(&self) -> bool {
+        self.access.as_ref().is_some_and(Access::is_for_all)
     }
 
-    /// Reads the flags of a server, its script, and the variables that the script names.
+    /// Reads the files that the settings name, and the script.
     ///
     /// # Errors
     ///
     /// A usage failure.
-    pub(super) fn new(serve: &Serve, settings: &Settings) -> Result<Self, Failure> {
+    pub(super) fn new(
+        serve: &Serve,
+        settings: &Settings,
+        demo: &dyn DemoAgent,
+    ) -> Result<Self, Failure> {
         check_exec_env(serve)?;
-        let completes = serve.agent.default.is_some();
         let access = Access::read(serve, &settings.trust)?;
+        check_access(serve, access.as_ref())?;
         let webhooks = webhooks(serve)?;
+        let authenticates = access.as_ref().is_some_and(Access::is_for_all);
         // Authenticated callers must not reach addresses that only this machine can reach.
-        let reach = (access.is_some() || serve.listen.production).then(|| webhooks.clone());
+        let reach = (authenticates || serve.listen.production).then(|| webhooks.clone());
         let builtins = built_in::builtins(reach, settings.trust.clone());
         let script = match &serve.agent.script_file {
             Some(path) => built_in::read(path, builtins)?,
-            None => built_in::of_profile(serve.agent.profile, completes, &builtins)?,
+            None if serve.agent.echo => built_in::echo()?,
+            None => demo.script(built_in::demo(builtins)?),
         };
-        let is_reduced = script.has_reduced_capabilities();
-        if completes && serve.agent.profile != Profile::Conformance {
-            return Err(Failure::usage("--default is only for --profile conformance"));
-        }
-        let bearer = match (&serve.auth.extended_card_token, script.required_token()) {
-            // Suites send wrong tokens on purpose, and the right one is public.
-            (_, Some(token)) => {
-                let guard =
-                    Guard::new().with_throttle(Throttle::default().with_failures_allowed(u32::MAX));
-                Some(Bearer::new(token, Protects::Everything, guard)?)
-            }
-            (Some(Secret(token)), None) => {
-                Some(Bearer::new(token, Protects::ExtendedCard, access::guard(serve)?)?)
-            }
-            (None, None) => None,
-        };
-        let bearer = bearer.map(|bearer| bearer.with_insufficient(script.insufficient_token()));
-        check_access(serve, access.as_ref(), bearer.as_ref())?;
-        let push = serve.webhooks.enabled && !is_reduced && script.card().can_push();
-        let is_bench = serve.agent.profile == Profile::Bench;
+        let push = serve.webhooks.enabled && script.card().can_push();
         Ok(Self {
-            host: serve.listen.host.clone(),
-            port: serve.listen.port,
-            grpc_port: serve.listen.grpc_port,
             bindings: bindings(serve, settings)?,
-            revisions: serve.listen.protocol.0.clone(),
-            streaming: serve.agent.streaming && !is_reduced,
             push,
-            extended_card: serve.agent.extended_card && !is_reduced,
-            bearer,
             access,
             webhooks,
             webhook_key: webhook_key(serve, push)?,
@@ -137,44 +96,39 @@ impl Options {
             tls: encryption::tls(&serve.tls)?,
             trust: settings.trust.clone(),
             script,
-            log: match settings.debug {
-                true => Detail::Debug,
-                false if serve.telemetry.log_traffic && !is_bench => Detail::Operations,
-                false => Detail::Warnings,
-            },
-            observe: Observe {
-                is_json: serve.telemetry.log_json,
-                otlp_metrics: serve.telemetry.otlp_metrics,
-                otlp_logs: serve.telemetry.otlp_logs,
-                is_buffered: true,
-                otlp_endpoint: serve.telemetry.otlp_endpoint.as_ref().map(|url| url.0.clone()),
-                // The bench profile measures the library, which records no metrics by default.
-                metrics: serve.telemetry.metrics
-                    && (!is_bench || serve.telemetry.metrics_listen.is_some()),
-                audit: serve.telemetry.audit_file.clone(),
-                trust: settings.trust.clone(),
-            },
-            metrics_listen: serve.telemetry.metrics_listen.clone(),
         })
     }
 }
 
+/// The log and the telemetry of a server.
+pub(super) fn observe(serve: &Serve, settings: &Settings) -> (Detail, Observe) {
+    let telemetry = &serve.telemetry;
+    let detail = match settings.debug {
+        true => Detail::Debug,
+        false if telemetry.log_traffic => Detail::Operations,
+        false => Detail::Warnings,
+    };
+    let observe = Observe {
+        is_json: telemetry.log_json,
+        otlp_metrics: telemetry.otlp_metrics,
+        otlp_logs: telemetry.otlp_logs,
+        is_buffered: true,
+        otlp_endpoint: telemetry.otlp_endpoint.as_ref().map(|url| url.0.clone()),
+        metrics: telemetry.metrics,
+        audit: telemetry.audit_file.clone(),
+        trust: settings.trust.clone(),
+    };
+    (detail, observe)
+}
+
 /// Rejects contradictory settings of authentication.
-fn check_access(
-    serve: &Serve,
-    access: Option<&Access>,
-    bearer: Option<&Bearer>,
-) -> Result<(), Failure> {
-    match (access, bearer) {
-        (Some(_), Some(_)) => {
-            Err(Failure::usage("--extended-card-token can't be used with authentication")
-                .with_hint("all authenticated callers get the extended card"))
-        }
-        (Some(_), None) if serve.proxy.forwards_auth() => {
+fn check_access(serve: &Serve, access: Option<&Access>) -> Result<(), Failure> {
+    match access {
+        Some(_) if serve.proxy.forwards_auth() => {
             Err(Failure::usage("--forward-auth can't be used with authentication")
                 .with_hint("this server or the upstream agent authenticates callers, not both"))
         }
-        (None, None) if serve.listen.production && !serve.auth.anonymous => {
+        None if serve.listen.production && !serve.auth.anonymous => {
             Err(Failure::usage("--production requires authentication").with_hint(
                 "configure [auth] or use --require-bearer; on the loopback, --anonymous accepts \
              unauthenticated callers",
@@ -204,12 +158,7 @@ fn webhooks(serve: &Serve) -> Result<WebhookPolicy, Failure> {
     let mut policy = WebhookPolicy::default()
         .with_public(!serve.webhooks.allowed_only)
         .with_http(!serve.webhooks.https_only);
-    let loopback: &[&str] = match serve.agent.profile {
-        Profile::Conformance => &["127.0.0.0/8", "::1", "localhost"],
-        Profile::Demo | Profile::Bench => &[],
-    };
-    let given = serve.webhooks.allow.iter().map(String::as_str);
-    for text in given.chain(loopback.iter().copied()) {
+    for text in &serve.webhooks.allow {
         let allowed: Allowed = text
             .parse()
             .map_err(|error| Failure::usage(format!("--allow-webhook {text}: {error}")))?;

@@ -19,7 +19,10 @@ use a2a_core::{
 use a2a_kit_client::CardReference;
 use a2a_kit_gateway::{Forward, Isolation, OwnerIndex, Recorder, Tenants};
 use a2a_kit_http::{HttpServer, client::ReadBudget, service_parameters};
-use a2a_kit_operations::{Agent, Call, Caller, EngineConfig, Store};
+use a2a_kit_operations::{
+    Agent, Call, Caller, EngineConfig, MemoryStore, Store,
+    store::{Measured, TaskStore},
+};
 use axum::{Router, extract::Request, middleware::Next, response::Response, routing::get};
 use http::{StatusCode, header::RETRY_AFTER};
 use tokio::{
@@ -29,6 +32,7 @@ use tokio::{
 
 use super::{
     chain,
+    engine::{engine_config, within_capabilities},
     options::Options,
     record::Lines,
     store::{self, GATEWAY_FILE},
@@ -69,7 +73,6 @@ impl Upstream {
     /// As for commands that call an agent: no card, or no connection.
     pub(super) async fn connect(
         serve: &Serve,
-        options: &Options,
         settings: &Settings,
         output: Output,
     ) -> Result<Option<Self>, Failure> {
@@ -91,9 +94,6 @@ impl Upstream {
             return Err(Failure::usage("--forward-auth excludes --bearer, --basic and --api-key")
                 .with_hint(ONE_CREDENTIAL));
         }
-        if serve.proxy.forwards_auth() && options.bearer.is_some() {
-            return Err(Failure::usage("--forward-auth can't be used with tokens of this server"));
-        }
         let mut settings = upstream_settings(reference, &serve.proxy, settings);
         // Answers for all callers are in memory at a time, before they count as responses.
         settings.read_budget =
@@ -105,7 +105,7 @@ impl Upstream {
             {
                 card.supported_interfaces.retain(has_tenants);
             }
-            options.within_capabilities(card)
+            within_capabilities(serve, card)
         };
         let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;
         let client = remote.client();
@@ -213,7 +213,7 @@ impl Upstream {
         let connected = async {
             let mut is_waiting = false;
             loop {
-                let failure = match Self::connect(serve, options, settings, output).await {
+                let failure = match Self::connect(serve, settings, output).await {
                     Err(failure) if failure.code() == Code::Unreachable => failure,
                     result => return result,
                 };
@@ -234,6 +234,15 @@ impl Upstream {
         };
         Ok((upstream, TcpListener::from_std(listener).map_err(failure)?))
     }
+}
+
+/// The index of a proxy, with the limits that an agent with tasks of its own has.
+pub(super) fn owner_index(serve: &Serve, store: Option<Arc<dyn Store>>) -> OwnerIndex {
+    let store: Arc<dyn TaskStore> = match store {
+        Some(store) => Arc::new(Measured::new(store)),
+        None => Arc::new(MemoryStore::new()),
+    };
+    OwnerIndex::new(store, engine_config(serve))
 }
 
 /// Interval of attempts to reach the upstream agent at start.

@@ -6,7 +6,7 @@ use a2a_core::AgentCard;
 use a2a_kit_gateway::{Recording, Replay};
 use a2a_kit_operations::Agent;
 
-use super::{chain, options::Options, proxy::Upstream};
+use super::{chain, engine::within_capabilities, proxy::Upstream};
 use crate::{failure::Failure, settings::serve::Serve};
 
 /// Reads the recording; `None` if none is served.
@@ -14,7 +14,7 @@ use crate::{failure::Failure, settings::serve::Serve};
 /// # Errors
 ///
 /// A usage failure that names the file, and the line that is no entry of a recording.
-pub(super) fn open(serve: &Serve, options: &Options) -> Result<Option<Upstream>, Failure> {
+pub(super) fn open(serve: &Serve) -> Result<Option<Upstream>, Failure> {
     let Some(path) = &serve.agent.replay_file else {
         return if serve.agent.replay_immediately {
             Err(Failure::usage("--replay-immediately is only for --replay"))
@@ -30,7 +30,7 @@ pub(super) fn open(serve: &Serve, options: &Options) -> Result<Option<Upstream>,
     let file = File::open(path).map_err(|error| failure(error.to_string()))?;
     let recording =
         Recording::read(BufReader::new(file)).map_err(|error| failure(chain(&error)))?;
-    let mut card = options.within_capabilities(recorded_card(&recording));
+    let mut card = within_capabilities(serve, recorded_card(&recording));
     // Credentials are not recorded, so there are none to compare with.
     card.security_schemes.clear();
     card.security_requirements.clear();

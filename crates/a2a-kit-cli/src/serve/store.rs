@@ -25,10 +25,7 @@ use url::Url;
 use super::chain;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use crate::failure::Code;
-use crate::{
-    failure::Failure,
-    settings::serve::{Profile, Serve},
-};
+use crate::{failure::Failure, settings::serve::Serve};
 
 /// The default file of an agent, and of a proxy.
 const FILE: &str = "a2a.db";
@@ -90,11 +87,10 @@ impl StoreConfig {
         }
         let location = settings.location.as_ref().map(|address| address.0.as_str());
         let cluster = settings.cluster.as_ref().map(|address| address.0.as_str());
-        let file = match serve.agent.profile {
+        let file = match serve.has_index() {
             _ if !cfg!(feature = "sqlite") => "memory",
-            _ if serve.has_index() => GATEWAY_FILE,
-            Profile::Bench => "memory",
-            Profile::Demo | Profile::Conformance => FILE,
+            true => GATEWAY_FILE,
+            false => FILE,
         };
         let place = place(location.unwrap_or(file), cluster, settings.node.as_deref())?;
         let keys = match place {

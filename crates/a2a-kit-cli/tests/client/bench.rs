@@ -100,7 +100,7 @@ fn streams_are_read_to_their_end_and_have_a_time_to_the_first_event() {
 
 #[test]
 fn every_binding_of_a_server_is_measured_with_every_operation() {
-    let server = Server::start(&["--profile", "bench"]);
+    let server = Server::start(&["--echo"]);
     for operation in ["send", "stream", "get", "list"] {
         let fixed = ["bench", "--requests", "20", "--warmup", "2", "-o", "json"];
         let run = server.run(&[&fixed[..], &["--op", operation]].concat());

@@ -28,9 +28,16 @@ use bytes::Bytes;
 use http::{Request, Response};
 use serde_json::Value;
 
+/// The binary under test: `a2a`, or that of the test agent in its own tests.
+const BINARY: &str =
+    match (option_env!("CARGO_BIN_EXE_a2a"), option_env!("CARGO_BIN_EXE_a2a-test-agent")) {
+        (Some(binary), _) | (None, Some(binary)) => binary,
+        (None, None) => panic!("cargo builds the binary of each package for its tests"),
+    };
+
 /// The binary under test, without the settings of whoever runs the tests.
 pub fn command() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_a2a"));
+    let mut command = Command::new(BINARY);
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
         if ["A2ACLI_", "ITK_", "TCK_", "RUST_LOG"].iter().any(|start| name_text.starts_with(start))

@@ -1,4 +1,4 @@
-//! The demo agent's tables 3 and 4: behaviour by word, and the profile for measurements.
+//! The demo agent: behaviour by word.
 
 use crate::common::summary;
 use crate::common::summary::{message, send, send_at_once, stream, task, task_summary};
@@ -124,27 +124,4 @@ fn another_agent_is_called_and_its_stream_relayed() {
     assert_eq!(kinds.last().map(String::as_str), Some("status COMPLETED"));
     let nobody = near.run(&["send", "call localhost:1 hello"]);
     assert_eq!(nobody.field("State"), "FAILED");
-}
-
-#[tokio::test]
-async fn the_profile_for_measurements_knows_its_own_words_only() {
-    let (_server, client) = start(&["--profile", "bench"]);
-    let echo = task(send(&client, message("tck-reject-task", "stream 5")).await);
-    assert_eq!(echo.state(), TaskState::Completed);
-    assert_eq!(echo.text(), "Echo: stream 5");
-    let streamed = task(send(&client, message("m", "stream:3")).await);
-    let parts: Vec<_> =
-        streamed.artifacts[0].parts.iter().filter_map(a2a_core::Part::as_text).collect();
-    assert_eq!(
-        parts,
-        [
-            "chunk 0000 of the streamed answer",
-            "chunk 0001 of the streamed answer",
-            "chunk 0002 of the streamed answer"
-        ]
-    );
-    let with_history = task(send(&client, message("m", "history:5")).await);
-    assert_eq!(with_history.history.len(), 5);
-    let held = task(send_at_once(&client, message("m", "hold")).await);
-    assert!(!held.state().is_settled());
 }

@@ -12,8 +12,6 @@
 mod common;
 
 mod access;
-mod demo_message_id;
-mod demo_text;
 mod demo_word;
 mod encryption;
 mod exec;

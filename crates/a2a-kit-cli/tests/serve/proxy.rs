@@ -29,7 +29,7 @@ fn any_front_is_put_before_any_back() {
 
 #[tokio::test]
 async fn the_card_is_that_of_the_agent_with_the_interfaces_of_the_front() {
-    let agent = Server::start_with(&[], &[("ITK_ACTS_AUTH", "1")]);
+    let agent = Server::start(&["--require-bearer", "right-token"]);
     let behind = agent.json(&["card", "get"]);
     assert!(behind["securitySchemes"].is_object());
     let proxy = Server::start(&["--proxy", &agent.url(), "--transport", "grpc"]);
@@ -63,37 +63,37 @@ async fn the_card_is_that_of_the_agent_with_the_interfaces_of_the_front() {
 
 #[test]
 fn the_proxy_has_credentials_of_its_own_and_its_callers_are_not_blamed_for_them() {
-    let agent = Server::start_with(&[], &[("ITK_ACTS_AUTH", "1")]);
-    let proxy = Server::start(&["--proxy", &agent.address, "--bearer", "itk-valid-token"]);
+    let agent = Server::start(&["--require-bearer", "right-token"]);
+    let proxy = Server::start(&["--proxy", &agent.address, "--bearer", "right-token"]);
     for credentials in [&[][..], &["--bearer", "anything"]] {
         let mut arguments = vec!["send", "hello"];
         arguments.extend(credentials);
         assert_eq!(proxy.run(&arguments).field("State"), "COMPLETED", "{credentials:?}");
     }
-    let with_header = ["--svc-param", "Authorization: Bearer itk-valid-token"];
+    let with_header = ["--svc-param", "Authorization: Bearer right-token"];
     let proxy = Server::start(&[&["--proxy", &agent.address][..], &with_header].concat());
     assert_eq!(proxy.run(&["send", "hello"]).field("State"), "COMPLETED");
 
     let without = Server::start(&["--proxy", &agent.address]);
-    let run = without.run(&["send", "hello", "--bearer", "itk-valid-token"]);
+    let run = without.run(&["send", "hello", "--bearer", "right-token"]);
     assert_eq!(run.code, 1, "it is not the credential of the caller that was refused: {run:?}");
     assert!(run.stderr.contains("rejected the gateway's credentials"), "{run:?}");
 }
 
 #[test]
 fn callers_authenticate_at_the_agent_where_that_is_wanted() {
-    let agent = Server::start_with(&[], &[("ITK_ACTS_AUTH", "1")]);
+    let agent = Server::start(&["--require-bearer", "right-token"]);
     let schemes = agent.json(&["card", "get"])["securitySchemes"].clone();
     for back in ["jsonrpc", "rest", "grpc"] {
         let upstream = ["--proxy", &agent.address, "--upstream-transport", back];
         let proxy = Server::start(&[&upstream[..], &["--forward-auth"]].concat());
         assert_eq!(proxy.json(&["card", "get"])["securitySchemes"], schemes);
         for (front, token, code) in [
-            ("jsonrpc", Some("itk-valid-token"), 0),
-            ("grpc", Some("itk-valid-token"), 0),
-            ("rest", Some("itk-valid-token"), 0),
+            ("jsonrpc", Some("right-token"), 0),
+            ("grpc", Some("right-token"), 0),
+            ("rest", Some("right-token"), 0),
             ("jsonrpc", Some("wrong"), 4),
-            ("grpc", Some("itk-insufficient-token"), 4),
+            ("grpc", Some("other-token"), 4),
             ("rest", None, 4),
         ] {
             let mut arguments = vec!["send", "stream 1", "--stream", "--transport", front];

@@ -310,30 +310,6 @@ async fn steps_and_placeholders_have_the_documented_effect() {
 }
 
 #[tokio::test]
-async fn variables_of_the_script_switch_what_it_says() {
-    let script = r#"
-        [environment]
-        MY_SUITE_AUTH = "require_bearer"
-        MY_SUITE_PLAIN = "reduced_capabilities"
-
-        [bearer]
-        accepted = "good"
-        insufficient = "limited"
-    "#;
-    let server = start(script, &[("MY_SUITE_AUTH", "1")]);
-    let url = format!("{}/tasks", server.url());
-    for (token, status) in [("none", 401), ("limited", 403), ("good", 200)] {
-        let token = format!("Bearer {token}");
-        let headers = [("authorization", token.as_str()), ("a2a-version", "1.0")];
-        assert_eq!(http("GET", &url, &headers, "").await.status(), status, "{token}");
-    }
-    let plain = start(script, &[("MY_SUITE_PLAIN", "1"), ("MY_SUITE_AUTH", "0")]);
-    let card = plain.json(&["card", "get"]);
-    assert_eq!(card["capabilities"]["streaming"], false);
-    assert!(card["securitySchemes"].is_null(), "{card}");
-}
-
-#[tokio::test]
 async fn a_cut_stream_is_resumed_by_our_command() {
     let server = start(
         r#"

@@ -140,7 +140,7 @@ fn problems_have_their_line_and_a_suggestion() {
             "[listen]\nport = 70000\n",
             ":2: listen.port: expected an integer from 0 to 65535, found 70000",
         ),
-        ("[agent]\nprofile = \"dmeo\"\n", ":2: agent.profile: expected demo, conformance, bench"),
+        ("[listen]\ngrpc_in_card = \"no\"\n", ":2: listen.grpc_in_card: expected always, never"),
         ("[agent]\necho = 1\n", ":2: agent.echo: expected true or false, found 1"),
         ("[exec]\ntimeout = \"soon\"\n", ":2: exec.timeout: expected a duration"),
         ("[webhooks]\nallow = \"x\"\n", ":2: webhooks.allow: expected an array of strings"),

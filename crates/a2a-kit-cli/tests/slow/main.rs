@@ -1,4 +1,4 @@
-//! Attacks and crashes, briefly; `cargo xtask attack` and `cargo xtask chaos` have all of them.
+//! Attacks, briefly; `cargo xtask attack` has all of them.
 
 #![allow(
     clippy::expect_used,
@@ -9,4 +9,3 @@
 )]
 
 mod attack;
-mod chaos;

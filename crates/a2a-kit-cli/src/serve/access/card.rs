@@ -10,7 +10,7 @@ use a2a_kit_auth::server::Guard;
 
 use serde_json::Value;
 
-use super::{Access, declared::Declared};
+use super::{Access, Declared};
 use crate::failure::Failure;
 
 impl Access {
@@ -31,7 +31,7 @@ impl Access {
             }
         }
         let named = self.named(card)?;
-        if card.security_requirements.is_empty() {
+        if card.security_requirements.is_empty() && self.is_for_all() {
             // Any one of them is sufficient.
             for (name, declared) in &named {
                 let scopes = StringList { list: declared.scopes.clone() };

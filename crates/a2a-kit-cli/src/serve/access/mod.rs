@@ -1,7 +1,6 @@
 //! Authentication of callers, as configured in the settings.
 
 mod card;
-mod declared;
 mod tokens;
 
 pub(super) use card::{check_open, plaintext_urls};
@@ -12,19 +11,44 @@ use std::{
     sync::Arc,
 };
 
-use a2a_core::v1::{ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme};
+use a2a_core::v1::{
+    ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
+};
 use a2a_kit_auth::server::{
-    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy,
+    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy, Verifier,
 };
 use a2a_kit_http::tls::ClientTls;
 use a2a_kit_operations::Caller;
-
-use declared::{Declared, http, invalid};
 
 use crate::{
     failure::Failure,
     settings::serve::{Secret, Serve},
 };
+
+/// A security scheme and its verifier.
+#[derive(Debug)]
+struct Declared {
+    name: String,
+    scheme: Scheme,
+    /// The required scopes.
+    scopes: Vec<String>,
+    verifier: Arc<dyn Verifier>,
+    /// The flag or settings table that configures it, for messages.
+    source: String,
+}
+
+/// A failure for a table of the settings file, such as `auth.api_key[0]`.
+fn invalid(table: &str, index: usize, error: impl Display) -> Failure {
+    Failure::usage(format!("auth.{table}[{index}]: {error}"))
+}
+
+fn http(scheme: &str, format: &str) -> Scheme {
+    Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
+        scheme: scheme.into(),
+        bearer_format: format.into(),
+        ..HttpAuthSecurityScheme::default()
+    })
+}
 
 /// The subject of callers with the shared secret of `--require-bearer` or `--require-api-key`.
 const SHARED: &str = "shared";
@@ -36,6 +60,8 @@ pub(super) struct Access {
     schemes: Vec<Declared>,
     guard: Guard,
     is_open: bool,
+    /// Whether only the extended card needs credentials.
+    is_for_card: bool,
 }
 
 impl Access {
@@ -52,18 +78,34 @@ impl Access {
         schemes.extend(users(serve)?);
         schemes.extend(certificates(serve)?);
         schemes.extend(tokens::of_issuers(&serve.auth, trust)?);
-        if schemes.is_empty() {
-            let is_idle = serve.limits.rate_limit_per_address.is_none()
-                && serve.auth.extended_card_token.is_none();
-            return match serve.listen.trusted_proxies.first() {
-                Some(_) if is_idle => Err(Failure::usage(
-                    "--trusted-proxy needs authentication, --extended-card-token or \
-                     --rate-limit-per-address",
-                )),
-                _ => Ok(None),
-            };
-        }
         let mut guard = guard(serve)?;
+        let card_token = secret("--extended-card-token", serve.auth.extended_card_token.as_ref())?;
+        let is_for_card = schemes.is_empty() && card_token.is_some();
+        match card_token {
+            Some(_) if !schemes.is_empty() => {
+                return Err(Failure::usage(
+                    "--extended-card-token can't be used with authentication",
+                )
+                .with_hint("all authenticated callers get the extended card"));
+            }
+            Some(token) => {
+                let caller = Caller::authenticated(SHARED);
+                let tokens = BearerTokens::new().with_token(token, caller);
+                schemes.push(bearer(tokens, "--extended-card-token"));
+                guard = guard.with_extended_card_only();
+            }
+            None if !schemes.is_empty() => {}
+            None => {
+                let is_idle = serve.limits.rate_limit_per_address.is_none();
+                return match serve.listen.trusted_proxies.first() {
+                    Some(_) if is_idle => Err(Failure::usage(
+                        "--trusted-proxy needs authentication, --extended-card-token or \
+                         --rate-limit-per-address",
+                    )),
+                    _ => Ok(None),
+                };
+            }
+        }
         let tenants = tenants(serve);
         if !tenants.is_empty() {
             guard = guard.with_tenants(move |caller, tenant| {
@@ -71,7 +113,12 @@ impl Access {
                 own.is_none_or(|own| own.contains(tenant))
             });
         }
-        Ok(Some(Self { schemes, guard, is_open: serve.auth.anonymous }))
+        Ok(Some(Self { schemes, guard, is_open: serve.auth.anonymous, is_for_card }))
+    }
+
+    /// Whether the credentials are for all operations, and not only for the extended card.
+    pub(super) fn is_for_all(&self) -> bool {
+        !self.is_for_card
     }
 }
 
@@ -189,13 +236,17 @@ fn bearer_tokens(serve: &Serve) -> Result<Option<Declared>, Failure> {
         tokens = tokens.with_token(token, Caller::authenticated(SHARED));
         source = Some("--require-bearer");
     }
-    Ok(source.map(|source| Declared {
+    Ok(source.map(|source| bearer(tokens, source)))
+}
+
+fn bearer(tokens: BearerTokens, source: &str) -> Declared {
+    Declared {
         name: "bearer".into(),
         scheme: http("bearer", ""),
         scopes: Vec::new(),
         verifier: Arc::new(tokens),
         source: source.into(),
-    }))
+    }
 }
 
 fn users(serve: &Serve) -> Result<Option<Declared>, Failure> {

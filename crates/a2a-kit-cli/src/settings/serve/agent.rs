@@ -24,10 +24,6 @@ section! {
         replay_file: PathBuf, "--replay";
         /// Replay without the recorded delays
         replay_immediately: bool = false, "--replay-immediately";
-        /// Profile of the demo agent
-        profile: Profile = "demo", "--profile <PROFILE>";
-        /// With --profile conformance: echo messages without a rule and complete the task
-        default: Fallback, "--default <FALLBACK>";
         /// JSON file with the agent card; its interfaces are replaced by those that are served
         card_file: PathBuf, "--card";
         /// PEM file with the private key that signs the card. The public key is served at
@@ -44,26 +40,6 @@ section! {
         /// URI of an extension that callers must activate; repeatable
         required_extensions: Vec<String> = [], "--required-extension <URI>";
     }
-}
-
-/// A built-in agent.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Profile {
-    /// For people: words such as `stream 5` and `ask`.
-    #[default]
-    Demo,
-    /// For conformance suites.
-    Conformance,
-    /// For measurements: the least work around the library.
-    Bench,
-}
-
-/// What the conformance profile does with messages that no rule matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Fallback {
-    Complete,
 }
 
 section! {

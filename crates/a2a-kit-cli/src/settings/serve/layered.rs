@@ -34,7 +34,7 @@ const MORE_VARIABLES: [(&str, &str); 2] =
     [("store.secret_key_file", "A2ACLI_SECRET_KEY_FILE"), ("tls.ca_file", "A2ACLI_CA_CERT")];
 
 /// Settings that exclude each other.
-const EXCLUSIVE: [&[&str]; 5] = [
+const EXCLUSIVE: [&[&str]; 3] = [
     &[
         "agent.demo",
         "agent.script_file",
@@ -44,8 +44,6 @@ const EXCLUSIVE: [&[&str]; 5] = [
         "exec.program",
         "proxy.to",
     ],
-    &["agent.script_file", "agent.profile"],
-    &["agent.script_file", "agent.default"],
     &["exec.chunk", "exec.io"],
     &["telemetry.metrics", "telemetry.metrics_listen"],
 ];

@@ -118,8 +118,7 @@ section! {
         otlp_metrics: bool = false, "--otlp-metrics";
         /// Export the log to the OTLP endpoint as well
         otlp_logs: bool = false, "--otlp-logs";
-        /// Metrics, served at /metrics to this machine. With profile bench, only if metrics_listen
-        /// is set
+        /// Metrics, served at /metrics to this machine
         metrics: bool = true, "--no-metrics";
         /// Separate address for /metrics, without TLS or authentication, as host:port
         metrics_listen: String, "--metrics-listen <ADDRESS>";
@@ -132,7 +131,7 @@ section! {
     /// Store
     store: Store {
         /// Task store: memory, the path of a SQLite file, or postgres://user@host/database
-        /// [default: a2a.db; a2a-gateway.db with --proxy; memory with --profile bench]
+        /// [default: a2a.db; a2a-gateway.db with --proxy]
         location: Address, "--store <LOCATION>";
         /// NATS servers for notifications between nodes, as nats://host or, for one of several
         /// clusters, nats://host/name [default: the database]

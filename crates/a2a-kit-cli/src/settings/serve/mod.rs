@@ -17,14 +17,14 @@ use std::{collections::BTreeSet, sync::LazyLock};
 use serde::Deserialize;
 
 use super::{Declared, Section, section, types};
-pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Profile, Proxy, ProxyIsolation};
+pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Proxy, ProxyIsolation};
 use auth::Auth;
 pub(crate) use layered::{LayeredSettings, NO_COMPAT, store_location};
 pub(crate) use limits::Limits;
 pub(crate) use listen::{
     ClientAuth, GrpcInCard, Listen, Store, Telemetry, Tls, TlsVersion, Webhooks,
 };
-pub(crate) use suggestion::{is_similar, renamed_flag};
+pub(crate) use suggestion::{TEST_AGENT, is_of_test_agent, is_similar, renamed_flag};
 pub(crate) use types::{Duration, Secret};
 
 /// The settings of a server.
@@ -74,10 +74,9 @@ impl Declared for Serve {
 }
 
 impl Serve {
-    /// Returns whether the agent for measurements is served.
-    pub(crate) fn is_bench(&self) -> bool {
-        let is_profile = self.agent.profile == Profile::Bench && self.agent.script_file.is_none();
-        self.is_scripted() && is_profile
+    /// Returns whether the demo agent is served.
+    pub(crate) fn is_demo(&self) -> bool {
+        self.is_scripted() && self.agent.script_file.is_none()
     }
 
     /// Returns whether the demo agent is served, or that of a script.

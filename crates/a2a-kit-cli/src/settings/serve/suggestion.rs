@@ -39,6 +39,18 @@ const RENAMED: &[(&str, Option<&str>, &str)] = &[
     ("tls.revocations_file", Some("--tls-revocations"), "tls.crl_file"),
 ];
 
+/// Settings that only the test agent has.
+const OF_TEST_AGENT: [(&str, &str); 2] =
+    [("agent.profile", "--profile"), ("agent.default", "--default")];
+/// Where they are.
+pub(crate) const TEST_AGENT: &str = "the agents for conformance suites and benchmarks are in \
+    a2a-test-agent: cargo run --release -p a2a-test-agent -- serve --profile …";
+
+/// Returns whether only the test agent has a flag.
+pub(crate) fn is_of_test_agent(flag: &str) -> bool {
+    OF_TEST_AGENT.iter().any(|(_, own)| *own == flag)
+}
+
 fn variable(path: &str) -> String {
     section::variable(SERVE_PREFIX, path)
 }
@@ -53,6 +65,9 @@ pub(crate) fn renamed_flag<T: Declared>(flag: &str) -> Option<&'static str> {
 pub(super) fn unknown<T: Declared>(path: &str) -> String {
     if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| *old == path) {
         return format!("renamed to {new}");
+    }
+    if OF_TEST_AGENT.iter().any(|(own, _)| *own == path) {
+        return format!("unknown setting: {TEST_AGENT}");
     }
     with_suggestion(suggestion::<T>(path))
 }

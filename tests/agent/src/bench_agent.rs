@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use a2a_core::{AgentCard, Artifact, Message, Part, TaskState, v1::AgentSkill};
+use a2a_core::{Artifact, Message, Part, TaskState};
 use a2a_kit_operations::{AgentExecutor, BoxError, Recovery, RequestContext, TaskUpdater};
 
 /// Most events or messages that one task may ask for.
@@ -14,22 +14,6 @@ type Done = Result<(), BoxError>;
 /// The agent for measurements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BenchAgent;
-
-impl BenchAgent {
-    /// The card, without interfaces.
-    pub(crate) fn card() -> AgentCard {
-        AgentCard::new("Bench agent", "Answers with as little work as possible")
-            .with_version(env!("CARGO_PKG_VERSION"))
-            .with_provider("Example", "https://example.com")
-            .with_extended_card(true)
-            .with_input_modes(["*/*"])
-            .with_skill(
-                AgentSkill::new("bench", "Bench", "stream:N, hold, history:N, or anything to echo")
-                    .with_tags(["bench"])
-                    .with_examples(["stream:1000"]),
-            )
-    }
-}
 
 impl AgentExecutor for BenchAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Done {

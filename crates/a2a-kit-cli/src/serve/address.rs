@@ -1,10 +1,11 @@
-//! Checks that other machines can reach the addresses in the card.
+//! The addresses that a server listens on, and whether clients can reach them.
 
-use std::net::SocketAddr;
+use std::{error::Error, io, net::SocketAddr};
 
+use tokio::net::TcpListener;
 use url::Url;
 
-use super::encryption::insecure;
+use super::{chain, encryption::insecure};
 use crate::{
     failure::Failure,
     output::Output,
@@ -14,13 +15,57 @@ use crate::{
     },
 };
 
+/// Binds a host and a port.
+///
+/// # Errors
+///
+/// A failure that says which flag to change.
+pub(crate) async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
+    let address = if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    };
+    bind_at(&address, "--host", "--port").await
+}
+
+/// Binds an address. `host` and `port` are the flags that name it.
+pub(super) async fn bind_at(
+    address: &str,
+    host: &str,
+    port: &str,
+) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failure = |error: &dyn Error| {
+        let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+        let hint = match cause.map(io::Error::kind) {
+            Some(io::ErrorKind::AddrInUse) => {
+                format!(
+                    "another program listens there: choose another {port}; 0 takes any that is free"
+                )
+            }
+            Some(io::ErrorKind::PermissionDenied) => {
+                format!("choose a {port} from 1024 on, or allow this program to use lower ones")
+            }
+            _ => format!("{host} must be a name or an address of this machine, without a port"),
+        };
+        Failure::usage(chain(error)).with_hint(hint)
+    };
+    let listener = a2a_kit_http::bind(address).await.map_err(|error| failure(&error))?;
+    let address = listener.local_addr().map_err(|error| failure(&error))?;
+    Ok((listener, address))
+}
+
 /// Warns if the card names localhost although the server listens on all addresses, or can't list
 /// gRPC.
 ///
 /// # Errors
 ///
 /// A usage failure for an address with credentials, and in place of the warning with `--production`.
-pub(super) fn check(serve: &Serve, address: SocketAddr, output: Output) -> Result<(), Failure> {
+pub(super) fn check_public_url(
+    serve: &Serve,
+    address: SocketAddr,
+    output: Output,
+) -> Result<(), Failure> {
     let listen = &serve.listen;
     for (flag, address) in
         [("--public-url", &listen.public_url), ("--grpc-address", &listen.grpc_address)]

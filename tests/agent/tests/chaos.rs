@@ -1,5 +1,11 @@
 //! Servers that are killed, stopped and woken in the middle of their work, and what clients see
 //! of that: nothing but a pause.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test says what it expects, and panics where it does not get it"
+)]
 
 use std::{
     path::Path,
@@ -17,7 +23,7 @@ use tokio::time::timeout;
 const WEBHOOKS: [&str; 2] = ["--allow-webhook", "127.0.0.1"];
 
 fn binary() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_a2a"))
+    Path::new(env!("CARGO_BIN_EXE_a2a-test-agent"))
 }
 
 /// Nodes that share a store, and a folder for what they log.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// Runs the operation that the second part names against a stand-in for an agent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ParseResponse;
+pub(crate) struct ParseResponse;
 
 impl AgentExecutor for ParseResponse {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
