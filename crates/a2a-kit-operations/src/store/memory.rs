@@ -25,37 +25,19 @@ mod usage;
 use std::{
     fmt,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 
 use async_trait::async_trait;
-use bytes::Bytes;
 
-pub use self::limits::MemoryLimits;
-use self::{changes::Changes, data::Data};
+use self::changes::Changes;
+pub use self::{data::MemoryStore, limits::MemoryLimits};
 use crate::{
-    EventId, Scope, Webhook,
+    EventId, Scope,
     store::{
-        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
-        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
-        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
-        Transition, Usage,
+        Claim, Committed, NewTask, Replay, StoreError, StoredTask, Sweep, TaskPage, TaskQuery,
+        TaskStore, Transition, Usage,
     },
 };
-
-/// Stores tasks in memory, for tests and for agents whose tasks may be lost on a restart.
-///
-/// Bounded by [`MemoryLimits`]. No method waits: locks are held only for the work on one task or
-/// one page, and the tables grow incrementally. Ended tasks are packed to their encoding.
-///
-/// ```
-/// use a2a_kit_operations::store::{MemoryLimits, MemoryStore};
-///
-/// let store = MemoryStore::with_limits(MemoryLimits::default().with_max_tasks(10_000));
-/// ```
-pub struct MemoryStore {
-    data: Data,
-}
 
 impl MemoryStore {
     /// Creates an empty store with the default limits.
@@ -65,20 +47,12 @@ impl MemoryStore {
 
     /// Creates an empty store.
     pub fn with_limits(limits: MemoryLimits) -> Self {
-        Self { data: Data::new(limits, Changes::default()) }
-    }
-
-    /// Restores a store from saved pairs, and records its changes from now on.
-    pub(in crate::store) fn restore(
-        limits: MemoryLimits,
-        pairs: Vec<(String, Bytes)>,
-    ) -> Result<Self, StoreError> {
-        Ok(Self { data: Data::restore(limits, pairs)? })
+        Self::with_changes(limits, Changes::default())
     }
 
     /// The changes that have not been written.
     pub(in crate::store) fn changes(&self) -> &Changes {
-        &self.data.changes
+        &self.changes
     }
 }
 
@@ -91,9 +65,9 @@ impl Default for MemoryStore {
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryStore")
-            .field("node", &self.data.node)
-            .field("tasks", &self.data.count.load(Ordering::Relaxed))
-            .field("limits", &self.data.limits)
+            .field("node", &self.node)
+            .field("tasks", &self.count.load(Ordering::Relaxed))
+            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
@@ -101,15 +75,16 @@ impl fmt::Debug for MemoryStore {
 #[async_trait]
 impl TaskStore for MemoryStore {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
-        self.data.insert(scope, new)
+        self.insert_task(scope, new)
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
-        self.data.commit(scope, transition)
+        self.commit_transition(scope, transition)
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        self.data.read(scope, task_id)
+        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
+        entry.lock().stored(&entry)
     }
 
     async fn load(
@@ -118,7 +93,10 @@ impl TaskStore for MemoryStore {
         task_id: &str,
         after: EventId,
     ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
-        self.data.load(scope, task_id, after)
+        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
+        let mut record = entry.lock();
+        let Some(stored) = record.stored(&entry)? else { return Ok(None) };
+        Ok(record.replay(after).map(|replay| (stored, replay)))
     }
 
     async fn replay(
@@ -127,19 +105,19 @@ impl TaskStore for MemoryStore {
         task_id: &str,
         after: EventId,
     ) -> Result<Option<Replay>, StoreError> {
-        Ok(self.data.find(scope, task_id).and_then(|entry| entry.lock().replay(after)))
+        Ok(self.find(scope, task_id).and_then(|entry| entry.lock().replay(after)))
     }
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        self.data.page(scope, query)
+        self.page(scope, query)
     }
 
     async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
-        Ok(self.data.scopes.usage(owner))
+        Ok(self.scopes.usage(owner))
     }
 
     async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
-        Ok(self.data.scopes.usage(owner).open_tasks)
+        Ok(self.scopes.usage(owner).open_tasks)
     }
 
     async fn claim_key(
@@ -149,7 +127,7 @@ impl TaskStore for MemoryStore {
         fingerprint: u64,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        Ok(self.data.idempotency_keys.claim(scope, key, fingerprint, task_id))
+        Ok(self.idempotency_keys.claim(scope, key, fingerprint, task_id))
     }
 
     async fn take_over_key(
@@ -160,16 +138,17 @@ impl TaskStore for MemoryStore {
         gone: &str,
         task_id: &str,
     ) -> Result<Claim, StoreError> {
-        Ok(self.data.take_over_key(scope, key, fingerprint, gone, task_id))
+        let is_free = |known: &str| known == gone && self.find(scope, gone).is_none();
+        Ok(self.idempotency_keys.claim_if(scope, key, fingerprint, task_id, is_free))
     }
 
     async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.data.idempotency_keys.release_key(scope, key, task_id);
+        self.idempotency_keys.release_key(scope, key, task_id);
         Ok(())
     }
 
     async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
-        Ok(self.data.sweep(sweep))
+        Ok(self.sweep_tasks(sweep))
     }
 
     async fn probe(&self) -> Result<(), StoreError> {
@@ -177,116 +156,4 @@ impl TaskStore for MemoryStore {
     }
 
     async fn close(&self) {}
-}
-
-#[async_trait]
-impl LeaseStore for MemoryStore {
-    fn node(&self) -> &str {
-        &self.data.node
-    }
-
-    fn lease(&self) -> Option<Duration> {
-        None
-    }
-
-    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
-        self.data.acquire(scope, task_id)
-    }
-
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
-        Ok(self.data.renew(held))
-    }
-
-    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
-        Ok(self.data.release(task_id, epoch))
-    }
-
-    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
-        self.data.abandon(task_id, epoch);
-        Ok(())
-    }
-
-    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        self.data.take_over(limit)
-    }
-
-    async fn post_command(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        command: Command,
-    ) -> Result<bool, StoreError> {
-        self.data.post_command(scope, task_id, command)
-    }
-
-    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
-        Ok(self.data.commands(task_id))
-    }
-
-    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.data.answer_command(command_id, answer);
-        Ok(())
-    }
-
-    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        Ok(self.data.commands.read(command_id))
-    }
-
-    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.data.commands.delete_answer(command_id);
-        Ok(())
-    }
-
-    fn signals(&self) -> Option<Signals> {
-        None
-    }
-}
-
-#[async_trait]
-impl PushStore for MemoryStore {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
-        self.data.put_config(scope, webhook)
-    }
-
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
-        Ok(self.data.configs(scope, task_id))
-    }
-
-    async fn delete_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        id: &str,
-    ) -> Result<(), StoreError> {
-        self.data.delete_config(scope, task_id, id);
-        Ok(())
-    }
-
-    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.data.claim_deliveries(limit)
-    }
-
-    async fn record_delivery(
-        &self,
-        key: &DeliveryKey,
-        outcome: DeliveryOutcome,
-    ) -> Result<bool, StoreError> {
-        Ok(self.data.record_delivery(key, outcome))
-    }
-
-    async fn backlog(&self) -> Result<Backlog, StoreError> {
-        Ok(self.data.dispatch.backlog(tokio::time::Instant::now()))
-    }
-
-    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
-        Ok(self.data.dispatch.dead_letters(query))
-    }
-
-    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
-        Ok(self.data.redeliver(query))
-    }
-
-    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
-        Ok(self.data.dispatch.purge(query))
-    }
 }

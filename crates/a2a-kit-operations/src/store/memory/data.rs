@@ -26,16 +26,25 @@ use super::{
     timer_queue::TimerQueue,
 };
 use crate::{
-    EventId, Scope, metrics,
+    Scope, metrics,
     sharded_map::{Slot, TrustedMap},
     store::{
-        Claim, Committed, LeaseUpdate, NewTask, PageKey, Replay, StoreError, StoredTask, Sweep,
-        TaskPage, TaskQuery, Transition,
+        Committed, LeaseUpdate, NewTask, PageKey, StoreError, Sweep, TaskPage, TaskQuery,
+        Transition,
     },
 };
 
-#[derive(Debug)]
-pub(super) struct Data {
+/// Stores tasks in memory, for tests and for agents whose tasks may be lost on a restart.
+///
+/// Bounded by [`MemoryLimits`]. No method waits: locks are held only for the work on one task or
+/// one page, and the tables grow incrementally. Ended tasks are packed to their encoding.
+///
+/// ```
+/// use a2a_kit_operations::store::{MemoryLimits, MemoryStore};
+///
+/// let store = MemoryStore::with_limits(MemoryLimits::default().with_max_tasks(10_000));
+/// ```
+pub struct MemoryStore {
     tasks: TrustedMap<Arc<Entry>>,
     contexts: Contexts,
     pub(super) scopes: Scopes,
@@ -58,8 +67,8 @@ pub(super) struct Data {
 // Lock order: an entry first, then the idempotency keys. All others are taken one at a time, with
 // no other lock held. A list is therefore built without the locks of its tasks, and skips a task
 // that moved before it is read: the task is now further ahead.
-impl Data {
-    pub(super) fn new(limits: MemoryLimits, changes: Changes) -> Self {
+impl MemoryStore {
+    pub(super) fn with_changes(limits: MemoryLimits, changes: Changes) -> Self {
         let max_ended = Weight { events: limits.max_ended_events, bytes: limits.max_ended_bytes };
         Self {
             tasks: TrustedMap::new(),
@@ -91,7 +100,7 @@ impl Data {
         self.by_id(task_id).filter(|entry| entry.scoped().scope == *scope)
     }
 
-    pub(super) fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+    pub(super) fn insert_task(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
         let NewTask { task, key, events, pushes, webhooks, checkpoint, journal } = new;
         self.reserve().map_err(|full| match self.by_id(&task.id) {
             Some(_) => conflict(&task.id),
@@ -138,18 +147,6 @@ impl Data {
         Ok(Committed::new(has_pushes))
     }
 
-    pub(super) fn take_over_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        gone: &str,
-        task_id: &str,
-    ) -> Claim {
-        let is_free = |known: &str| known == gone && self.find(scope, gone).is_none();
-        self.idempotency_keys.claim_if(scope, key, fingerprint, task_id, is_free)
-    }
-
     /// Adds a task to the lists.
     pub(super) fn index(&self, entry: &Arc<Entry>, record: &Record) {
         let status_key = record.status_key();
@@ -167,7 +164,7 @@ impl Data {
         }
     }
 
-    pub(super) fn commit(
+    pub(super) fn commit_transition(
         &self,
         scope: &Scope,
         transition: Transition,
@@ -299,30 +296,8 @@ impl Data {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(super) fn read(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Option<StoredTask>, StoreError> {
-        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
-        entry.lock().stored(&entry)
-    }
-
-    /// Returns a task, and its events after a position.
-    pub(super) fn load(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
-        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
-        let mut record = entry.lock();
-        let Some(stored) = record.stored(&entry)? else { return Ok(None) };
-        Ok(record.replay(after).map(|replay| (stored, replay)))
-    }
-
     /// Removes old tasks and idempotency keys, and returns the ids of the tasks.
-    pub(super) fn sweep(&self, sweep: Sweep) -> Vec<Arc<str>> {
+    pub(super) fn sweep_tasks(&self, sweep: Sweep) -> Vec<Arc<str>> {
         let Sweep { tasks, parked, claims, limit } = sweep;
         metrics::store_size("memory", self.scopes.bytes());
         self.idempotency_keys.sweep(claims, limit);

@@ -1,18 +1,20 @@
 //! Leases and commands.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::{
-    data::Data,
+    command::Posted,
+    data::MemoryStore,
     entry::{Entry, Record},
     timer_queue::TimerKey,
 };
 use crate::{
     Scope,
-    store::{Acquired, Command, LeaseUpdate, Orphan, StoreError},
+    store::{Acquired, Command, LeaseStore, LeaseUpdate, Orphan, Signals, StoreError},
 };
 
 /// The lease on a task, its checkpoint, and the pending commands.
@@ -27,13 +29,17 @@ pub(super) struct Lease {
     commands: VecDeque<Command>,
 }
 
-impl Data {
-    /// Acquires the lease on a task.
-    pub(super) fn acquire(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Option<Acquired>, StoreError> {
+#[async_trait]
+impl LeaseStore for MemoryStore {
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        None
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
         let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
         let mut record = entry.lock();
         let held = record.lease.as_ref().and_then(|lease| lease.node.as_ref());
@@ -63,6 +69,98 @@ impl Data {
         }))
     }
 
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
+        let is_lost = |(task_id, epoch): &&(Arc<str>, u64)| {
+            let Some(entry) = self.by_id(task_id) else { return true };
+            let mut record = entry.lock();
+            let is_held = record.is_leased(*epoch);
+            if is_held {
+                self.grant_lease(&mut record);
+            }
+            !is_held
+        };
+        Ok(held.iter().filter(is_lost).map(|(task_id, _)| Arc::clone(task_id)).collect())
+    }
+
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+        let Some(entry) = self.by_id(task_id) else { return Ok(true) };
+        let mut record = entry.lock();
+        if !record.is_leased(epoch) {
+            return Ok(true);
+        }
+        if record.lease.as_ref().is_some_and(|lease| !lease.commands.is_empty()) {
+            return Ok(false);
+        }
+        self.clear_lease(&mut record);
+        self.save_lease(&entry, &record);
+        Ok(true)
+    }
+
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+        let Some(entry) = self.by_id(task_id) else { return Ok(()) };
+        let mut record = entry.lock();
+        if record.is_leased(epoch)
+            && let Some(lease) = &mut record.lease
+        {
+            let timer = self.orphans.put(Instant::now(), Arc::clone(&entry));
+            if let Some(before) = lease.orphaned.replace(timer) {
+                self.orphans.remove(before);
+            }
+        }
+        Ok(())
+    }
+
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+        let due = self.orphans.due(Instant::now(), limit);
+        due.iter().filter_map(|entry| self.take_over_task(entry).transpose()).collect()
+    }
+
+    async fn post_command(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        command: Command,
+    ) -> Result<bool, StoreError> {
+        let Some(entry) = self.find(scope, task_id) else { return Ok(false) };
+        let mut record = entry.lock();
+        let held = record.lease.as_mut().filter(|lease| lease.node.is_some());
+        let Some(lease) = held else { return Ok(false) };
+        match self.commands.post(&command.id, &entry) {
+            Posted::Full => return Err(StoreError::Full),
+            Posted::Known => {}
+            Posted::New => lease.commands.push_back(command),
+        }
+        Ok(true)
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+        let Some(entry) = self.by_id(task_id) else { return Ok(Vec::new()) };
+        let record = entry.lock();
+        Ok(record.lease.iter().flat_map(|lease| lease.commands.iter().cloned()).collect())
+    }
+
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        if let Some(entry) = self.commands.entry(command_id) {
+            self.answer_in(&mut entry.lock(), command_id, answer);
+        }
+        Ok(())
+    }
+
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.commands.read(command_id))
+    }
+
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        self.commands.delete_answer(command_id);
+        Ok(())
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        None
+    }
+}
+
+impl MemoryStore {
     /// Grants a lease to this process.
     pub(super) fn grant_lease(&self, record: &mut Record) {
         let lease = record.lease.get_or_insert_default();
@@ -91,51 +189,6 @@ impl Data {
             (!commands.is_empty()).then(|| Box::new(Lease { commands, ..Lease::default() }));
     }
 
-    pub(super) fn renew(&self, held: &[(Arc<str>, u64)]) -> Vec<Arc<str>> {
-        let is_lost = |(task_id, epoch): &&(Arc<str>, u64)| {
-            let Some(entry) = self.by_id(task_id) else { return true };
-            let mut record = entry.lock();
-            let is_held = record.is_leased(*epoch);
-            if is_held {
-                self.grant_lease(&mut record);
-            }
-            !is_held
-        };
-        held.iter().filter(is_lost).map(|(task_id, _)| Arc::clone(task_id)).collect()
-    }
-
-    pub(super) fn release(&self, task_id: &str, epoch: u64) -> bool {
-        let Some(entry) = self.by_id(task_id) else { return true };
-        let mut record = entry.lock();
-        if !record.is_leased(epoch) {
-            return true;
-        }
-        if record.lease.as_ref().is_some_and(|lease| !lease.commands.is_empty()) {
-            return false;
-        }
-        self.clear_lease(&mut record);
-        self.save_lease(&entry, &record);
-        true
-    }
-
-    pub(super) fn abandon(&self, task_id: &str, epoch: u64) {
-        let Some(entry) = self.by_id(task_id) else { return };
-        let mut record = entry.lock();
-        if record.is_leased(epoch)
-            && let Some(lease) = &mut record.lease
-        {
-            let timer = self.orphans.put(Instant::now(), Arc::clone(&entry));
-            if let Some(before) = lease.orphaned.replace(timer) {
-                self.orphans.remove(before);
-            }
-        }
-    }
-
-    pub(super) fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        let due = self.orphans.due(Instant::now(), limit);
-        due.iter().filter_map(|entry| self.take_over_task(entry).transpose()).collect()
-    }
-
     /// Takes over a task, unless that was done in the meantime.
     fn take_over_task(&self, entry: &Entry) -> Result<Option<Orphan>, StoreError> {
         let mut record = entry.lock();
@@ -148,38 +201,6 @@ impl Data {
         let scope = entry.scoped().scope.clone();
         let stored = record.stored(entry)?;
         Ok(stored.map(|stored| Orphan { scope, stored, checkpoint, checkpoint_epoch }))
-    }
-
-    pub(super) fn post_command(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        command: Command,
-    ) -> Result<bool, StoreError> {
-        use super::command::Posted;
-
-        let Some(entry) = self.find(scope, task_id) else { return Ok(false) };
-        let mut record = entry.lock();
-        let held = record.lease.as_mut().filter(|lease| lease.node.is_some());
-        let Some(lease) = held else { return Ok(false) };
-        match self.commands.post(&command.id, &entry) {
-            Posted::Full => return Err(StoreError::Full),
-            Posted::Known => {}
-            Posted::New => lease.commands.push_back(command),
-        }
-        Ok(true)
-    }
-
-    pub(super) fn commands(&self, task_id: &str) -> Vec<Command> {
-        let Some(entry) = self.by_id(task_id) else { return Vec::new() };
-        let record = entry.lock();
-        record.lease.iter().flat_map(|lease| lease.commands.iter().cloned()).collect()
-    }
-
-    pub(super) fn answer_command(&self, command_id: &str, answer: Bytes) {
-        if let Some(entry) = self.commands.entry(command_id) {
-            self.answer_in(&mut entry.lock(), command_id, answer);
-        }
     }
 
     /// Answers a pending command of a task.

@@ -5,10 +5,11 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
+use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::{
-    data::{Data, conflict},
+    data::{MemoryStore, conflict},
     entry::{Entry, Record},
     outbox::ClaimedHook,
     saved::hook_key,
@@ -16,13 +17,14 @@ use super::{
 use crate::{
     EventId, Scope, Webhook,
     store::{
-        ClaimedDeliveries, ClaimedDelivery, DeadLetterQuery, DeliveryKey, DeliveryOutcome,
-        Redelivery, StoreError,
+        Backlog, ClaimedDeliveries, ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey,
+        DeliveryOutcome, PushStore, Redelivery, StoreError,
     },
 };
 
-impl Data {
-    pub(super) fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+#[async_trait]
+impl PushStore for MemoryStore {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
         let task_id = webhook.config.task_id.as_str();
         let entry = self.find(scope, task_id).ok_or_else(|| conflict(task_id))?;
         let mut record = entry.lock();
@@ -40,6 +42,93 @@ impl Data {
         Ok(())
     }
 
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+        let Some(entry) = self.find(scope, task_id) else { return Ok(Vec::new()) };
+        let record = entry.lock();
+        Ok(record.outbox.as_ref().map(|outbox| outbox.webhooks()).unwrap_or_default())
+    }
+
+    async fn delete_config(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        let Some(entry) = self.find(scope, task_id) else { return Ok(()) };
+        let mut record = entry.lock();
+        let Some(outbox) = &mut record.outbox else { return Ok(()) };
+        if outbox.delete(&self.dispatch, id) {
+            entry.scoped().webhooks.fetch_sub(1, Ordering::Relaxed);
+            self.changes.delete(|| hook_key(task_id, id));
+        }
+        if outbox.len() == 0 {
+            record.outbox = None;
+        }
+        Ok(())
+    }
+
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        let now = Instant::now();
+        let mut due = ClaimedDeliveries::default();
+        loop {
+            let webhooks = self.dispatch.due(now, limit - due.deliveries.len());
+            if webhooks.is_empty() {
+                due.next = self.dispatch.next(now);
+                return Ok(due);
+            }
+            for (entry, config_id) in webhooks {
+                due.deliveries.extend(self.claim_webhook(&entry, config_id, now)?);
+            }
+        }
+    }
+
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        let Some(entry) = self.by_id(&key.task_id) else { return Ok(false) };
+        let mut record = entry.lock();
+        let Some(outbox) = &mut record.outbox else { return Ok(false) };
+        Ok(outbox.record(&self.dispatch, &entry, (&key.config_id, key.claim), outcome))
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        Ok(self.dispatch.backlog(Instant::now()))
+    }
+
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        Ok(self.dispatch.dead_letters(query))
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        let letters = self.dispatch.dead_letters(query);
+        let mut webhooks: BTreeMap<(&str, &str), Vec<EventId>> = BTreeMap::new();
+        for letter in &letters {
+            webhooks.entry((&letter.task_id, &letter.config_id)).or_default().push(letter.event);
+        }
+        let mut done = Redelivery::default();
+        for ((task_id, config_id), mut events) in webhooks {
+            let count = u64::try_from(events.len()).unwrap_or(u64::MAX);
+            events.sort_unstable();
+            if self.rewind(task_id, config_id, &events) {
+                events.iter().take(1).for_each(|first| {
+                    self.dispatch.remove_dead_letters(task_id, config_id, *first);
+                });
+                done.queued += count;
+            } else {
+                done.lost += count;
+            }
+        }
+        Ok(done)
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        Ok(self.dispatch.purge(query))
+    }
+}
+
+impl MemoryStore {
     /// Counts new webhooks, unless the scope would exceed its limit.
     pub(super) fn add_webhooks(&self, entry: &Entry, count: usize) -> bool {
         let total = &entry.scoped().webhooks;
@@ -49,25 +138,6 @@ impl Data {
             total.fetch_sub(count, Ordering::Relaxed);
         }
         !is_full
-    }
-
-    pub(super) fn configs(&self, scope: &Scope, task_id: &str) -> Vec<Webhook> {
-        let Some(entry) = self.find(scope, task_id) else { return Vec::new() };
-        let record = entry.lock();
-        record.outbox.as_ref().map(|outbox| outbox.webhooks()).unwrap_or_default()
-    }
-
-    pub(super) fn delete_config(&self, scope: &Scope, task_id: &str, id: &str) {
-        let Some(entry) = self.find(scope, task_id) else { return };
-        let mut record = entry.lock();
-        let Some(outbox) = &mut record.outbox else { return };
-        if outbox.delete(&self.dispatch, id) {
-            entry.scoped().webhooks.fetch_sub(1, Ordering::Relaxed);
-            self.changes.delete(|| hook_key(task_id, id));
-        }
-        if outbox.len() == 0 {
-            record.outbox = None;
-        }
     }
 
     /// Removes the webhooks of a removed task.
@@ -99,21 +169,6 @@ impl Data {
         true
     }
 
-    pub(super) fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        let now = Instant::now();
-        let mut due = ClaimedDeliveries::default();
-        loop {
-            let webhooks = self.dispatch.due(now, limit - due.deliveries.len());
-            if webhooks.is_empty() {
-                due.next = self.dispatch.next(now);
-                return Ok(due);
-            }
-            for (entry, config_id) in webhooks {
-                due.deliveries.extend(self.claim_webhook(&entry, config_id, now)?);
-            }
-        }
-    }
-
     fn claim_webhook(
         &self,
         entry: &Arc<Entry>,
@@ -138,28 +193,6 @@ impl Data {
         }))
     }
 
-    pub(super) fn redeliver(&self, query: &DeadLetterQuery) -> Redelivery {
-        let letters = self.dispatch.dead_letters(query);
-        let mut webhooks: BTreeMap<(&str, &str), Vec<EventId>> = BTreeMap::new();
-        for letter in &letters {
-            webhooks.entry((&letter.task_id, &letter.config_id)).or_default().push(letter.event);
-        }
-        let mut done = Redelivery::default();
-        for ((task_id, config_id), mut events) in webhooks {
-            let count = u64::try_from(events.len()).unwrap_or(u64::MAX);
-            events.sort_unstable();
-            if self.rewind(task_id, config_id, &events) {
-                events.iter().take(1).for_each(|first| {
-                    self.dispatch.remove_dead_letters(task_id, config_id, *first);
-                });
-                done.queued += count;
-            } else {
-                done.lost += count;
-            }
-        }
-        done
-    }
-
     /// Rewinds a webhook to earlier events, unless one of them was trimmed.
     fn rewind(&self, task_id: &str, config_id: &str, positions: &[EventId]) -> bool {
         let Some(entry) = self.by_id(task_id) else { return false };
@@ -168,12 +201,5 @@ impl Data {
         let Some(outbox) = &mut record.outbox else { return false };
         events.len() == positions.len()
             && outbox.rewind(&self.dispatch, &entry, &config_id.into(), events)
-    }
-
-    pub(super) fn record_delivery(&self, key: &DeliveryKey, outcome: DeliveryOutcome) -> bool {
-        let Some(entry) = self.by_id(&key.task_id) else { return false };
-        let mut record = entry.lock();
-        let Some(outbox) = &mut record.outbox else { return false };
-        outbox.record(&self.dispatch, &entry, (&key.config_id, key.claim), outcome)
     }
 }

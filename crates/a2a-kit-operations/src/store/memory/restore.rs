@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     changes::Changes,
-    data::Data,
+    data::MemoryStore,
     entry::Entry,
     lease::Lease,
     limits::MemoryLimits,
@@ -17,14 +17,14 @@ use super::{
 };
 use crate::{EventId, store::StoreError};
 
-impl Data {
+impl MemoryStore {
     /// Restores a store from its pairs. Leases of the earlier process are orphaned, so that
     /// its unfinished work is taken over.
-    pub(super) fn restore(
+    pub(in crate::store) fn restore(
         limits: MemoryLimits,
         pairs: Vec<(String, Bytes)>,
     ) -> Result<Self, StoreError> {
-        let data = Self::new(limits, Changes::recorded());
+        let store = Self::with_changes(limits, Changes::recorded());
         let mut tasks: HashMap<String, TaskParts> = HashMap::new();
         let (mut keys, mut letters) = (Vec::new(), Vec::new());
         for (key, value) in pairs {
@@ -45,16 +45,16 @@ impl Data {
             }
         }
         keys.sort_by_key(|saved| saved.millis);
-        keys.into_iter().for_each(|saved| data.idempotency_keys.restore(saved));
+        keys.into_iter().for_each(|saved| store.idempotency_keys.restore(saved));
         letters.sort_by_key(|saved| saved.millis);
         for saved in letters {
-            data.dispatch.dead_letter(saved.letter()?);
+            store.dispatch.dead_letter(saved.letter()?);
         }
         let mut tasks: Vec<_> = tasks.into_values().collect();
         // Ended tasks are retained in the order in which they ended.
         tasks.sort_by_key(TaskParts::millis);
-        tasks.into_iter().try_for_each(|parts| data.restore_task(parts))?;
-        Ok(data)
+        tasks.into_iter().try_for_each(|parts| store.restore_task(parts))?;
+        Ok(store)
     }
 
     fn restore_task(&self, mut parts: TaskParts) -> Result<(), StoreError> {

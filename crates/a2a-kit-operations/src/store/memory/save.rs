@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
-    data::Data,
+    data::MemoryStore,
     entry::{Entry, Record},
     saved::{SavedLease, SavedTask, encode, encode_event, event_key, lease_key, task_key},
 };
@@ -12,7 +12,7 @@ use crate::EventId;
 /// Saved events are deleted in groups of this many, because the task is rewritten with each.
 const TRIM: u64 = 1_000;
 
-impl Data {
+impl MemoryStore {
     /// Saves a new task.
     pub(super) fn save_insert(&self, entry: &Arc<Entry>, record: &mut Record, pushes: &[EventId]) {
         if !self.changes.is_recorded() {
