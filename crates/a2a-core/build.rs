@@ -1,5 +1,7 @@
 //! Generates the types, their JSON forms, the validation rules and the routes from `proto/`.
 
+#[path = "build/card_members.rs"]
+mod card_members;
 #[path = "build/descriptor.rs"]
 mod descriptor;
 #[path = "build/json.rs"]
@@ -51,6 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     fs::write(out.join("ties.rs"), json::ties(&package)?)?;
     fs::write(out.join("rules.rs"), rules::generate(&package)?)?;
+    fs::write(out.join("card_members.rs"), card_members::generate(&package)?)?;
     fs::write(out.join("operations.rs"), operations::generate(&package)?)?;
     Ok(())
 }

@@ -19,6 +19,8 @@ pub mod v1;
 pub mod well_known;
 
 pub mod card;
+#[doc(hidden)]
+pub mod card_members;
 mod error;
 mod event;
 mod extension;

@@ -24,7 +24,6 @@
 //! ```
 
 mod canonical;
-mod descriptor;
 mod document;
 mod header;
 mod jku;
