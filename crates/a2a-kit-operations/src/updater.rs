@@ -18,6 +18,11 @@ mod stream;
 ///
 /// Each method returns when the update is accepted; a status update, when it is stored. Readers see
 /// updates in order. Clones update the same task.
+///
+/// What an executor sends between two yields of its future is stored together, when it yields or
+/// returns. What other tasks and threads send through clones is stored at once, even while the
+/// executor works. An executor must not block its thread on an update of its own, as with
+/// `block_on`: that is stored only when the executor yields.
 #[derive(Clone, Debug)]
 pub struct TaskUpdater {
     handle: Handle,

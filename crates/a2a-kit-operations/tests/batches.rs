@@ -5,7 +5,10 @@
     reason = "a test says what it expects, and panics where it does not get it"
 )]
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock, mpsc},
+    time::Duration,
+};
 
 use a2a_core::{
     Artifact, Message, Part, Task, TaskState,
@@ -97,6 +100,26 @@ async fn burst_beyond_the_pending_limit_is_several_writes() {
     let stored = stored(&store, &task.id).await;
     assert_eq!(stored.last_event.get(), 1_002);
     assert!((4..=5).contains(&stored.version), "{} writes", stored.version);
+}
+
+/// Blocks its thread until another task has set a status.
+struct Blocking;
+
+impl AgentExecutor for Blocking {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        let (sender, stored) = mpsc::channel();
+        let other = updates.clone();
+        tokio::spawn(async move { sender.send(other.start().await) });
+        stored.recv_timeout(Duration::from_secs(30))??;
+        Ok(updates.complete(()).await?)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn update_of_another_thread_is_stored_while_the_executor_blocks_its_own() {
+    let engine = Engine::new(card(), Blocking);
+    let task = task_of(&engine, send("go")).await;
+    assert_eq!(task.state(), TaskState::Completed, "{task:?}");
 }
 
 #[tokio::test]
