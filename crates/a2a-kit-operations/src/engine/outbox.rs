@@ -105,7 +105,7 @@ impl Worker {
         let mut failures = 0;
         let mut last_sweep: Option<Instant> = None;
         loop {
-            let has_room = deliveries.len() < limit;
+            let has_capacity = deliveries.len() < limit;
             tokio::select! {
                 () = self.stop.cancelled() => break,
                 () = self.wake.notified() => next_poll = Instant::now(),
@@ -115,10 +115,10 @@ impl Worker {
                     Ok(Next::After(after)) => next_poll = next_poll.min(Instant::now() + after),
                     Err(error) => tracing::error!(%error, "webhook delivery task panicked"),
                 },
-                () = sleep_until(next_poll), if has_room => {}
+                () = sleep_until(next_poll), if has_capacity => {}
             }
-            let room = limit.saturating_sub(deliveries.len());
-            if room == 0 || Instant::now() < next_poll {
+            let free = limit.saturating_sub(deliveries.len());
+            if free == 0 || Instant::now() < next_poll {
                 continue;
             }
             if last_sweep.is_none_or(|time| time.elapsed() >= SWEEP) {
@@ -130,11 +130,11 @@ impl Worker {
                 }
             }
             // Not in a `select!`: the claims it returns must not be lost.
-            match self.store.claim_deliveries(room).await {
+            match self.store.claim_deliveries(free).await {
                 Ok(due) => {
                     failures = 0;
                     // A full batch means that more may be due.
-                    let is_all = due.deliveries.len() < room;
+                    let is_all = due.deliveries.len() < free;
                     let next = due.next.unwrap_or(SWEEP).clamp(MIN_PAUSE, SWEEP);
                     next_poll = Instant::now() + if is_all { next } else { Duration::ZERO };
                     for claimed in due.deliveries {

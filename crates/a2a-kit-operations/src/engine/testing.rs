@@ -14,7 +14,7 @@ use a2a_core::{
     well_known::Timestamp,
 };
 
-use super::task::{self, AdmissionLimits, Confirmation, Creation, Ended, Log, Now, Sender};
+use super::task::{self, AdmissionLimits, Confirmation, Creation, Log, Now, RunEnd, Sender};
 use crate::{CallContext, Event, TaskLimits, UpdateError, engine::TurnRequest};
 
 /// The state machine of an active task, with a running executor and without a store.
@@ -81,7 +81,7 @@ impl LiveTask {
     /// Ends the run of the executor, and returns whether another turn begins.
     pub fn returned(&mut self) -> bool {
         let generation = self.live.generation();
-        self.live.ended(generation, Ended::Returned, false, self.now).is_some()
+        self.live.end_run(generation, RunEnd::Returned, false, self.now).is_some()
     }
 }
 

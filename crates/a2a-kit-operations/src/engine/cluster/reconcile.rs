@@ -46,7 +46,8 @@ impl Handle {
     pub(in crate::engine) fn start_reconciling(&self) {
         let handle = self.clone();
         let mut work = Box::pin(async move {
-            while let Some(step) = handle.change(LiveTask::next_step) {
+            let stops = || handle.inner.draining.is_cancelled();
+            while let Some(step) = handle.change(|live| live.next_step(stops())) {
                 match step {
                     Step::Resume(takeover) => {
                         handle.resume(*takeover).await;
@@ -56,7 +57,7 @@ impl Handle {
                         let failure = handle.acquire().await.err();
                         handle.change(|live| live.answer_lease_request(failure));
                     }
-                    Step::Serve => handle.serve().await,
+                    Step::Serve { generation } => handle.serve(generation).await,
                     Step::Release { epoch, is_unfinished: true } => handle.abandon(epoch).await,
                     Step::Release { epoch, is_unfinished: false } => handle.release(epoch).await,
                 }
@@ -152,12 +153,7 @@ impl Handle {
     }
 
     /// Reads and handles the pending commands.
-    async fn serve(&self) {
-        let (generation, serves) = self.lock().serves(self.inner.draining.is_cancelled());
-        if !serves {
-            // They are for a node that keeps running.
-            return self.change_silently(|live| live.end_serving(generation));
-        }
+    async fn serve(&self, generation: u64) {
         match self.inner.store.commands(&self.task_id).await {
             Ok(commands) => self.execute(commands, generation, false).await,
             Err(error) => {

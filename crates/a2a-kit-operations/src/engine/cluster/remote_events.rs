@@ -52,8 +52,8 @@ impl Handle {
     pub(in crate::engine) fn start_refresh(&self) {
         let handle = self.clone();
         self.inner.tasks.spawn(async move {
-            let patience = handle.inner.config.store_retry_timeout;
-            let mut deadline = Instant::now() + patience;
+            let timeout = handle.inner.config.store_retry_timeout;
+            let mut deadline = Instant::now() + timeout;
             loop {
                 if let Err(error) = handle.catch_up().await {
                     tracing::warn!(error = ?error, "failed to refresh task");
@@ -64,7 +64,7 @@ impl Handle {
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }
-                deadline = Instant::now() + patience;
+                deadline = Instant::now() + timeout;
                 let done = handle.change(LiveTask::end_refresh);
                 if done {
                     return;

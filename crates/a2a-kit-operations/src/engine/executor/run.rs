@@ -18,7 +18,7 @@ use crate::{
     engine::{
         moment, now,
         runtime::Handle,
-        task::{Ended, Left, LiveTask, Relevance, Start, StartMode, TurnRequest},
+        task::{Left, LiveTask, Relevance, RunEnd, Start, StartMode, TurnRequest},
     },
     executor::{ForLog, public_message},
     metrics, trace,
@@ -66,7 +66,7 @@ async fn run(handle: Handle, generation: u64, first: TurnRequest) {
         turn = span.in_scope(|| {
             handle.change(|live| {
                 let ended = outcome.into_ended(&handle.task_id, live.relevance(generation));
-                live.ended(generation, ended, stops, moment())
+                live.end_run(generation, ended, stops, moment())
             })
         });
     }
@@ -100,19 +100,19 @@ impl Outcome {
     }
 
     /// The public outcome; causes go to the log.
-    fn into_ended(self, task_id: &str, relevance: Relevance) -> Ended {
+    fn into_ended(self, task_id: &str, relevance: Relevance) -> RunEnd {
         match (self, relevance) {
-            (Self::Dropped, _) => Ended::Dropped,
+            (Self::Dropped, _) => RunEnd::Dropped,
             (Self::Failed(error), Relevance::Applied(_)) => {
-                Ended::Failed(failure_text(task_id, &error))
+                RunEnd::Failed(failure_text(task_id, &error))
             }
             (Self::Panicked(panic), Relevance::Applied(_) | Relevance::Logged) => {
-                Ended::Failed(panic_text(task_id, &panic))
+                RunEnd::Failed(panic_text(task_id, &panic))
             }
             (Self::Expired(text), Relevance::Applied(_) | Relevance::Logged) => {
                 let id = fresh_id();
                 tracing::warn!(task.id = task_id, error.id = %id, reason = text, "executor dropped");
-                Ended::Failed(format!("{text} (error {id})"))
+                RunEnd::Failed(format!("{text} (error {id})"))
             }
             (Self::Returned, Relevance::Applied(Some(state))) => {
                 let state = state.as_str_name();
@@ -121,10 +121,10 @@ impl Outcome {
                     state,
                     "executor returned without ending the task"
                 );
-                Ended::Returned
+                RunEnd::Returned
             }
             (Self::Returned | Self::Failed(_) | Self::Panicked(_) | Self::Expired(_), _) => {
-                Ended::Returned
+                RunEnd::Returned
             }
         }
     }

@@ -8,7 +8,7 @@ use std::{
 use a2a_core::{
     Error, Result, Role,
     v1::{
-        Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
+        Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
         stream_response::Payload,
     },
     well_known::Timestamp,
@@ -96,9 +96,8 @@ impl Handle {
         state: TaskState,
         message: Option<Message>,
     ) -> Result<(), UpdateError> {
-        let event = self.status_event(state, message);
-        let position = self.accept(generation, event)?;
-        self.stored(generation, position).await
+        let status = Some(TaskStatus::now(state, message));
+        self.push_status(generation, TaskStatusUpdateEvent { status, ..Default::default() }).await
     }
 
     pub(crate) async fn push_status(

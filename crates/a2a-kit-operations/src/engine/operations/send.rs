@@ -20,7 +20,7 @@ use crate::{
         slots::Count,
         task::{
             AdmissionLimits, Creation, Holder, Reception, Refusal, RemoteTurn, Sender, Size,
-            TurnRequest, ended,
+            TurnRequest, task_ended,
         },
     },
     trace::TraceContext,
@@ -215,7 +215,7 @@ impl Inner {
                 Reception::Joined(ticket) => {
                     return Ok(Accepted { handle, ticket, remote: None });
                 }
-                Reception::Ended => return Err(ended(&handle.task_id)),
+                Reception::Ended => return Err(task_ended(&handle.task_id)),
                 Reception::Open => {}
             }
             match handle.acquire_lease().await? {
@@ -290,7 +290,7 @@ impl Inner {
         taken.map_err(|refusal| {
             let error = match &refusal {
                 Refusal::Failed(failure) => failure.error(&handle.task_id),
-                Refusal::Ending | Refusal::Ended => ended(&handle.task_id),
+                Refusal::Ending | Refusal::Ended => task_ended(&handle.task_id),
                 Refusal::NotHolder => {
                     Error::unavailable("another node took over the task; retry the request")
                 }

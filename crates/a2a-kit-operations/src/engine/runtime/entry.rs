@@ -7,10 +7,7 @@ use std::{
     task::Waker,
 };
 
-use a2a_core::v1::{
-    Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent,
-    stream_response::Payload,
-};
+use a2a_core::v1::{Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -205,20 +202,6 @@ impl Entry {
             None => listen(&mut None, true),
             Some(is_dropped) => listen(&mut signals.drop, is_dropped),
         }
-    }
-
-    /// A status update of this task, as an event.
-    pub(in crate::engine) fn status_event(
-        &self,
-        state: TaskState,
-        message: Option<Message>,
-    ) -> Payload {
-        let mut update = TaskStatusUpdateEvent {
-            status: Some(TaskStatus::now(state, message)),
-            ..TaskStatusUpdateEvent::default()
-        };
-        self.own_status(&mut update);
-        Payload::StatusUpdate(update)
     }
 
     /// Sets the ids of this task in an update.

@@ -102,7 +102,7 @@ impl LiveTask {
             return;
         }
         self.drop_executor();
-        if !self.is_over() {
+        if !self.is_closed() {
             self.appear();
             self.set_state(TaskState::Canceled, Some(CANCELED.to_owned()), now);
         }

@@ -113,7 +113,7 @@ impl LiveTask {
     /// The executor has waited for too long: it is dropped, and leaves the task unchanged. One that
     /// should have given up its question has not repeated an earlier run.
     pub(in crate::engine) fn ask_expired(&mut self, now: Now) {
-        if self.run.repeats_question() && !self.is_over() {
+        if self.run.repeats_question() && !self.is_closed() {
             let _error = self.diverge(now);
         }
         self.drop_asking();

@@ -97,18 +97,14 @@ impl Record {
     }
 
     fn answers(&self) -> usize {
-        self.entries.iter().filter(|entry| **entry == Entry::Answered).count()
+        self.entries.iter().filter(|entry| matches!(entry, Entry::Answered)).count()
     }
 
     fn is_asking(&self) -> bool {
         let mut questions = self.entries.iter().rev();
-        questions.find(|entry| entry.is_question()).is_some_and(|entry| *entry == Entry::Asked)
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
+        questions
+            .find(|entry| entry.is_question())
+            .is_some_and(|entry| matches!(entry, Entry::Asked))
     }
 }
 
@@ -218,7 +214,7 @@ impl Journal {
         let mut questions = record.entries.iter_mut().rev();
         let question = questions.find(|entry| entry.is_question());
         if let Some(question) = question
-            && *question == Entry::Asked
+            && matches!(question, Entry::Asked)
         {
             *question = outcome;
             self.revision += 1;
@@ -241,7 +237,7 @@ impl Journal {
         let Some(record) = &mut self.record else { return false };
         let given_up = record.entries.iter_mut().rev();
         let mut is_changed = false;
-        for entry in given_up.take_while(|entry| **entry == Entry::Abandoned) {
+        for entry in given_up.take_while(|entry| matches!(entry, Entry::Abandoned)) {
             *entry = Entry::Decided;
             is_changed = true;
         }
@@ -263,7 +259,7 @@ impl Journal {
     /// Starts to repeat the recorded run. Questions given up last are asked again.
     fn rewind(&mut self) {
         let Some(record) = &mut self.record else { return };
-        while record.entries.last().is_some_and(|entry| *entry == Entry::Abandoned) {
+        while record.entries.last().is_some_and(|entry| matches!(entry, Entry::Abandoned)) {
             record.entries.pop();
         }
         self.bytes = record.bytes();

@@ -59,7 +59,7 @@ pub(in crate::engine) enum Refusal {
 const NOT_HANDLED: &str = "this message was not handled: the task ended first";
 
 /// The task has ended, so it takes no further message.
-pub(in crate::engine) fn ended(task_id: &str) -> Error {
+pub(in crate::engine) fn task_ended(task_id: &str) -> Error {
     Error::unsupported(format!("task {task_id} has ended; send a message without taskId"))
         .with_metadata("taskId", task_id)
 }
@@ -139,7 +139,7 @@ impl LiveTask {
         if self.is_ending() {
             return Err(Refusal::Ending);
         }
-        if self.is_over() || self.run.is_canceling {
+        if self.is_closed() || self.run.is_canceling {
             return Err(Refusal::Ended);
         }
         if !self.is_here() {
@@ -237,7 +237,7 @@ impl LiveTask {
         }
         let never = self.turns.waits(ticket) && (self.has_ended() || !self.run.is_running());
         never.then(|| match self.changes.head.is_terminal() {
-            true => ended(&self.task.id),
+            true => task_ended(&self.task.id),
             // This node is shutting down.
             false => Error::unavailable("the server is shutting down; retry the request"),
         })

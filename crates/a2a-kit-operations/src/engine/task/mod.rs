@@ -44,12 +44,12 @@ pub(in crate::engine) use self::{
     cursor::{Begin, Cursor, Refill, Until, stopping},
     effects::{Cancellation, Effects, Start, StartMode},
     log::Log,
-    message::{AdmissionLimits, Reception, Refusal, Sender, ended},
+    message::{AdmissionLimits, Reception, Refusal, Sender, task_ended},
     ownership::Holder,
     persistence::{Confirmation, Failure, Group},
     reconcile::{Interrupted, Resumption, Step, Takeover},
     response::{Opening, RemoteTurn, Response, SentTurn},
-    run::{Ended, Relevance},
+    run::{Relevance, RunEnd},
     size::Size,
     work::Left,
 };
@@ -251,8 +251,9 @@ impl LiveTask {
         ending && !self.has_ended() && !self.persistence.has_failed()
     }
 
-    /// Returns whether the task has ended, or was answered with a message.
-    pub(in crate::engine) fn is_over(&self) -> bool {
+    /// Returns whether the task takes no further update: it has ended, stored or not, was answered
+    /// with a message, or could not be stored.
+    pub(in crate::engine) fn is_closed(&self) -> bool {
         self.changes.head.is_terminal() || self.reply.is_some() || self.persistence.has_failed()
     }
 

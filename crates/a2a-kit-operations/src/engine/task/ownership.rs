@@ -17,7 +17,7 @@ pub(in crate::engine) struct Ownership {
     /// The epoch of this node's current or last lease.
     pub(super) epoch: u64,
     /// The epoch up to which this node knows all changes; 0 if none.
-    known: u64,
+    known_epoch: u64,
     /// A time at which the current lease was not granted yet, if leases expire.
     since: Option<Instant>,
     /// What the loop has to do that reconciles the lease with the store.
@@ -49,9 +49,8 @@ struct Reads {
     begun: u64,
     /// The newest read that was applied.
     newest: u64,
-    /// How often updates of another node were ignored, because this node believed to hold the
-    /// lease.
-    ignored: u64,
+    /// Whether an update of another node was ignored, because this node believed to hold the lease.
+    has_ignored: bool,
 }
 
 /// Whether the task is being reloaded.
@@ -68,7 +67,6 @@ enum Refresh {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct ReadMark {
     number: u64,
-    ignored: u64,
     /// The newest known event; `None` if there is none.
     pub(in crate::engine) after: Option<EventId>,
     pub(in crate::engine) is_here: bool,
@@ -78,7 +76,7 @@ impl Ownership {
     /// Records a write under the lease, and whether it released the lease.
     pub(super) fn keep(&mut self, epoch: u64, released: bool, begun: Option<Instant>) {
         self.epoch = epoch;
-        self.known = epoch;
+        self.known_epoch = epoch;
         self.since = begun.or(self.since);
         if released {
             self.holder = Holder::Nobody;
@@ -86,7 +84,21 @@ impl Ownership {
     }
 }
 
+/// What this node knows of a stored task, in the order in which it became so. A release changes
+/// neither epoch nor version: then the read that started later counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Known {
+    epoch: u64,
+    version: u64,
+    read: u64,
+}
+
 impl LiveTask {
+    fn known(&self) -> Known {
+        let Ownership { epoch, reads, .. } = &self.ownership;
+        Known { epoch: *epoch, version: self.persistence.version(), read: reads.newest }
+    }
+
     /// Applies the stored state of a task that another node may hold.
     pub(super) fn follow(&mut self, stored: StoredTask) {
         self.changes.head = stored.task.state();
@@ -127,7 +139,8 @@ impl LiveTask {
         }
         self.follow(stored);
         self.ownership.holder = Holder::Here;
-        self.ownership.known = self.ownership.epoch;
+        self.ownership.known_epoch = self.ownership.epoch;
+        self.ownership.reads.has_ignored = false;
         self.ownership.since = since;
         self.ownership.work.keep_lease();
         self.run.follow(false);
@@ -148,7 +161,7 @@ impl LiveTask {
         self.changes.pending.clear();
         self.persistence.abandon();
         self.ownership.holder = holder;
-        self.ownership.known = 0;
+        self.ownership.known_epoch = 0;
         self.ownership.generation += 1;
         self.effects.drop = true;
         self.run.follow(holder == Holder::Elsewhere);
@@ -222,7 +235,7 @@ impl LiveTask {
             self.ownership.holder = Holder::Nobody;
             let is_unfinished = self.run.was_interrupted || self.persistence.has_failed();
             if is_unfinished {
-                self.ownership.known = 0;
+                self.ownership.known_epoch = 0;
             }
             (self.ownership.epoch, is_unfinished)
         })
@@ -251,7 +264,7 @@ impl LiveTask {
     /// missing.
     pub(in crate::engine) fn apply_remote(&mut self, last: EventId, events: Vec<Event>) {
         if self.is_here() {
-            self.ownership.reads.ignored += 1;
+            self.ownership.reads.has_ignored = true;
             return;
         }
         if !self.is_stored() {
@@ -328,7 +341,7 @@ impl LiveTask {
 
     /// Returns whether this epoch directly follows one of which this node knows all changes.
     pub(in crate::engine) fn is_known(&self, epoch: u64) -> bool {
-        self.ownership.holder != Holder::Here && self.ownership.known + 1 == epoch
+        self.ownership.holder != Holder::Here && self.ownership.known_epoch + 1 == epoch
     }
 
     /// Starts a read of changes by another node.
@@ -337,7 +350,7 @@ impl LiveTask {
         let reads = &mut self.ownership.reads;
         reads.begun += 1;
         let after = EventId::new(self.log.last());
-        ReadMark { number: reads.begun, ignored: reads.ignored, after, is_here }
+        ReadMark { number: reads.begun, after, is_here }
     }
 
     /// Applies a read. `node` is this node.
@@ -354,20 +367,17 @@ impl LiveTask {
                 return;
             }
             self.lose(Holder::Elsewhere);
-            if self.ownership.reads.ignored > mark.ignored {
-                // An update was ignored because this node believed to hold the lease. It may be
-                // newer than this read.
+            if self.ownership.reads.has_ignored {
+                // The update may be newer than this read.
                 self.refresh();
             }
         }
-        let (stands, stood) =
-            ((stored.epoch, stored.version), (self.ownership.epoch, self.persistence.version()));
-        // A release changes neither version nor epoch: then the read that started later counts.
-        let newest = &mut self.ownership.reads.newest;
-        if stands < stood || (stands == stood && mark.number < *newest) {
+        let (epoch, version, read) = (stored.epoch, stored.version, mark.number);
+        let incoming = Known { epoch, version, read };
+        if incoming < self.known() {
             return;
         }
-        *newest = mark.number.max(*newest);
+        self.ownership.reads.newest = read.max(self.ownership.reads.newest);
         if let Replay::Events(events) = replay {
             for event in events {
                 if event.id().map_or(0, EventId::get) == self.log.last() + 1 {

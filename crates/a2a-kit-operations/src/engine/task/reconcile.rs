@@ -43,8 +43,8 @@ pub(in crate::engine) enum Step {
     Resume(Box<Takeover>),
     /// Request the lease.
     Acquire,
-    /// Read and handle the pending commands.
-    Serve,
+    /// Read and handle the pending commands under this generation.
+    Serve { generation: u64 },
     /// Release the lease. Interrupted work is left to the next holder.
     Release { epoch: u64, is_unfinished: bool },
 }
@@ -122,8 +122,9 @@ impl LiveTask {
         self.ownership.work.takeover.is_some() || self.ownership.work.wants_lease()
     }
 
-    /// The next step of the loop; `None` ends it.
-    pub(in crate::engine) fn next_step(&mut self) -> Option<Step> {
+    /// The next step of the loop; `None` ends it. If the engine `stops`, commands are for a node that
+    /// keeps running, except those for a running executor.
+    pub(in crate::engine) fn next_step(&mut self, stops: bool) -> Option<Step> {
         if let Some(takeover) = self.ownership.work.takeover.take() {
             return Some(Step::Resume(takeover));
         }
@@ -135,8 +136,12 @@ impl LiveTask {
         }
         if self.can_serve() {
             self.ownership.work.has_commands = false;
-            self.commands.begin_reading();
-            return Some(Step::Serve);
+            if stops && !self.run.is_running() {
+                self.release_if_idle();
+            } else {
+                self.commands.begin_reading();
+                return Some(Step::Serve { generation: self.ownership.generation });
+            }
         }
         if std::mem::take(&mut self.ownership.work.releases)
             && let Some((epoch, is_unfinished)) = self.begin_release()
@@ -239,12 +244,6 @@ impl LiveTask {
             }
             Resumption::Rerun(_) | Resumption::Failed => {}
         }
-    }
-
-    /// The generation under which commands are served, and whether they are: if the engine `stops`,
-    /// only those for a running executor.
-    pub(in crate::engine) fn serves(&self, stops: bool) -> (u64, bool) {
-        (self.ownership.generation, !stops || self.run.is_running())
     }
 
     /// Returns whether this is the epoch of this node's current or last lease.

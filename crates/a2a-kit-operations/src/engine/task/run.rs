@@ -97,7 +97,7 @@ pub(in crate::engine) enum Relevance {
 
 /// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Ended {
+pub(in crate::engine) enum RunEnd {
     Returned,
     /// It failed, with the public text.
     Failed(String),
@@ -126,17 +126,21 @@ impl Run {
 
     /// The metadata and the accepted output modes of the request.
     pub(super) fn request(&self) -> (Option<Arc<Struct>>, Arc<[String]>) {
-        match &self.phase {
-            Phase::Here(Executing { metadata, accepted_output_modes, .. }) => {
-                (metadata.clone(), Arc::clone(accepted_output_modes))
-            }
-            Phase::Idle | Phase::Elsewhere => (None, Arc::default()),
-        }
+        self.here().map_or_else(Default::default, |run| {
+            (run.metadata.clone(), Arc::clone(&run.accepted_output_modes))
+        })
     }
 
     /// Sets whether the task runs on another node.
     pub(super) fn follow(&mut self, elsewhere: bool) {
         self.phase = if elsewhere { Phase::Elsewhere } else { Phase::Idle };
+    }
+
+    fn here(&self) -> Option<&Executing> {
+        match &self.phase {
+            Phase::Here(executing) => Some(executing),
+            Phase::Idle | Phase::Elsewhere => None,
+        }
     }
 
     fn executing(&mut self) -> Option<&mut Executing> {
@@ -158,28 +162,22 @@ impl Run {
 
     /// Returns whether the run counts as one of its caller's.
     pub(super) fn has_slot(&self) -> bool {
-        matches!(&self.phase, Phase::Here(executing) if executing.work.has_slot())
+        self.here().is_some_and(|run| run.work.has_slot())
     }
 
     /// Returns whether the executor waits for the next message.
     pub(super) fn is_asking(&self) -> bool {
-        match &self.phase {
-            Phase::Here(executing) => matches!(executing.ask, Ask::Waits) && !executing.is_dropped,
-            Phase::Idle | Phase::Elsewhere => false,
-        }
+        self.here().is_some_and(|run| matches!(run.ask, Ask::Waits) && !run.is_dropped)
     }
 
     /// Returns whether the executor takes no message while it works.
     pub(super) fn refuses_messages(&self) -> bool {
-        matches!(&self.phase, Phase::Here(Executing { refuses_messages: true, .. }))
+        self.here().is_some_and(|run| run.refuses_messages)
     }
 
     /// Returns whether the executor can notice a cancel: it looks for one, or waits for a message.
     pub(super) fn notices_cancel(&self) -> bool {
-        match &self.phase {
-            Phase::Here(executing) => executing.watches_cancel || self.is_asking(),
-            Phase::Idle | Phase::Elsewhere => false,
-        }
+        self.here().is_some_and(|run| run.watches_cancel) || self.is_asking()
     }
 
     pub(super) fn drop_executor(&mut self) {
@@ -219,7 +217,7 @@ impl Run {
 
     /// Returns whether the executor repeats a question that an earlier run gave up.
     pub(super) fn repeats_question(&self) -> bool {
-        matches!(&self.phase, Phase::Here(Executing { ask: Ask::Repeats, .. }))
+        self.here().is_some_and(|run| matches!(run.ask, Ask::Repeats))
     }
 
     /// The executor repeats a question that it gave up.
@@ -237,7 +235,7 @@ impl Run {
     }
 
     pub(super) fn has_handed(&self) -> bool {
-        matches!(&self.phase, Phase::Here(Executing { ask: Ask::Handed(_), .. }))
+        self.here().is_some_and(|run| matches!(run.ask, Ask::Handed(_)))
     }
 
     pub(super) fn take_handed(&mut self) -> Option<Arc<Message>> {
@@ -266,7 +264,7 @@ impl LiveTask {
 
     pub(super) fn accepts(&self, generation: u64) -> Result<(), UpdateError> {
         self.listens(generation)?;
-        if self.is_over() {
+        if self.is_closed() {
             Err(UpdateError::Ended)
         } else if self.is_here() {
             Ok(())
@@ -378,26 +376,26 @@ impl LiveTask {
 
     /// The executor was silent for a while: makes the task visible.
     pub(in crate::engine) fn silent(&mut self, generation: u64) {
-        if !self.is_over() && self.ownership.generation == generation {
+        if !self.is_closed() && self.ownership.generation == generation {
             self.appear();
         }
     }
 
     /// Completes a run, and returns the next queued message. `stops` tells whether the engine is
     /// shutting down.
-    pub(in crate::engine) fn ended(
+    pub(in crate::engine) fn end_run(
         &mut self,
         generation: u64,
-        ended: Ended,
+        ended: RunEnd,
         stops: bool,
         now: Now,
     ) -> Option<TurnRequest> {
         if self.ownership.generation != generation {
             return None;
         }
-        let was_dropped = ended == Ended::Dropped;
+        let was_dropped = ended == RunEnd::Dropped;
         let ended = match ended {
-            Ended::Returned if self.journal.is_replaying() => Ended::Failed(DIVERGED.to_owned()),
+            RunEnd::Returned if self.journal.is_replaying() => RunEnd::Failed(DIVERGED.to_owned()),
             ended => ended,
         };
         if self.is_here() && !was_dropped {
@@ -407,14 +405,14 @@ impl LiveTask {
             self.appear();
             if self.run.is_canceling {
                 self.set_state(TaskState::Canceled, Some(CANCELED.to_owned()), now);
-            } else if let Ended::Failed(text) = ended {
+            } else if let RunEnd::Failed(text) = ended {
                 self.set_state(TaskState::Failed, Some(text), now);
             }
         }
         // The work continues elsewhere, or here after a restart.
-        let works = self.changes.head != TaskState::InputRequired && !self.is_over();
+        let works = self.changes.head != TaskState::InputRequired && !self.is_closed();
         self.run.was_interrupted = was_dropped && stops && works;
-        let next = if self.is_over() || stops { None } else { self.turns.next() };
+        let next = if self.is_closed() || stops { None } else { self.turns.next() };
         match next {
             Some(queued) => {
                 if let Some(executing) = self.run.executing() {
@@ -447,7 +445,7 @@ impl LiveTask {
         if self.listens(generation).is_err() || self.reply.is_some() {
             return Relevance::None;
         }
-        if self.is_over() {
+        if self.is_closed() {
             return Relevance::Logged;
         }
         let is_left_open = !self.changes.head.is_interrupted()
@@ -464,13 +462,9 @@ impl LiveTask {
         max_parked: Option<Duration>,
         now: Instant,
     ) -> Left {
-        match &self.run.phase {
-            Phase::Here(executing) if self.listens(generation).is_ok() => {
-                executing.work.left(limits, max_parked, now)
-            }
-            // Already dropped.
-            Phase::Here(_) | Phase::Idle | Phase::Elsewhere => Left::Forever,
-        }
+        // An executor of another generation is dropped already.
+        let run = self.run.here().filter(|_| self.listens(generation).is_ok());
+        run.map_or(Left::Forever, |run| run.work.left(limits, max_parked, now))
     }
 
     /// Suspends the run limits while the executor waits for others.
@@ -506,7 +500,7 @@ impl LiveTask {
 
     /// Whether the executor is to be dropped; `None` if the run is of another generation.
     pub(in crate::engine) fn is_dropped(&self, generation: u64) -> Option<bool> {
-        let is_dropped = !matches!(&self.run.phase, Phase::Here(run) if !run.is_dropped);
+        let is_dropped = self.run.here().is_none_or(|run| run.is_dropped);
         self.is_current(generation).then_some(is_dropped)
     }
 

@@ -44,22 +44,20 @@ pub enum TaskLimit {
 impl TaskLimit {
     /// The name of the limit in the settings.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Messages => "max_messages",
-            Self::HistoryBytes => "max_history_bytes",
-            Self::ArtifactBytes => "max_artifact_bytes",
-            Self::Turns => "max_turns",
-            Self::JournalBytes => "max_journal_bytes",
-        }
+        self.row().0
     }
 
     fn of(self, limits: &TaskLimits) -> usize {
+        self.row().1(limits)
+    }
+
+    fn row(self) -> (&'static str, fn(&TaskLimits) -> usize) {
         match self {
-            Self::Messages => limits.max_messages,
-            Self::HistoryBytes => limits.max_history_bytes,
-            Self::ArtifactBytes => limits.max_artifact_bytes,
-            Self::Turns => limits.max_turns,
-            Self::JournalBytes => limits.max_journal_bytes,
+            Self::Messages => ("max_messages", |limits| limits.max_messages),
+            Self::HistoryBytes => ("max_history_bytes", |limits| limits.max_history_bytes),
+            Self::ArtifactBytes => ("max_artifact_bytes", |limits| limits.max_artifact_bytes),
+            Self::Turns => ("max_turns", |limits| limits.max_turns),
+            Self::JournalBytes => ("max_journal_bytes", |limits| limits.max_journal_bytes),
         }
     }
 

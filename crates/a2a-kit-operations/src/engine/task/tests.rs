@@ -18,8 +18,8 @@ use a2a_core::{
 use bytes::Bytes;
 
 use super::{
-    AdmissionLimits, CancelRequest, Confirmation, Creation, Effects, Ended, Failure, Group, Holder,
-    LiveTask, Log, Now, Opening, Response, Sender, SentTurn, TurnRequest,
+    AdmissionLimits, CancelRequest, Confirmation, Creation, Effects, Failure, Group, Holder,
+    LiveTask, Log, Now, Opening, Response, RunEnd, Sender, SentTurn, TurnRequest,
     reconcile::Reconciliation, run::RunSummary,
 };
 use crate::{
@@ -92,10 +92,10 @@ const INPUTS: &[Input] = &[
     }),
     ("stop asking", |b| b.apply(|live, _| live.stop_asking(live.ownership.generation))),
     ("silence", |b| b.apply(|live, _| live.silent(live.ownership.generation))),
-    ("executor returns", |b| b.end(Ended::Returned, false)),
-    ("executor fails", |b| b.end(Ended::Failed("why".to_owned()), false)),
-    ("executor dropped", |b| b.end(Ended::Dropped, false)),
-    ("executor dropped at shutdown", |b| b.end(Ended::Dropped, true)),
+    ("executor returns", |b| b.end(RunEnd::Returned, false)),
+    ("executor fails", |b| b.end(RunEnd::Failed("why".to_owned()), false)),
+    ("executor dropped", |b| b.end(RunEnd::Dropped, false)),
+    ("executor dropped at shutdown", |b| b.end(RunEnd::Dropped, true)),
     ("cancel", |b| format!("{:?}", b.live.cancel(cancel(), None, b.now)).to_lowercase()),
     ("force cancel", |b| b.apply(|live, now| live.force_cancel(now))),
     ("cancel unnoticed", |b| b.live.cancel_unnoticed(b.now).to_string()),
@@ -386,9 +386,9 @@ impl Fixture {
         }
     }
 
-    fn end(&mut self, ended: Ended, stops: bool) -> String {
+    fn end(&mut self, ended: RunEnd, stops: bool) -> String {
         let generation = self.live.ownership.generation;
-        match self.live.ended(generation, ended, stops, self.now) {
+        match self.live.end_run(generation, ended, stops, self.now) {
             Some(turn) => format!("run {}", turn.message.message_id),
             None => String::new(),
         }
@@ -448,7 +448,7 @@ impl Fixture {
         if !self.live.has_to_reconcile() {
             return "nothing to do".to_owned();
         }
-        match self.live.next_step() {
+        match self.live.next_step(false) {
             Some(step) => format!("{step:?}").to_lowercase(),
             None => "done".to_owned(),
         }
@@ -537,12 +537,12 @@ impl Fixture {
     }
 
     fn returned(mut self) -> Self {
-        self.end(Ended::Returned, false);
+        self.end(RunEnd::Returned, false);
         self.acknowledged()
     }
 
     fn dropped(mut self) -> Self {
-        self.end(Ended::Dropped, false);
+        self.end(RunEnd::Dropped, false);
         self.acknowledged()
     }
 

@@ -89,7 +89,7 @@ pub(in crate::engine) struct Turns {
     /// notified at once, so only the newest few are kept.
     lost: VecDeque<(u64, u64)>,
     /// Tickets of queued messages that were passed over, because the task is about to end.
-    passed_over: Vec<u64>,
+    skipped: Vec<u64>,
 }
 
 impl Turns {
@@ -103,7 +103,7 @@ impl Turns {
             start: last + 1,
             opening: None,
             lost: VecDeque::new(),
-            passed_over: Vec::new(),
+            skipped: Vec::new(),
         }
     }
 
@@ -155,7 +155,7 @@ impl Turns {
         }
         let queue = std::mem::take(&mut self.queue).into_iter();
         let (taken, left): (Vec<_>, Vec<_>) = queue.partition(|queued| queued.is_acknowledged);
-        self.passed_over = left.iter().map(|queued| queued.ticket).collect();
+        self.skipped = left.iter().map(|queued| queued.ticket).collect();
         self.queue = left.into();
         taken
     }
@@ -239,7 +239,7 @@ impl Turns {
 
     /// Returns whether a message waits for a turn that has not begun.
     pub(super) fn waits(&self, ticket: u64) -> bool {
-        ticket > self.current || self.passed_over.contains(&ticket)
+        ticket > self.current || self.skipped.contains(&ticket)
     }
 
     /// Returns whether a message was lost before its turn began.

@@ -22,7 +22,7 @@ struct Clocks {
     /// When the executor last resumed; `None` while the task waits.
     since: Option<Instant>,
     /// When the executor last made an update or resumed.
-    heard: Instant,
+    active: Instant,
     /// Since when the task waits.
     parked: Option<Instant>,
     /// Whether the executor waits for others.
@@ -64,7 +64,7 @@ impl Work {
         self.clocks = Some(Clocks {
             worked: Duration::ZERO,
             since: Some(now),
-            heard: now,
+            active: now,
             parked: None,
             stopped: false,
         });
@@ -74,7 +74,7 @@ impl Work {
     /// queued message was accepted for it.
     pub(super) fn note(&mut self, state: Option<TaskState>, has_queued: bool, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
-        clocks.heard = now;
+        clocks.active = now;
         let Some(state) = state else { return };
         if state.is_terminal() {
             // Time after the end counts toward the run limits, but no longer toward the caller's
@@ -110,7 +110,7 @@ impl Work {
     pub(super) fn start_clocks(&mut self, now: Instant) {
         let Some(clocks) = &mut self.clocks else { return };
         clocks.stopped = false;
-        clocks.heard = now;
+        clocks.active = now;
         if clocks.parked.is_none() {
             clocks.since.get_or_insert(now);
         }
@@ -137,7 +137,7 @@ impl Work {
             };
         }
         let worked = clocks.worked + clocks.since.map_or(Duration::ZERO, |since| now - since);
-        let silent = if clocks.since.is_some() { now - clocks.heard } else { Duration::ZERO };
+        let silent = if clocks.since.is_some() { now - clocks.active } else { Duration::ZERO };
         let mut next: Option<Duration> = None;
         for (limit, used, what) in [
             (limits.max_run_time, worked, "worked on this message for longer than"),
