@@ -303,6 +303,11 @@ impl Inner {
         entries.map(|entry| Handle::new(Arc::clone(self), entry)).collect()
     }
 
+    /// An active task in any scope: for signals of other nodes, never for callers.
+    fn active(self: &Arc<Self>, task_id: &str) -> Option<Handle> {
+        Some(Handle::new(Arc::clone(self), self.entries.find_any(task_id)?))
+    }
+
     /// Finds the entry of a task, or loads it from the store.
     async fn find_or_load(
         self: &Arc<Self>,

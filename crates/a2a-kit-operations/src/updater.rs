@@ -79,12 +79,12 @@ impl TaskUpdater {
 
     /// The id of the task.
     pub fn task_id(&self) -> &str {
-        self.handle.task_id()
+        &self.handle.task_id
     }
 
     /// The id of the context.
     pub fn context_id(&self) -> &str {
-        self.handle.context_id()
+        &self.handle.context_id
     }
 
     /// Sets WORKING.

@@ -73,7 +73,7 @@ impl Slots {
 
 /// A task that is counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct Count {
+pub(crate) struct Count {
     slots: Arc<Slots>,
     owner: Arc<str>,
     of: fn(&mut Used) -> &mut usize,

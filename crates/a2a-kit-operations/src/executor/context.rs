@@ -45,17 +45,17 @@ impl RequestContext {
 
     /// The id of the task. The caller sees it once the task is visible.
     pub fn task_id(&self) -> &str {
-        self.handle.task_id()
+        &self.handle.task_id
     }
 
     /// The id of the context.
     pub fn context_id(&self) -> &str {
-        self.handle.context_id()
+        &self.handle.context_id
     }
 
     /// The tenant of the task; empty without one.
     pub fn tenant(&self) -> &str {
-        self.handle.tenant()
+        &self.handle.scope.tenant
     }
 
     /// The current task, with the history up to this message.

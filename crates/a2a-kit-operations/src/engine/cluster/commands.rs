@@ -111,7 +111,7 @@ impl Handle {
     }
 
     /// Answers a command in the store: its caller is waiting, and no other node would.
-    pub(in crate::engine) async fn answer(&self, id: &Arc<str>, body: Bytes) {
+    pub(crate) async fn answer(&self, id: &Arc<str>, body: Bytes) {
         let inner = &self.inner;
         let deadline = Instant::now() + inner.config.store_retry_timeout;
         while let Err(error) = inner.store.answer_command(id, body.clone()).await {

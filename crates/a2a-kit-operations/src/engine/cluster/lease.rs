@@ -26,10 +26,10 @@ const CHECKS: (u32, u32) = (4, 20);
 
 /// The time of the last successful lease renewal, as it began; `None` if leases do not expire.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct LastRenewal(Mutex<Option<Instant>>);
+pub(crate) struct LastRenewal(Mutex<Option<Instant>>);
 
 impl LastRenewal {
-    pub(in crate::engine) fn set(&self, time: Option<Instant>) {
+    pub(crate) fn set(&self, time: Option<Instant>) {
         *self.0.lock() = time;
     }
 
@@ -38,7 +38,7 @@ impl LastRenewal {
     }
 
     /// The time since the last renewal.
-    pub(in crate::engine) fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.get().map_or(Duration::ZERO, |time| clock().saturating_duration_since(time))
     }
 }
@@ -50,12 +50,12 @@ fn clock() -> Instant {
 
 impl Inner {
     /// The time by which leases are judged, if they expire.
-    pub(in crate::engine) fn lease_clock(&self) -> Option<Instant> {
+    pub(crate) fn lease_clock(&self) -> Option<Instant> {
         self.store.lease().map(|_| clock())
     }
 
     /// Renews the leases of all tasks with work.
-    pub(in crate::engine) async fn renew(self: &Arc<Self>) {
+    pub(crate) async fn renew(self: &Arc<Self>) {
         let begun = self.lease_clock();
         let leased = |handle: Handle| Some((Arc::clone(&handle.task_id), handle.lock().leased()?));
         let held: Vec<_> = self.handles().into_iter().filter_map(leased).collect();
@@ -77,8 +77,7 @@ impl Inner {
         };
         self.cluster.last_renewal.set(begun);
         for task_id in lost {
-            let Some(entry) = self.entries.find_any(&task_id) else { continue };
-            let handle = Handle::new(Arc::clone(self), entry);
+            let Some(handle) = self.active(&task_id) else { continue };
             let epoch = held.iter().find(|(held, _)| *held == task_id).map(|(_, epoch)| *epoch);
             let is_lost = handle.change(|live| live.lose_lease(epoch));
             if is_lost {
@@ -89,7 +88,7 @@ impl Inner {
     }
 
     /// When to check the expiry of leases again; `None` if they do not expire.
-    pub(in crate::engine) fn next_expiry_check(&self) -> Option<Duration> {
+    pub(crate) fn next_expiry_check(&self) -> Option<Duration> {
         let lease = self.store.lease()?;
         let left = (lease - lease / MARGIN).saturating_sub(self.cluster.last_renewal.elapsed());
         // A suspended machine does not notice that the time has come.
@@ -98,7 +97,7 @@ impl Inner {
 
     /// Gives up the leases that were not renewed in time, before other nodes can take their tasks
     /// over.
-    pub(in crate::engine) fn give_up_expired(self: &Arc<Self>) {
+    pub(crate) fn give_up_expired(self: &Arc<Self>) {
         if !self.is_renewal_overdue() {
             return;
         }
@@ -137,7 +136,7 @@ impl Inner {
 
     /// Returns whether a lease has expired that was granted or renewed after `since`, or will
     /// before its work can be dropped.
-    pub(in crate::engine) fn is_expired(&self, since: Instant) -> bool {
+    pub(crate) fn is_expired(&self, since: Instant) -> bool {
         let Some(lease) = self.store.lease() else { return false };
         let renewed = self.cluster.last_renewal.get().map_or(since, |time| time.max(since));
         clock().saturating_duration_since(renewed) > lease - lease / MARGIN

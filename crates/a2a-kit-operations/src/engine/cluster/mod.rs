@@ -9,7 +9,7 @@ mod remote_events;
 mod suspension;
 mod takeover;
 
-pub(in crate::engine) use self::{remote_call::Forwarded, remote_events::follow};
+pub(crate) use self::{remote_call::Forwarded, remote_events::follow};
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ use self::{lease::LastRenewal, pending_calls::PendingCalls};
 use crate::store::Signals;
 
 /// Cluster state of an engine.
-pub(in crate::engine) struct Cluster {
+pub(crate) struct Cluster {
     /// Whether other nodes share the store.
-    pub(in crate::engine) is_shared: bool,
+    pub(crate) is_shared: bool,
     /// Signals from the store, until the background task takes them.
-    pub(in crate::engine) signals: Mutex<Option<Signals>>,
+    pub(crate) signals: Mutex<Option<Signals>>,
     /// The last lease renewal.
-    pub(in crate::engine) last_renewal: LastRenewal,
+    pub(crate) last_renewal: LastRenewal,
     /// Triggers a takeover.
-    pub(in crate::engine) takeover_notify: Arc<Notify>,
+    pub(crate) takeover_notify: Arc<Notify>,
     /// Leases that could not be abandoned yet: at most as many as there were running tasks when the
     /// store failed.
     abandoned: Mutex<Vec<(Arc<str>, u64)>>,
@@ -37,7 +37,7 @@ pub(in crate::engine) struct Cluster {
 }
 
 impl Cluster {
-    pub(in crate::engine) fn new(signals: Option<Signals>) -> Self {
+    pub(crate) fn new(signals: Option<Signals>) -> Self {
         Self {
             is_shared: signals.is_some(),
             signals: Mutex::new(signals),

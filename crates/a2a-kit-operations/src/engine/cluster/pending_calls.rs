@@ -8,31 +8,31 @@ use tokio::sync::Notify;
 
 /// Callers on this node, by command id.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct PendingCalls(Mutex<HashMap<Arc<str>, Arc<Notify>>>);
+pub(crate) struct PendingCalls(Mutex<HashMap<Arc<str>, Arc<Notify>>>);
 
 impl PendingCalls {
     /// Wakes the caller of a command.
-    pub(in crate::engine) fn wake(&self, command_id: &str) {
+    pub(crate) fn wake(&self, command_id: &str) {
         if let Some(waiting) = self.0.lock().get(command_id) {
             waiting.notify_one();
         }
     }
 
     /// Wakes all callers.
-    pub(in crate::engine) fn wake_all(&self) {
+    pub(crate) fn wake_all(&self) {
         self.0.lock().values().for_each(|waiting| waiting.notify_one());
     }
 }
 
 /// A call that is waiting for its answer.
-pub(in crate::engine) struct PendingCall<'a> {
+pub(crate) struct PendingCall<'a> {
     pending_calls: &'a PendingCalls,
-    pub(in crate::engine) id: Arc<str>,
-    pub(in crate::engine) answered: Arc<Notify>,
+    pub(crate) id: Arc<str>,
+    pub(crate) answered: Arc<Notify>,
 }
 
 impl<'a> PendingCall<'a> {
-    pub(in crate::engine) fn new(pending_calls: &'a PendingCalls) -> Self {
+    pub(crate) fn new(pending_calls: &'a PendingCalls) -> Self {
         let id: Arc<str> = fresh_id().into();
         let answered = Arc::new(Notify::new());
         pending_calls.0.lock().insert(Arc::clone(&id), Arc::clone(&answered));

@@ -14,7 +14,7 @@ use crate::{
     engine::{
         Inner, moment,
         runtime::Handle,
-        task::{Holder, Interrupted, LiveTask, Resumption, Step, Takeover},
+        task::{Holder, LiveTask, Resumption, Step, Takeover},
     },
     metrics,
     store::{Acquired, Orphan, StoredTask},
@@ -28,7 +28,7 @@ const SERVE_PAUSE: Duration = Duration::from_secs(1);
 
 impl Inner {
     /// Runs `work` to completion, even if the caller is dropped.
-    pub(in crate::engine) async fn detached<T: Send + 'static>(
+    pub(crate) async fn detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
@@ -43,7 +43,7 @@ impl Inner {
 
 impl Handle {
     /// Starts the loop.
-    pub(in crate::engine) fn start_reconciling(&self) {
+    pub(crate) fn start_reconciling(&self) {
         let handle = self.clone();
         let mut work = Box::pin(async move {
             let stops = || handle.inner.draining.is_cancelled();
@@ -73,7 +73,7 @@ impl Handle {
     /// # Errors
     ///
     /// The store fails, or the task does not exist.
-    pub(in crate::engine) async fn acquire_lease(&self) -> Result<Holder> {
+    pub(crate) async fn acquire_lease(&self) -> Result<Holder> {
         let Some(request) = self.change_silently(LiveTask::request_lease) else {
             return Ok(Holder::Here);
         };
@@ -140,9 +140,10 @@ impl Handle {
         let acknowledged = commands::acknowledged(&commands);
         let reruns =
             inner.agent.executor.recovery() == Recovery::Rerun && rerun <= inner.config.max_reruns;
-        let work = Interrupted { checkpoint, reruns, acknowledged };
         // Decided under one lock with the lease, so that no message or cancel can intervene.
-        let resumed = self.change(|live| live.resume(stored, since, work, moment()));
+        let resumed = self.change(|live| {
+            live.resume(stored, since, (&checkpoint, reruns), acknowledged, moment())
+        });
         let Some((resumption, generation)) = resumed else { return };
         tracing::debug!(task.id = %self.task_id, epoch, outcome = resumption.name(), "task taken over");
         metrics::took_over(inner.config.metrics_label, resumption.name());

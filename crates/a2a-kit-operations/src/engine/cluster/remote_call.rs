@@ -31,7 +31,7 @@ const OPENING_TIMEOUT: Duration = Duration::from_millis(250);
 const ANSWER_POLL: Duration = Duration::from_secs(3);
 
 /// A streamed message on another node.
-pub(in crate::engine) enum Forwarded {
+pub(crate) enum Forwarded {
     /// Its turn has begun with the event at this position.
     Begun(u64),
     /// Its turn has not begun; that is announced.
@@ -41,7 +41,7 @@ pub(in crate::engine) enum Forwarded {
 impl Inner {
     /// Forwards a message to the node that holds the task, and returns the position of the event
     /// that began its turn; `None` if the task is unleased.
-    pub(in crate::engine) async fn forward_message(
+    pub(crate) async fn forward_message(
         &self,
         handle: &Handle,
         turn: &TurnRequest,
@@ -90,7 +90,7 @@ impl Inner {
 
     /// Forwards a message whose sender reads a stream, which opens before the turn begins. `None` if
     /// the task is unleased.
-    pub(in crate::engine) async fn forward_streamed(
+    pub(crate) async fn forward_streamed(
         self: &Arc<Self>,
         handle: &Handle,
         turn: &TurnRequest,
@@ -122,7 +122,7 @@ impl Inner {
 
     /// Forwards a cancel to the node that holds the task, and waits for its end; `None` if the task
     /// is unleased.
-    pub(in crate::engine) async fn forward_cancel(
+    pub(crate) async fn forward_cancel(
         &self,
         handle: &Handle,
         context: &CallContext,
@@ -136,7 +136,7 @@ impl Inner {
 
     /// Queues a message on this node, which holds the task, through a stored command, so that it
     /// survives this node. `None` if the lease was released in the meantime.
-    pub(in crate::engine) async fn queue_stored(
+    pub(crate) async fn queue_stored(
         self: &Arc<Self>,
         handle: &Handle,
         turn: &TurnRequest,

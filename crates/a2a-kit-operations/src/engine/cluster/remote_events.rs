@@ -1,9 +1,6 @@
 //! Events of other nodes for tasks that are watched here.
 
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{sync::Weak, time::Duration};
 
 use a2a_core::{Error, Result};
 use futures_util::StreamExt as _;
@@ -18,19 +15,17 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Handles signals of other nodes, until the engine or the store ends.
-pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals) {
+pub(crate) async fn follow(engine: Weak<Inner>, mut signals: Signals) {
     while let Some(signal) = signals.next().await {
         let Some(inner) = engine.upgrade() else { return };
         match signal {
             Signal::Written { task_id, last_event, events } => {
-                if let Some(entry) = inner.entries.find_any(&task_id) {
-                    let handle = Handle::new(Arc::clone(&inner), entry);
+                if let Some(handle) = inner.active(&task_id) {
                     handle.change(|live| live.apply_remote(last_event, events));
                 }
             }
             Signal::Posted { task_id } => {
-                if let Some(entry) = inner.entries.find_any(&task_id) {
-                    let handle = Handle::new(Arc::clone(&inner), entry);
+                if let Some(handle) = inner.active(&task_id) {
                     handle.change_silently(LiveTask::notice_commands);
                 }
             }
@@ -49,7 +44,7 @@ pub(in crate::engine) async fn follow(engine: Weak<Inner>, mut signals: Signals)
 
 impl Handle {
     /// Reloads the task in the background.
-    pub(in crate::engine) fn start_refresh(&self) {
+    pub(crate) fn start_refresh(&self) {
         let handle = self.clone();
         self.inner.tasks.spawn(async move {
             let timeout = handle.inner.config.store_retry_timeout;
@@ -74,7 +69,7 @@ impl Handle {
     }
 
     /// Reloads the task, to apply what another node wrote.
-    pub(in crate::engine) async fn catch_up(&self) -> Result<()> {
+    pub(crate) async fn catch_up(&self) -> Result<()> {
         let mark = self.change_silently(LiveTask::begin_read);
         let store = &self.inner.store;
         let Some(after) = mark.after else {

@@ -23,7 +23,7 @@ const BATCH: usize = 64;
 
 impl Inner {
     /// Retries to abandon leases.
-    pub(in crate::engine) async fn retry_abandoned(&self) {
+    pub(crate) async fn retry_abandoned(&self) {
         let abandoned = std::mem::take(&mut *self.cluster.abandoned.lock());
         let attempt = async |(task_id, epoch): (Arc<str>, u64)| {
             self.store.abandon(&task_id, epoch).await.is_err().then_some((task_id, epoch))
@@ -38,7 +38,7 @@ impl Inner {
 
     /// Takes over tasks of failed nodes, as many batches as fit into half a period of renewal, and
     /// at least one. Further ones are left for the next period, or to other nodes.
-    pub(in crate::engine) async fn take_over(self: &Arc<Self>) {
+    pub(crate) async fn take_over(self: &Arc<Self>) {
         let deadline = Instant::now() + self.config.lease_renewal / 2;
         loop {
             // Leases that this node might not renew are left to other nodes, as are tasks beyond

@@ -12,13 +12,13 @@ use crate::engine::runtime::Handle;
 const MAX_ROUNDS: usize = 16;
 
 /// Polls an executor, and writes its changes when it yields.
-pub(in crate::engine) struct Batched<'a, F> {
+pub(crate) struct Batched<'a, F> {
     handle: &'a Handle,
     execution: Pin<&'a mut F>,
 }
 
 impl<'a, F: Future> Batched<'a, F> {
-    pub(in crate::engine) fn new(handle: &'a Handle, execution: Pin<&'a mut F>) -> Self {
+    pub(crate) fn new(handle: &'a Handle, execution: Pin<&'a mut F>) -> Self {
         Self { handle, execution }
     }
 }

@@ -26,7 +26,7 @@ use crate::{
 
 impl Handle {
     /// Runs the executor for an accepted message, and for the messages queued behind it.
-    pub(in crate::engine) fn start_run(&self, Start { turn, generation, mode }: Start) {
+    pub(crate) fn start_run(&self, Start { turn, generation, mode }: Start) {
         self.inner.load.running.fetch_add(1, Ordering::Relaxed);
         let tracked = self.inner.tasks.track_future(run(self.clone(), generation, turn));
         // Boxed, because tokio aligns the allocation of a task to cache lines, which is slow for

@@ -24,18 +24,6 @@ use crate::{
 const MAX_PENDING: usize = 256;
 
 impl Handle {
-    pub(crate) fn task_id(&self) -> &str {
-        &self.task_id
-    }
-
-    pub(crate) fn context_id(&self) -> &str {
-        &self.context_id
-    }
-
-    pub(crate) fn tenant(&self) -> &str {
-        &self.scope.tenant
-    }
-
     /// The executor takes no message while it works.
     pub(crate) fn refuse_messages(&self) {
         self.change_silently(LiveTask::refuse_messages);

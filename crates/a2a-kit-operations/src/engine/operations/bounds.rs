@@ -22,7 +22,7 @@ const MIN_MILLIS: i64 = -62_135_596_800_000;
 const MAX_MILLIS: i64 = 253_402_300_799_999;
 
 /// A request with texts that become keys of a store.
-pub(in crate::engine) trait Bounded {
+pub(crate) trait Bounded {
     /// The texts: the JSON path, the value, and its maximum length in bytes.
     fn texts(&self) -> Vec<(&'static str, &str, usize)>;
 }
@@ -74,7 +74,7 @@ impl Bounded for SendMessageRequest {
 }
 
 /// Checks the texts of a call that become keys of a store.
-pub(in crate::engine) fn check(context: &CallContext, request: &impl Bounded) -> Result<()> {
+pub(crate) fn check(context: &CallContext, request: &impl Bounded) -> Result<()> {
     let owner = context.caller.subject().unwrap_or_default();
     if let Some(problem) = problem(owner, MAX_ID_BYTES) {
         // Not a member of the request.
@@ -93,7 +93,7 @@ pub(in crate::engine) fn check(context: &CallContext, request: &impl Bounded) ->
 }
 
 /// Checks a time by which tasks are filtered: bindings without text can carry any number.
-pub(in crate::engine) fn check_time(field: &str, time: Option<Timestamp>) -> Result<()> {
+pub(crate) fn check_time(field: &str, time: Option<Timestamp>) -> Result<()> {
     let is_valid = |time: Timestamp| {
         (0..1_000_000_000).contains(&time.nanos)
             && (MIN_MILLIS..=MAX_MILLIS).contains(&time.as_millis())
@@ -105,7 +105,7 @@ pub(in crate::engine) fn check_time(field: &str, time: Option<Timestamp>) -> Res
 }
 
 /// Whether a text can be the id of a task or of a webhook.
-pub(in crate::engine) fn is_possible_id(id: &str) -> bool {
+pub(crate) fn is_possible_id(id: &str) -> bool {
     problem(id, MAX_ID_BYTES).is_none()
 }
 

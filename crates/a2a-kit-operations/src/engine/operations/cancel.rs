@@ -24,7 +24,7 @@ use crate::{
 
 impl Inner {
     /// Cancels a task and waits for its end.
-    pub(in crate::engine) async fn cancel(
+    pub(crate) async fn cancel(
         self: &Arc<Self>,
         context: CallContext,
         request: CancelTaskRequest,
@@ -99,7 +99,7 @@ impl Inner {
     }
 
     /// Cancels a task that this node holds, without waiting for its end.
-    pub(in crate::engine) fn cancel_here(
+    pub(crate) fn cancel_here(
         &self,
         handle: &Handle,
         context: Arc<CallContext>,
@@ -120,7 +120,7 @@ impl Inner {
 impl Handle {
     /// Calls `cancel` of the executor, and drops `execute` after the grace period, or at once if it
     /// cannot notice the cancel. Continues if the caller disconnects.
-    pub(in crate::engine) fn start_cancel(&self, cancellation: Cancellation) {
+    pub(crate) fn start_cancel(&self, cancellation: Cancellation) {
         let Cancellation { task, request, generation } = cancellation;
         let context = CancelContext::new(task, request.context, request.metadata);
         let handle = self.clone();

@@ -12,7 +12,7 @@ use crate::{CallContext, engine::Inner};
 
 impl Inner {
     /// Checks common to all operations; returns the activated extensions.
-    pub(in crate::engine) fn check(
+    pub(crate) fn check(
         self: &Arc<Self>,
         context: &CallContext,
         request: &(impl Validate + Bounded),
@@ -48,7 +48,7 @@ impl Inner {
         offered.filter(|uri| context.extensions.contains(uri)).collect()
     }
 
-    pub(in crate::engine) fn check_streaming(&self) -> Result<()> {
+    pub(crate) fn check_streaming(&self) -> Result<()> {
         if self.agent.card.can_stream() {
             Ok(())
         } else {
@@ -56,7 +56,7 @@ impl Inner {
         }
     }
 
-    pub(in crate::engine) fn check_push(&self) -> Result<()> {
+    pub(crate) fn check_push(&self) -> Result<()> {
         if self.agent.card.can_push() && self.push.sender.is_some() {
             Ok(())
         } else {
@@ -68,7 +68,7 @@ impl Inner {
     }
 
     /// Checks a message beyond the rules of the proto.
-    pub(in crate::engine) fn check_send(
+    pub(crate) fn check_send(
         &self,
         _context: &CallContext,
         request: &SendMessageRequest,
@@ -111,7 +111,7 @@ impl Inner {
     }
 
     /// Checks a webhook; `prefix` is the path of the config in its request.
-    pub(in crate::engine) async fn check_webhook(
+    pub(crate) async fn check_webhook(
         &self,
         config: &TaskPushNotificationConfig,
         prefix: &str,
@@ -132,7 +132,7 @@ impl Inner {
 }
 
 /// Parses `historyLength`: no limit, or a number of messages.
-pub(in crate::engine) fn history_length(field: &str, length: Option<i32>) -> Result<Option<usize>> {
+pub(crate) fn history_length(field: &str, length: Option<i32>) -> Result<Option<usize>> {
     // No source: nothing is logged, so there is no error id for the peer.
     let negative = || Error::invalid_params(field, "must not be negative");
     length.map(|length| usize::try_from(length).ok().ok_or_else(negative)).transpose()

@@ -85,7 +85,7 @@ impl Inner {
     }
 
     /// Joins the task that took over the idempotency key.
-    pub(in crate::engine) async fn follow_key(
+    pub(crate) async fn follow_key(
         self: &Arc<Self>,
         scope: &Scope,
         task_id: &str,

@@ -39,7 +39,7 @@ use crate::{
 
 use self::{check::history_length, response::limit_history};
 pub use self::{list::list_stored, replies::Exchange};
-pub(in crate::engine) use self::{replies::Replies, webhook::Registrations};
+pub(crate) use self::{replies::Replies, webhook::Registrations};
 
 #[async_trait]
 impl Agent for Engine {
@@ -223,11 +223,7 @@ impl Inner {
         visible.ok_or_else(|| Error::task_not_found(id))
     }
 
-    pub(in crate::engine) async fn webhooks(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Vec<Webhook>> {
+    pub(crate) async fn webhooks(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>> {
         self.store.configs(scope, task_id).await.map_err(Error::from)
     }
 

@@ -11,7 +11,7 @@ const DEFAULT_SIZE: usize = 50;
 const MAX_SIZE: usize = 100;
 
 /// Parses `pageSize`.
-pub(in crate::engine) fn size(asked: Option<i32>) -> Result<usize> {
+pub(crate) fn size(asked: Option<i32>) -> Result<usize> {
     match asked {
         None => Ok(DEFAULT_SIZE),
         Some(asked) => usize::try_from(asked)
@@ -22,13 +22,13 @@ pub(in crate::engine) fn size(asked: Option<i32>) -> Result<usize> {
 }
 
 /// Parses the `pageSize` of a list of webhooks; 0 selects the default.
-pub(in crate::engine) fn config_size(asked: i32) -> Result<usize> {
+pub(crate) fn config_size(asked: i32) -> Result<usize> {
     if asked == 0 { Ok(MAX_SIZE) } else { size(Some(asked)) }
 }
 
 /// Cuts a page to a size, in bytes as protobuf, but leaves at least one task; returns whether tasks
 /// were cut. A store may count the bytes of tasks differently.
-pub(in crate::engine) fn within(mut tasks: Vec<Task>, max: Option<usize>) -> (Vec<Task>, bool) {
+pub(crate) fn within(mut tasks: Vec<Task>, max: Option<usize>) -> (Vec<Task>, bool) {
     let Some(max) = max else { return (tasks, false) };
     let mut bytes = 0;
     let fits = tasks.iter().take_while(|task| {
@@ -42,7 +42,7 @@ pub(in crate::engine) fn within(mut tasks: Vec<Task>, max: Option<usize>) -> (Ve
 }
 
 /// Encodes the token for the page after a task.
-pub(in crate::engine) fn token(key: &PageKey) -> String {
+pub(crate) fn token(key: &PageKey) -> String {
     let mut bytes = Vec::with_capacity(12 + key.task_id.len());
     bytes.extend(key.millis.to_be_bytes());
     bytes.extend(key.task_id.as_bytes());
@@ -51,7 +51,7 @@ pub(in crate::engine) fn token(key: &PageKey) -> String {
 }
 
 /// Decodes a token; an empty one is the first page.
-pub(in crate::engine) fn key(token: &str) -> Result<Option<PageKey>> {
+pub(crate) fn key(token: &str) -> Result<Option<PageKey>> {
     if token.is_empty() {
         return Ok(None);
     }

@@ -33,7 +33,7 @@ pub struct Exchange {
 /// The newest exchanges of all conversations. Each scope has its own limit; beyond the total limit,
 /// the largest scope loses its oldest exchange.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Replies(Mutex<ReplyCache>);
+pub(crate) struct Replies(Mutex<ReplyCache>);
 
 #[derive(Debug, Default)]
 struct ReplyCache {
@@ -51,7 +51,7 @@ struct ScopeReplies {
 }
 
 impl Replies {
-    pub(in crate::engine) fn add(&self, scope: &Scope, message: &Message, reply: &Message) {
+    pub(crate) fn add(&self, scope: &Scope, message: &Message, reply: &Message) {
         let bytes = message.encoded_len() + reply.encoded_len() + EXCHANGE_BYTES;
         if bytes > MAX_SCOPE_BYTES {
             return;
@@ -80,7 +80,7 @@ impl Replies {
     }
 
     /// The exchanges of a conversation, oldest first.
-    pub(in crate::engine) fn of(&self, scope: &Scope, context_id: &str) -> Vec<Exchange> {
+    pub(crate) fn of(&self, scope: &Scope, context_id: &str) -> Vec<Exchange> {
         let cache = self.0.lock();
         let exchanges = cache.scopes.get(scope).into_iter().flat_map(|of| &of.exchanges);
         let in_context = exchanges.filter(|(known, _)| known.message.context_id == context_id);

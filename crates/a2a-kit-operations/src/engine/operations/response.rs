@@ -17,16 +17,16 @@ use crate::{
 };
 
 /// An accepted message and its task.
-pub(in crate::engine) struct Accepted {
-    pub(in crate::engine) handle: Handle,
+pub(crate) struct Accepted {
+    pub(crate) handle: Handle,
     /// The ticket of the message within its task; 0 joins the task as it is.
-    pub(in crate::engine) ticket: u64,
+    pub(crate) ticket: u64,
     /// The turn of the message, if another node handles it.
-    pub(in crate::engine) remote: Option<Remote>,
+    pub(crate) remote: Option<Remote>,
 }
 
 /// A message that another node handles.
-pub(in crate::engine) enum Remote {
+pub(crate) enum Remote {
     Turn(RemoteTurn),
     /// It waits for its turn, which that node announces; its sender reads a stream.
     Queued(oneshot::Receiver<Result<u64>>),
@@ -35,7 +35,7 @@ pub(in crate::engine) enum Remote {
 impl Accepted {
     /// Waits for the response: a message, or the task when it settles, or immediately if the caller
     /// asks for that.
-    pub(in crate::engine) async fn response(
+    pub(crate) async fn response(
         self,
         return_immediately: bool,
         history_length: Option<usize>,
@@ -75,7 +75,7 @@ impl Accepted {
 
     /// Streams the turn of the message. The stream of a message that is queued opens with the
     /// current task, and ends with an error if its turn never comes.
-    pub(in crate::engine) async fn stream(self, history: Option<usize>) -> Result<EventStream> {
+    pub(crate) async fn stream(self, history: Option<usize>) -> Result<EventStream> {
         Ok(self.reader().await?.with_history(history).into_stream())
     }
 

@@ -37,7 +37,7 @@ const RESERVED_FRACTION: usize = 16;
 
 impl Inner {
     /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt.
-    pub(in crate::engine) async fn accept(
+    pub(crate) async fn accept(
         self: &Arc<Self>,
         mut context: CallContext,
         mut request: SendMessageRequest,
@@ -262,7 +262,7 @@ impl Inner {
     }
 
     /// Takes a message for a task that this node holds.
-    pub(in crate::engine) fn take_here(
+    pub(crate) fn take_here(
         &self,
         handle: &Handle,
         turn: TurnRequest,

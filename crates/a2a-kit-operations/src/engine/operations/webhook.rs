@@ -13,7 +13,7 @@ const TURNS: usize = 64;
 /// Serializes the registration of webhooks per task, so that concurrent requests cannot exceed a
 /// limit together.
 #[derive(Debug)]
-pub(in crate::engine) struct Registrations {
+pub(crate) struct Registrations {
     hasher: RandomState,
     turns: Box<[Semaphore]>,
 }
@@ -35,7 +35,7 @@ impl Registrations {
 
 /// What the registration of a webhook replaced.
 #[derive(Debug)]
-pub(in crate::engine) struct Replaced {
+pub(crate) struct Replaced {
     task_id: String,
     id: String,
     previous: Option<Webhook>,
@@ -47,11 +47,7 @@ impl Inner {
     /// # Errors
     ///
     /// [`ResourceExhausted`](ErrorKind::ResourceExhausted) beyond a limit.
-    pub(in crate::engine) async fn put_webhook(
-        &self,
-        scope: &Scope,
-        webhook: Webhook,
-    ) -> Result<Replaced> {
+    pub(crate) async fn put_webhook(&self, scope: &Scope, webhook: Webhook) -> Result<Replaced> {
         let _turn = match self.push.registrations.turn(&webhook.config.task_id) {
             Some(turn) => turn.acquire().await.ok(),
             None => None,
@@ -63,7 +59,7 @@ impl Inner {
     }
 
     /// Undoes the registration of a webhook whose message was refused.
-    pub(in crate::engine) async fn restore_webhook(&self, scope: &Scope, replaced: Replaced) {
+    pub(crate) async fn restore_webhook(&self, scope: &Scope, replaced: Replaced) {
         let Replaced { task_id, id, previous } = replaced;
         let restored = match previous {
             Some(previous) => self.store.put_config(scope, previous).await,

@@ -40,21 +40,18 @@ impl Entry {
 
 impl Handle {
     /// Makes a transition, performs its effects, and wakes all waiters.
-    pub(in crate::engine) fn change<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
+    pub(crate) fn change<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
         self.make(true, |locked| transition(locked.live()))
     }
 
     /// Makes a transition and performs its effects, without waking waiters.
-    pub(in crate::engine) fn change_silently<T>(
-        &self,
-        transition: impl FnOnce(&mut LiveTask) -> T,
-    ) -> T {
+    pub(crate) fn change_silently<T>(&self, transition: impl FnOnce(&mut LiveTask) -> T) -> T {
         self.make(false, |locked| transition(locked.live()))
     }
 
     /// Makes a transition like [`change`](Self::change), and tells it whether the task may run:
     /// whether it does already, or its caller runs fewer tasks than this.
-    pub(in crate::engine) fn admit<T>(
+    pub(crate) fn admit<T>(
         &self,
         max_running: Option<NonZeroUsize>,
         transition: impl FnOnce(&mut LiveTask, bool) -> T,
@@ -78,7 +75,7 @@ impl Handle {
     /// Polls the executor of the task, and returns whether it waits for the task. What it changes
     /// meanwhile on this thread is left to [`write_batch`](Self::write_batch), or to the transition
     /// that ends its run.
-    pub(in crate::engine) fn batch<T>(&self, poll: impl FnOnce() -> T) -> (T, bool) {
+    pub(crate) fn batch<T>(&self, poll: impl FnOnce() -> T) -> (T, bool) {
         let outer = POLL.replace(ExecutorPoll { entry: &raw const **self, waits: false });
         let value = poll();
         (value, POLL.replace(outer).waits)
@@ -86,7 +83,7 @@ impl Handle {
 
     /// Writes what an executor has changed while it was polled. Returns whether there was something
     /// to write, and it is written.
-    pub(in crate::engine) fn write_batch(&self) -> bool {
+    pub(crate) fn write_batch(&self) -> bool {
         let settled = self.lock().settle(self, false, false);
         self.perform(settled)
     }

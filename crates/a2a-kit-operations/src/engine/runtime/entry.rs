@@ -28,11 +28,11 @@ use crate::{
 /// An active task. Reached through a [`Handle`](Handle).
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(in crate::engine) scope: Scope,
-    pub(in crate::engine) task_id: Arc<str>,
-    pub(in crate::engine) context_id: Arc<str>,
+    pub(crate) scope: Scope,
+    pub(crate) task_id: Arc<str>,
+    pub(crate) context_id: Arc<str>,
     /// The number of handles, maintained by the registry.
-    pub(in crate::engine) handles: AtomicUsize,
+    pub(crate) handles: AtomicUsize,
     shared: Mutex<Shared>,
 }
 
@@ -48,9 +48,9 @@ struct Shared {
 
 /// Wakers of the waiters, and the positions of the readers.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Watchers {
-    pub(in crate::engine) waiters: Waiters,
-    pub(in crate::engine) cursors: Cursors,
+pub(crate) struct Watchers {
+    pub(crate) waiters: Waiters,
+    pub(crate) cursors: Cursors,
 }
 
 /// Cancellation tokens of the executor, created on first use.
@@ -91,7 +91,7 @@ fn listen(token: &mut Option<CancellationToken>, has_happened: bool) -> Cancella
 }
 
 /// A locked task.
-pub(in crate::engine) struct Locked<'a>(MutexGuard<'a, Shared>);
+pub(crate) struct Locked<'a>(MutexGuard<'a, Shared>);
 
 impl Deref for Locked<'_> {
     type Target = LiveTask;
@@ -103,12 +103,12 @@ impl Deref for Locked<'_> {
 
 impl Locked<'_> {
     /// The task and its watchers.
-    pub(in crate::engine) fn watched(&mut self) -> (&LiveTask, &mut Watchers) {
+    pub(crate) fn watched(&mut self) -> (&LiveTask, &mut Watchers) {
         let shared = &mut *self.0;
         (&shared.live, &mut shared.watchers)
     }
 
-    pub(in crate::engine) fn watchers(&self) -> &Watchers {
+    pub(crate) fn watchers(&self) -> &Watchers {
         &self.0.watchers
     }
 
@@ -155,7 +155,7 @@ pub(super) struct Settled {
 
 impl Entry {
     /// Creates the entry of a task that is not visible yet.
-    pub(in crate::engine) fn draft(
+    pub(crate) fn draft(
         inner: &Inner,
         scope: Scope,
         task: Task,
@@ -169,7 +169,7 @@ impl Entry {
     }
 
     /// Creates the entry of a stored task.
-    pub(in crate::engine) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
+    pub(crate) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
         let ids = (stored.task.id.as_str().into(), stored.task.context_id.as_str().into());
         let log = inner.empty_log(stored.last_event.get());
         Self::new(scope, ids, LiveTask::stored_before(stored, log))
@@ -181,20 +181,20 @@ impl Entry {
         Self { scope, task_id, context_id, handles: AtomicUsize::new(0), shared }
     }
 
-    pub(in crate::engine) fn lock(&self) -> Locked<'_> {
+    pub(crate) fn lock(&self) -> Locked<'_> {
         // Every change under the lock is complete before anything in it can panic.
         Locked(self.shared.lock())
     }
 
     /// Cancelled when the client cancels.
-    pub(in crate::engine) fn cancel_signal(&self) -> CancellationToken {
+    pub(crate) fn cancel_signal(&self) -> CancellationToken {
         let mut locked = self.lock();
         let shared = &mut *locked.0;
         listen(&mut shared.signals.cancel, shared.live.is_canceling())
     }
 
     /// Cancelled when the executor of a generation is dropped.
-    pub(in crate::engine) fn drop_signal(&self, generation: u64) -> CancellationToken {
+    pub(crate) fn drop_signal(&self, generation: u64) -> CancellationToken {
         let mut locked = self.lock();
         let Shared { live, signals, .. } = &mut *locked.0;
         match live.is_dropped(generation) {
@@ -205,7 +205,7 @@ impl Entry {
     }
 
     /// Sets the ids of this task in an update.
-    pub(in crate::engine) fn own_status(&self, update: &mut TaskStatusUpdateEvent) {
+    pub(crate) fn own_status(&self, update: &mut TaskStatusUpdateEvent) {
         update.task_id = (*self.task_id).to_owned();
         update.context_id = (*self.context_id).to_owned();
         if let Some(message) = update.status.as_mut().and_then(|status| status.message.as_mut()) {
@@ -214,7 +214,7 @@ impl Entry {
     }
 
     /// Sets the ids of this task in an update.
-    pub(in crate::engine) fn own_artifact(&self, update: &mut TaskArtifactUpdateEvent) {
+    pub(crate) fn own_artifact(&self, update: &mut TaskArtifactUpdateEvent) {
         update.task_id = (*self.task_id).to_owned();
         update.context_id = (*self.context_id).to_owned();
         if let Some(artifact) = &mut update.artifact
@@ -225,7 +225,7 @@ impl Entry {
     }
 
     /// Marks a message as the agent's, about this task.
-    pub(in crate::engine) fn own_message(&self, message: &mut Message) {
+    pub(crate) fn own_message(&self, message: &mut Message) {
         message.role = a2a_core::Role::Agent.into();
         message.task_id = (*self.task_id).to_owned();
         message.context_id = (*self.context_id).to_owned();

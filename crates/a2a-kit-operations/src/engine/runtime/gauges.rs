@@ -15,7 +15,7 @@ use crate::{
 
 impl Inner {
     /// Updates the gauges. No more expensive than renewing leases.
-    pub(in crate::engine) fn sample(self: &Arc<Self>) {
+    pub(crate) fn sample(self: &Arc<Self>) {
         let mut sample = Sample {
             running: self.load.running.load(Ordering::Relaxed),
             asking: self.load.asking.load(Ordering::Relaxed),
@@ -36,7 +36,7 @@ impl Inner {
 
 impl Handle {
     /// Counts a state transition, and writes it to the audit log.
-    pub(in crate::engine) fn record_transition(&self, state: TaskState) {
+    pub(crate) fn record_transition(&self, state: TaskState) {
         metrics::changed_state(self.inner.config.metrics_label, state);
         tracing::debug!(
             target: "a2a::audit",

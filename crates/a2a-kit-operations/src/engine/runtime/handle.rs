@@ -14,19 +14,19 @@ use crate::engine::{Inner, runtime::Entry, task::LiveTask};
 
 /// Keeps an entry in the registry while it is in use.
 pub(crate) struct Handle {
-    pub(in crate::engine) inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     entry: Arc<Entry>,
 }
 
 impl Handle {
     /// Wraps an entry whose handle the registry has counted.
-    pub(in crate::engine) fn new(inner: Arc<Inner>, entry: Arc<Entry>) -> Self {
+    pub(crate) fn new(inner: Arc<Inner>, entry: Arc<Entry>) -> Self {
         Self { inner, entry }
     }
 
     /// Returns the task as visible to callers, and the position of its newest event: from the
     /// store if that may be ahead of the entry.
-    pub(in crate::engine) async fn newest(&self) -> Result<Option<(Arc<Task>, u64)>> {
+    pub(crate) async fn newest(&self) -> Result<Option<(Arc<Task>, u64)>> {
         if let Some(current) = self.inner.current(&self.lock()) {
             return Ok(Some(current));
         }
@@ -35,12 +35,12 @@ impl Handle {
     }
 
     /// Returns the same, or the error for a task that does not exist.
-    pub(in crate::engine) async fn newest_or_error(&self) -> Result<(Arc<Task>, u64)> {
+    pub(crate) async fn newest_or_error(&self) -> Result<(Arc<Task>, u64)> {
         self.newest().await?.ok_or_else(|| Error::task_not_found(&self.task_id))
     }
 
     /// Waits until the entry shows what the store had when this was called.
-    pub(in crate::engine) async fn catch_up_if_behind(&self) -> Result<()> {
+    pub(crate) async fn catch_up_if_behind(&self) -> Result<()> {
         let (is_current, version) = {
             let live = self.lock();
             let is_current = !live.is_stored() || self.inner.current(&live).is_some();
@@ -58,7 +58,7 @@ impl Handle {
     }
 
     /// Waits until `ready` returns a value.
-    pub(in crate::engine) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
+    pub(crate) fn wait<T, F>(&self, ready: F) -> Wait<'_, F>
     where
         F: FnMut(&LiveTask) -> Option<T> + Unpin,
     {
@@ -95,7 +95,7 @@ impl fmt::Debug for Handle {
 
 /// See [`Handle::wait`].
 #[derive(Debug)]
-pub(in crate::engine) struct Wait<'a, F> {
+pub(crate) struct Wait<'a, F> {
     entry: &'a Entry,
     ready: F,
     slot: Option<usize>,

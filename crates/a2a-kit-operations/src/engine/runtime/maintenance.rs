@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::{
-    engine::{EngineConfig, Inner, cluster::follow, runtime::Handle, task::LiveTask},
+    engine::{EngineConfig, Inner, cluster::follow, task::LiveTask},
     store::Sweep,
 };
 
@@ -24,7 +24,7 @@ const BATCH_PAUSE: Duration = Duration::from_millis(50);
 
 impl Inner {
     /// Starts the background tasks, once.
-    pub(in crate::engine) fn start(self: &Arc<Self>) {
+    pub(crate) fn start(self: &Arc<Self>) {
         if self.started.load(Ordering::Relaxed) {
             return;
         }
@@ -124,10 +124,8 @@ impl Inner {
         match self.store.sweep(sweep).await {
             Ok(removed) => {
                 let has_more = removed.len() >= sweep.limit;
-                for task_id in removed {
-                    if let Some(entry) = self.entries.find_any(&task_id) {
-                        Handle::new(Arc::clone(self), entry).change(LiveTask::removed);
-                    }
+                for handle in removed.iter().filter_map(|task_id| self.active(task_id)) {
+                    handle.change(LiveTask::removed);
                 }
                 if !has_more {
                     self.refresh_parked();

@@ -11,4 +11,4 @@ mod watchers;
 mod writer;
 
 pub(crate) use self::handle::Handle;
-pub(in crate::engine) use self::{entry::Entry, reader::Reader, registry::Registry};
+pub(crate) use self::{entry::Entry, reader::Reader, registry::Registry};

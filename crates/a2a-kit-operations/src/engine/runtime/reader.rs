@@ -21,7 +21,7 @@ use crate::{
 
 /// Reads the events of a task from a position.
 #[derive(Debug)]
-pub(in crate::engine) struct Reader {
+pub(crate) struct Reader {
     handle: Handle,
     cursor: Cursor,
     /// The answer of the node on which the message is queued.
@@ -32,31 +32,31 @@ pub(in crate::engine) struct Reader {
 }
 
 impl Reader {
-    pub(in crate::engine) fn new(handle: Handle, cursor: Cursor) -> Self {
+    pub(crate) fn new(handle: Handle, cursor: Cursor) -> Self {
         metrics::reader_opened(handle.inner.config.metrics_label);
         Self { handle, cursor, asked: None, waiter: None, position: None }
     }
 
     /// Reads the current task, and then the events that follow.
-    pub(in crate::engine) fn from_now(handle: Handle, until: Until) -> Self {
+    pub(crate) fn from_now(handle: Handle, until: Until) -> Self {
         // Task and position are read under one lock: no gap, no duplicate.
         let (task, last) = handle.lock().visible();
         Self::new(handle, Cursor::from_task(until, last, &task))
     }
 
     /// Waits for the answer of the node on which the message is queued.
-    pub(in crate::engine) fn asking(mut self, asked: oneshot::Receiver<Result<u64>>) -> Self {
+    pub(crate) fn asking(mut self, asked: oneshot::Receiver<Result<u64>>) -> Self {
         self.asked = Some(asked);
         self
     }
 
     /// Limits the history of every snapshot to its newest messages.
-    pub(in crate::engine) fn with_history(mut self, limit: Option<usize>) -> Self {
+    pub(crate) fn with_history(mut self, limit: Option<usize>) -> Self {
         self.cursor.limit_history(limit);
         self
     }
 
-    pub(in crate::engine) fn into_stream(self) -> EventStream {
+    pub(crate) fn into_stream(self) -> EventStream {
         EventStream::new(self)
     }
 

@@ -10,7 +10,7 @@ use crate::{
 
 /// Entries by task id.
 #[derive(Debug)]
-pub(in crate::engine) struct Registry(TrustedMap<Arc<Entry>>);
+pub(crate) struct Registry(TrustedMap<Arc<Entry>>);
 
 impl Keyed for Arc<Entry> {
     type Key<'a> = &'a str;
@@ -21,24 +21,23 @@ impl Keyed for Arc<Entry> {
 }
 
 impl Registry {
-    pub(in crate::engine) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(TrustedMap::new())
     }
 
     /// Finds the entry of a task in this scope, and counts a handle.
-    pub(in crate::engine) fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
+    pub(crate) fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
         let place = self.0.at(task_id);
         place.get().filter(|entry| entry.scope == *scope).map(counted)
     }
 
-    /// Finds the entry of a task in any scope, and counts a handle: for signals of other nodes,
-    /// never for callers.
-    pub(in crate::engine) fn find_any(&self, task_id: &str) -> Option<Arc<Entry>> {
+    /// Finds the entry of a task in any scope, and counts a handle.
+    pub(crate) fn find_any(&self, task_id: &str) -> Option<Arc<Entry>> {
         self.0.at(task_id).get().map(counted)
     }
 
     /// Adds an entry, or returns the existing one, and counts a handle.
-    pub(in crate::engine) fn insert(&self, entry: Entry) -> Arc<Entry> {
+    pub(crate) fn insert(&self, entry: Entry) -> Arc<Entry> {
         let task_id = Arc::clone(&entry.task_id);
         let mut place = self.0.at(&task_id);
         let entry = place.slot().or_insert_with(|| Arc::new(entry));
@@ -46,7 +45,7 @@ impl Registry {
     }
 
     /// Releases a handle, and removes the entry with its last one.
-    pub(in crate::engine) fn release(&self, entry: &Entry) {
+    pub(crate) fn release(&self, entry: &Entry) {
         let less = |count: usize| (count > 1).then(|| count - 1);
         if entry.handles.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
             return;
@@ -61,7 +60,7 @@ impl Registry {
     }
 
     /// All entries; counts a handle of each.
-    pub(in crate::engine) fn all(&self) -> Vec<Arc<Entry>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Entry>> {
         let mut all = Vec::new();
         self.0.for_each(|entry| all.push(counted(entry)));
         all
@@ -69,7 +68,7 @@ impl Registry {
 
     /// The number of entries.
     #[cfg(test)]
-    pub(in crate::engine) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         let mut len = 0;
         self.0.for_each(|_| len += 1);
         len

@@ -6,11 +6,11 @@ use slab::Slab;
 
 /// Wakers of those who wait for a task to change.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Waiters(Slab<Option<Waker>>);
+pub(crate) struct Waiters(Slab<Option<Waker>>);
 
 impl Waiters {
     /// Registers a waker in a slot, which the waiter releases when dropped.
-    pub(in crate::engine) fn register(&mut self, slot: &mut Option<usize>, waker: &Waker) {
+    pub(crate) fn register(&mut self, slot: &mut Option<usize>, waker: &Waker) {
         match slot {
             Some(slot) => match &mut self.0[*slot] {
                 Some(known) if known.will_wake(waker) => {}
@@ -21,23 +21,23 @@ impl Waiters {
     }
 
     /// Releases a slot.
-    pub(in crate::engine) fn forget(&mut self, slot: usize) {
+    pub(crate) fn forget(&mut self, slot: usize) {
         self.0.try_remove(slot);
     }
 
     /// Takes all wakers, to be called after unlocking.
-    pub(in crate::engine) fn take(&mut self) -> Vec<Waker> {
+    pub(crate) fn take(&mut self) -> Vec<Waker> {
         self.0.iter_mut().filter_map(|(_, waker)| waker.take()).collect()
     }
 }
 
 /// The positions of the readers, to measure their lag.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Cursors(Slab<u64>);
+pub(crate) struct Cursors(Slab<u64>);
 
 impl Cursors {
     /// Records the next position of a reader, in a slot that it releases when dropped.
-    pub(in crate::engine) fn note(&mut self, slot: &mut Option<usize>, next: u64) {
+    pub(crate) fn note(&mut self, slot: &mut Option<usize>, next: u64) {
         match slot.and_then(|slot| self.0.get_mut(slot)) {
             Some(known) => *known = next,
             None => *slot = Some(self.0.insert(next)),
@@ -45,12 +45,12 @@ impl Cursors {
     }
 
     /// Releases a slot.
-    pub(in crate::engine) fn forget(&mut self, slot: usize) {
+    pub(crate) fn forget(&mut self, slot: usize) {
         self.0.try_remove(slot);
     }
 
     /// The next position of the slowest reader.
-    pub(in crate::engine) fn slowest(&self) -> Option<u64> {
+    pub(crate) fn slowest(&self) -> Option<u64> {
         self.0.iter().map(|(_, next)| *next).min()
     }
 }

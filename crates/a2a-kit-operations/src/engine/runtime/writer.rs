@@ -46,11 +46,7 @@ impl Handle {
     /// # Errors
     ///
     /// The store failed, or another node took over the task.
-    pub(in crate::engine) async fn stored(
-        &self,
-        generation: u64,
-        position: u64,
-    ) -> Result<(), UpdateError> {
+    pub(crate) async fn stored(&self, generation: u64, position: u64) -> Result<(), UpdateError> {
         self.wait(|live| live.write_outcome(generation, position)).await
     }
 }

@@ -12,14 +12,14 @@ pub(super) const CANCELED: &str = "canceled at the client's request";
 
 /// A call that cancels a task.
 #[derive(Debug)]
-pub(in crate::engine) struct CancelRequest {
-    pub(in crate::engine) context: Arc<CallContext>,
-    pub(in crate::engine) metadata: Option<Struct>,
+pub(crate) struct CancelRequest {
+    pub(crate) context: Arc<CallContext>,
+    pub(crate) metadata: Option<Struct>,
 }
 
 /// The result of an accepted cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Cancel {
+pub(crate) enum Cancel {
     /// The task is being canceled, by this call or an earlier one.
     Started,
     /// The task has already ended, but that is not stored yet.
@@ -28,7 +28,7 @@ pub(in crate::engine) enum Cancel {
 
 /// Why a cancel is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum CancelRefusal {
+pub(crate) enum CancelRefusal {
     /// The task has ended in this state.
     Ended(TaskState),
     /// This node does not hold the lease.
@@ -38,7 +38,7 @@ pub(in crate::engine) enum CancelRefusal {
 impl LiveTask {
     /// Cancels the task: signals the executor, or sets CANCELED if none runs. The command is that of
     /// the node that forwarded the cancel.
-    pub(in crate::engine) fn cancel(
+    pub(crate) fn cancel(
         &mut self,
         request: CancelRequest,
         command: Option<&Arc<str>>,
@@ -71,10 +71,7 @@ impl LiveTask {
 
     /// The task when it has ended, or `None` inside when it is of another generation; `None` until
     /// then.
-    pub(in crate::engine) fn ended_task(
-        &self,
-        generation: u64,
-    ) -> Option<Result<Option<Arc<Task>>>> {
+    pub(crate) fn ended_task(&self, generation: u64) -> Option<Result<Option<Arc<Task>>>> {
         if let Some(error) = self.failure() {
             return Some(Err(error));
         }
@@ -83,12 +80,12 @@ impl LiveTask {
     }
 
     /// Whether no executor runs in this generation any more; `None` until then.
-    pub(in crate::engine) fn has_stopped(&self, generation: u64) -> Option<()> {
+    pub(crate) fn has_stopped(&self, generation: u64) -> Option<()> {
         (!self.run.is_running() || !self.is_current(generation)).then_some(())
     }
 
     /// Sets CANCELED if the executor cannot notice the cancel; returns whether it was.
-    pub(in crate::engine) fn cancel_unnoticed(&mut self, now: Now) -> bool {
+    pub(crate) fn cancel_unnoticed(&mut self, now: Now) -> bool {
         let is_unnoticed = self.is_here() && self.run.is_running() && !self.run.notices_cancel();
         if is_unnoticed {
             self.force_cancel(now);
@@ -97,7 +94,7 @@ impl LiveTask {
     }
 
     /// Sets CANCELED, whatever the executor does.
-    pub(in crate::engine) fn force_cancel(&mut self, now: Now) {
+    pub(crate) fn force_cancel(&mut self, now: Now) {
         if !self.is_here() {
             return;
         }

@@ -11,7 +11,7 @@ use crate::{Event, EventId};
 
 /// A change to a task.
 #[derive(Clone, Debug)]
-pub(in crate::engine) enum Change {
+pub(crate) enum Change {
     /// The task becomes visible: its first event.
     Appeared,
     /// An event for readers.
@@ -24,7 +24,7 @@ pub(in crate::engine) enum Change {
 
 impl Change {
     /// Returns whether the stored snapshot has to be rewritten.
-    pub(in crate::engine) fn needs_snapshot(&self) -> bool {
+    pub(crate) fn needs_snapshot(&self) -> bool {
         match self {
             Self::Event(event) => !matches!(event.payload(), Some(Payload::ArtifactUpdate(_))),
             Self::Appeared | Self::History(_) => true,
@@ -33,7 +33,7 @@ impl Change {
     }
 
     /// The new state, if the change sets one.
-    pub(in crate::engine) fn state(&self) -> Option<TaskState> {
+    pub(crate) fn state(&self) -> Option<TaskState> {
         match self {
             Self::Appeared => Some(TaskState::Submitted),
             Self::Event(event) => event.state(),
@@ -42,7 +42,7 @@ impl Change {
     }
 
     /// The change as stored, where `task` is the task before it.
-    pub(in crate::engine) fn into_event(self, task: &Task) -> Self {
+    pub(crate) fn into_event(self, task: &Task) -> Self {
         match self {
             Self::Appeared => Self::Event(Event::of_task(Some(EventId::FIRST), task.clone())),
             other => other,
@@ -50,7 +50,7 @@ impl Change {
     }
 
     /// Applies the change to the task.
-    pub(in crate::engine) fn apply(&self, task: &mut Task) {
+    pub(crate) fn apply(&self, task: &mut Task) {
         match self {
             Self::Appeared | Self::Journal => {}
             Self::History(message) => task.history.push(Message::clone(message)),
@@ -65,10 +65,7 @@ impl Change {
 }
 
 /// A copy of a task with changes applied.
-pub(in crate::engine) fn applied<'a>(
-    task: &Task,
-    changes: impl Iterator<Item = &'a Change>,
-) -> Task {
+pub(crate) fn applied<'a>(task: &Task, changes: impl Iterator<Item = &'a Change>) -> Task {
     let mut task = Task::clone(task);
     changes.for_each(|change| change.apply(&mut task));
     task

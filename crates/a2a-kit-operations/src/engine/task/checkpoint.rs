@@ -11,10 +11,10 @@ use crate::{CallContext, Caller};
 
 /// A turn as stored in a checkpoint, and as sent to the node that holds the task.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::engine) struct Checkpoint {
+pub(crate) struct Checkpoint {
     /// The message, unless it is in the history of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::engine) message: Option<Message>,
+    pub(crate) message: Option<Message>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     metadata: Option<Struct>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,7 +29,7 @@ pub(in crate::engine) struct Checkpoint {
 
 /// The context of a call without its credentials: of the caller, the subject and the scopes.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::engine) struct Context {
+pub(crate) struct Context {
     version: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     extensions: Vec<String>,
@@ -42,7 +42,7 @@ pub(in crate::engine) struct Context {
 }
 
 impl Context {
-    pub(in crate::engine) fn of(context: &CallContext) -> Self {
+    pub(crate) fn of(context: &CallContext) -> Self {
         Self {
             version: context.version.to_string(),
             extensions: context.extensions.iter().map(str::to_owned).collect(),
@@ -52,7 +52,7 @@ impl Context {
         }
     }
 
-    pub(in crate::engine) fn read(self) -> CallContext {
+    pub(crate) fn read(self) -> CallContext {
         let caller = self.caller.map_or(Caller::ANONYMOUS, Caller::authenticated);
         let caller = if self.scopes.is_empty() { caller } else { caller.with_scopes(self.scopes) };
         CallContext {
@@ -67,11 +67,11 @@ impl Context {
 
 impl Checkpoint {
     /// Encodes a turn whose message is in the history of its task.
-    pub(in crate::engine) fn encode_turn(turn: &TurnRequest) -> Bytes {
+    pub(crate) fn encode_turn(turn: &TurnRequest) -> Bytes {
         encode(&Self::of(turn, None))
     }
 
-    pub(in crate::engine) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
+    pub(crate) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
         Self {
             message,
             metadata: turn.metadata.as_deref().cloned(),
@@ -83,12 +83,12 @@ impl Checkpoint {
     }
 
     /// Decodes a checkpoint; `None` if it is invalid.
-    pub(in crate::engine) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 
     /// Restores the turn.
-    pub(in crate::engine) fn into_turn(self, message: Message) -> TurnRequest {
+    pub(crate) fn into_turn(self, message: Message) -> TurnRequest {
         TurnRequest {
             message: Arc::new(message),
             call: Arc::new(self.context.read()),
@@ -104,7 +104,7 @@ impl Checkpoint {
     }
 }
 
-pub(in crate::engine) fn encode(value: &impl Serialize) -> Bytes {
+pub(crate) fn encode(value: &impl Serialize) -> Bytes {
     // Map keys are strings, and nothing else here can fail.
     serde_json::to_vec(value).unwrap_or_default().into()
 }

@@ -11,7 +11,7 @@ use super::{LiveTask, checkpoint::encode};
 /// The answer to a command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::engine) enum Answer {
+pub(crate) enum Answer {
     /// Done, or begun, with the event at this position.
     At(u64),
     Refused {
@@ -23,7 +23,7 @@ pub(in crate::engine) enum Answer {
 
 /// The commands of a task that this node has taken but not answered.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Commands {
+pub(crate) struct Commands {
     /// Taken commands; they stay in the store until they are answered.
     taken: Vec<Arc<str>>,
     /// Commands answered since the last read, which may still contain them.
@@ -116,38 +116,33 @@ impl Commands {
 
 impl LiveTask {
     /// Leaves a command to the next holder, which may be this node again.
-    pub(in crate::engine) fn return_command(&mut self, id: Arc<str>) {
+    pub(crate) fn return_command(&mut self, id: Arc<str>) {
         self.commands.leave(&[id]);
         self.notice_commands();
     }
 
     /// Reserves a command, so that reading the commands of the task skips it.
-    pub(in crate::engine) fn reserve_command(&mut self, id: &Arc<str>) {
+    pub(crate) fn reserve_command(&mut self, id: &Arc<str>) {
         self.commands.take(id);
     }
 
     /// Leaves a taken command in the store.
-    pub(in crate::engine) fn leave_command(&mut self, id: &Arc<str>) {
+    pub(crate) fn leave_command(&mut self, id: &Arc<str>) {
         self.commands.leave(std::slice::from_ref(id));
     }
 
     /// A command was answered in the store.
-    pub(in crate::engine) fn finish_command(&mut self, id: &Arc<str>) {
+    pub(crate) fn finish_command(&mut self, id: &Arc<str>) {
         self.commands.finish(id);
     }
 
     /// Whether a command that was taken is answered, or left in the store; `None` until then.
-    pub(in crate::engine) fn has_settled_command(&self, id: &Arc<str>) -> Option<()> {
+    pub(crate) fn has_settled_command(&self, id: &Arc<str>) -> Option<()> {
         (!self.commands.has_taken(id)).then_some(())
     }
 
     /// Takes a command, unless it was taken before or is for another node.
-    pub(in crate::engine) fn take_command(
-        &mut self,
-        generation: u64,
-        id: &Arc<str>,
-        cancels: bool,
-    ) -> bool {
+    pub(crate) fn take_command(&mut self, generation: u64, id: &Arc<str>, cancels: bool) -> bool {
         if self.ownership.generation != generation {
             return false;
         }

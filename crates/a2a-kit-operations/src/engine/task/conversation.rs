@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use a2a_core::{
-    TaskState,
-    v1::{Message, stream_response::Payload},
-};
+use a2a_core::v1::{Message, stream_response::Payload};
 use serde_json::Value;
 
-use super::{LiveTask, Now, TaskLimit, checkpoint::encode, journal::Repeated, run::Question};
+use super::{LiveTask, Now, checkpoint::encode, journal::Repeated, run::Question};
 use crate::{TaskLimits, UpdateError};
 
 impl LiveTask {
     /// Asks the client for a message, and returns the position of the question. A run that repeats
     /// an earlier one does not show the question again.
-    pub(in crate::engine) fn ask(
+    pub(crate) fn ask(
         &mut self,
         generation: u64,
         question: Payload,
@@ -48,8 +45,8 @@ impl LiveTask {
             }
             None => {}
         }
-        self.fit(&question, limits, now)?;
-        self.fit_journal(0, limits, now)?;
+        let exceeded = self.exceeded(&question, limits);
+        self.check_limit(exceeded.or(self.exceeded_journal(0, limits)), limits, now)?;
         self.appear();
         let waits = self.run.begin_asking();
         self.record_question(!waits);
@@ -75,16 +72,13 @@ impl LiveTask {
     }
 
     /// Returns whether [`asked`](Self::asked) has something for the executor.
-    pub(in crate::engine) fn is_answered(&self, generation: u64) -> bool {
+    pub(crate) fn is_answered(&self, generation: u64) -> bool {
         self.run.has_handed() || self.run.is_canceling || self.accepts(generation).is_err()
     }
 
     /// The message that an executor waits for, or the error that ends the wait; `None` to keep
     /// waiting.
-    pub(in crate::engine) fn asked(
-        &mut self,
-        generation: u64,
-    ) -> Option<Result<Message, UpdateError>> {
+    pub(crate) fn asked(&mut self, generation: u64) -> Option<Result<Message, UpdateError>> {
         if let Err(error) = self.listens(generation) {
             return Some(Err(error));
         }
@@ -99,7 +93,7 @@ impl LiveTask {
 
     /// The executor stops waiting. Further messages are queued; a message already handed over is
     /// kept for the next question. The question of an executor that is dropped stays open.
-    pub(in crate::engine) fn stop_asking(&mut self, generation: u64) {
+    pub(crate) fn stop_asking(&mut self, generation: u64) {
         if self.ownership.generation != generation {
             return;
         }
@@ -112,7 +106,7 @@ impl LiveTask {
 
     /// The executor has waited for too long: it is dropped, and leaves the task unchanged. One that
     /// should have given up its question has not repeated an earlier run.
-    pub(in crate::engine) fn ask_expired(&mut self, now: Now) {
+    pub(crate) fn ask_expired(&mut self, now: Now) {
         if self.run.repeats_question() && !self.is_closed() {
             let _error = self.diverge(now);
         }
@@ -120,14 +114,14 @@ impl LiveTask {
     }
 
     /// Drops a waiting executor, and leaves the task unchanged.
-    pub(in crate::engine) fn drop_asking(&mut self) {
+    pub(crate) fn drop_asking(&mut self) {
         if self.run.is_asking() {
             self.drop_executor();
         }
     }
 
     /// Records the result of named work, and returns the revision of the journal with it.
-    pub(in crate::engine) fn record(
+    pub(crate) fn record(
         &mut self,
         generation: u64,
         name: &str,
@@ -136,14 +130,15 @@ impl LiveTask {
         now: Now,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
-        self.fit_journal(name.len() + encode(&value).len(), limits, now)?;
+        let exceeded = self.exceeded_journal(name.len() + encode(&value).len(), limits);
+        self.check_limit(exceeded, limits, now)?;
         self.appear();
         self.record_result(name.to_owned(), value);
         Ok(self.journal.revision())
     }
 
     /// Whether a revision of the journal is stored; `None` while it is not known.
-    pub(in crate::engine) fn has_recorded(
+    pub(crate) fn has_recorded(
         &self,
         generation: u64,
         revision: u64,
@@ -153,34 +148,18 @@ impl LiveTask {
     }
 
     /// The recorded result of named work, each returned once.
-    pub(in crate::engine) fn recall(&mut self, generation: u64, name: &str) -> Option<Value> {
+    pub(crate) fn recall(&mut self, generation: u64, name: &str) -> Option<Value> {
         self.listens(generation).ok()?;
         self.journal.recall(name)
     }
 
     /// Returns whether the run has not reached all that an earlier one did.
-    pub(in crate::engine) fn is_replaying(&self) -> bool {
+    pub(crate) fn is_replaying(&self) -> bool {
         self.journal.is_replaying()
     }
 
     /// The number of recorded answers that questions of this run have not been given yet.
-    pub(in crate::engine) fn recorded_answers(&self) -> usize {
+    pub(crate) fn recorded_answers(&self) -> usize {
         self.journal.recorded_answers()
-    }
-
-    /// Checks another entry of the journal against the limit; fails the task if it is exceeded.
-    fn fit_journal(
-        &mut self,
-        bytes: usize,
-        limits: &TaskLimits,
-        now: Now,
-    ) -> Result<(), UpdateError> {
-        if !self.exceeds_journal(bytes, limits) {
-            return Ok(());
-        }
-        let limit = TaskLimit::JournalBytes;
-        self.appear();
-        self.set_state(TaskState::Failed, Some(limit.reason(limits)), now);
-        Err(UpdateError::Limit(limit))
     }
 }

@@ -12,7 +12,7 @@ const BATCH: usize = 64;
 
 /// Where a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Until {
+pub(crate) enum Until {
     /// At the response to a message: a terminal state, INPUT_REQUIRED, or the end of the run.
     Answered,
     /// At a terminal state.
@@ -21,7 +21,7 @@ pub(in crate::engine) enum Until {
 
 /// What a stream waits for after its opening, before it shows a turn.
 #[derive(Debug)]
-pub(in crate::engine) enum Begin {
+pub(crate) enum Begin {
     /// Nothing.
     Now,
     /// The turn of the message with this ticket, which is queued.
@@ -36,7 +36,7 @@ pub(in crate::engine) enum Begin {
 
 /// The events of a task from a position.
 #[derive(Debug)]
-pub(in crate::engine) struct Cursor {
+pub(crate) struct Cursor {
     until: Until,
     begin: Begin,
     /// Maximum number of messages in the history of a snapshot.
@@ -49,56 +49,56 @@ pub(in crate::engine) struct Cursor {
 
 impl Cursor {
     /// The events from position `next`.
-    pub(in crate::engine) fn new(until: Until, next: u64) -> Self {
+    pub(crate) fn new(until: Until, next: u64) -> Self {
         let (begin, buffer) = (Begin::Now, VecDeque::new());
         Self { until, begin, history: None, next, buffer, done: false }
     }
 
     /// A task as of the event at `last`, and then the events that follow.
-    pub(in crate::engine) fn from_task(until: Until, last: u64, task: &Task) -> Self {
+    pub(crate) fn from_task(until: Until, last: u64, task: &Task) -> Self {
         Self::new(until, last + 1).after([snapshot(last, task)])
     }
 
     /// A task as it is now, and then a turn that has not begun yet, up to its response. The opening
     /// has no position: what happens before the turn is not shown.
-    pub(in crate::engine) fn queued(task: &Task, begin: Begin) -> Self {
+    pub(crate) fn queued(task: &Task, begin: Begin) -> Self {
         let opening = Event::of_task(None, task.clone());
         Self { begin, ..Self::new(Until::Answered, 0).after([opening]) }
     }
 
     /// Limits the history of every snapshot to its newest messages.
-    pub(in crate::engine) fn limit_history(&mut self, messages: Option<usize>) {
+    pub(crate) fn limit_history(&mut self, messages: Option<usize>) {
         self.history = messages;
     }
 
     /// Yields these events first.
-    pub(in crate::engine) fn after(mut self, events: impl IntoIterator<Item = Event>) -> Self {
+    pub(crate) fn after(mut self, events: impl IntoIterator<Item = Event>) -> Self {
         self.buffer.extend(events);
         self
     }
 
     /// Another node has said when the turn begins.
-    pub(in crate::engine) fn begin(&mut self, begin: Begin) {
+    pub(crate) fn begin(&mut self, begin: Begin) {
         self.begin = begin;
     }
 
     /// The position of the next event, if the turn has begun.
-    pub(in crate::engine) fn position(&self) -> Option<u64> {
+    pub(crate) fn position(&self) -> Option<u64> {
         matches!(self.begin, Begin::Now).then_some(self.next)
     }
 
     /// Ends the events.
-    pub(in crate::engine) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.done = true;
     }
 
     /// Returns whether nothing follows.
-    pub(in crate::engine) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         self.done
     }
 
     /// Takes the next event that was read.
-    pub(in crate::engine) fn pop(&mut self) -> Option<Event> {
+    pub(crate) fn pop(&mut self) -> Option<Event> {
         let event = self.buffer.pop_front()?;
         if let Some(id) = event.id() {
             self.next = id.get() + 1;
@@ -133,7 +133,7 @@ impl Cursor {
 
 /// What a cursor has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Refill {
+pub(crate) enum Refill {
     Some,
     /// Nothing, and nothing follows.
     Over,
@@ -142,13 +142,13 @@ pub(in crate::engine) enum Refill {
 }
 
 /// The engine is shutting down.
-pub(in crate::engine) fn stopping() -> Error {
+pub(crate) fn stopping() -> Error {
     Error::unavailable("the server is shutting down; subscribe again")
 }
 
 impl LiveTask {
     /// Reads available events at a cursor.
-    pub(in crate::engine) fn read_events(&self, cursor: &mut Cursor) -> Result<Refill> {
+    pub(crate) fn read_events(&self, cursor: &mut Cursor) -> Result<Refill> {
         // Before the question of the stop, which must not look like one of the agent.
         if self.run.was_stopped {
             return Err(stopping());

@@ -10,38 +10,38 @@ use super::{CancelRequest, LiveTask, TurnRequest};
 /// What has to follow from a transition. One function performs it, after each transition:
 /// `Handle::change`.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Effects {
+pub(crate) struct Effects {
     /// A new turn begins: earlier signals to the executor are void.
-    pub(in crate::engine) begin: bool,
+    pub(crate) begin: bool,
     /// The executor is dropped.
-    pub(in crate::engine) drop: bool,
+    pub(crate) drop: bool,
     /// Changes are pending: a writer starts.
-    pub(in crate::engine) write: bool,
+    pub(crate) write: bool,
     /// The loop starts that reconciles the lease and the commands with the store.
-    pub(in crate::engine) reconcile: bool,
+    pub(crate) reconcile: bool,
     /// The task is reloaded.
-    pub(in crate::engine) refresh: bool,
+    pub(crate) refresh: bool,
     /// Webhook deliveries may be due.
-    pub(in crate::engine) wake_outbox: bool,
+    pub(crate) wake_outbox: bool,
     /// The executor runs.
-    pub(in crate::engine) run: Option<Start>,
+    pub(crate) run: Option<Start>,
     /// The client cancels.
-    pub(in crate::engine) cancel: Option<Box<Cancellation>>,
+    pub(crate) cancel: Option<Box<Cancellation>>,
     /// Answers to commands that no write follows for.
-    pub(in crate::engine) answers: Vec<(Arc<str>, Bytes)>,
+    pub(crate) answers: Vec<(Arc<str>, Bytes)>,
 }
 
 /// The start of a run.
 #[derive(Debug)]
-pub(in crate::engine) struct Start {
-    pub(in crate::engine) turn: TurnRequest,
-    pub(in crate::engine) generation: u64,
-    pub(in crate::engine) mode: StartMode,
+pub(crate) struct Start {
+    pub(crate) turn: TurnRequest,
+    pub(crate) generation: u64,
+    pub(crate) mode: StartMode,
 }
 
 /// How an executor is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum StartMode {
+pub(crate) enum StartMode {
     /// Within the call that started it, which waits for the response: an executor that never yields
     /// then needs no task of its own.
     Inline,
@@ -51,10 +51,10 @@ pub(in crate::engine) enum StartMode {
 
 /// A cancel of a running executor.
 #[derive(Debug)]
-pub(in crate::engine) struct Cancellation {
-    pub(in crate::engine) task: Arc<Task>,
-    pub(in crate::engine) request: CancelRequest,
-    pub(in crate::engine) generation: u64,
+pub(crate) struct Cancellation {
+    pub(crate) task: Arc<Task>,
+    pub(crate) request: CancelRequest,
+    pub(crate) generation: u64,
 }
 
 impl Effects {
@@ -69,7 +69,7 @@ impl Effects {
 impl LiveTask {
     /// Takes what has to follow from the transitions since the last call; `None` if nothing has.
     /// Changes that are to be batched are not written yet.
-    pub(in crate::engine) fn take_effects(&mut self, batches: bool) -> Option<Effects> {
+    pub(crate) fn take_effects(&mut self, batches: bool) -> Option<Effects> {
         self.effects.write = !batches && self.begin_writing();
         self.effects.reconcile = self.begin_reconciling();
         (!self.effects.is_empty()).then(|| std::mem::take(&mut self.effects))

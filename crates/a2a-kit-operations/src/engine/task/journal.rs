@@ -17,7 +17,7 @@ const ENTRY_BYTES: usize = 16;
 /// It is open while a run may have to be repeated: from its first question or named result until it
 /// returns, or the task ends.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Journal {
+pub(crate) struct Journal {
     record: Option<Record>,
     /// Whether the store has a journal, or is about to.
     is_stored: bool,
@@ -34,9 +34,9 @@ pub(in crate::engine) struct Journal {
 
 /// A journal to store with a write.
 #[derive(Debug)]
-pub(in crate::engine) struct JournalUpdate {
+pub(crate) struct JournalUpdate {
     /// The new journal: empty deletes it, `None` keeps the stored one.
-    pub(in crate::engine) body: Option<Bytes>,
+    pub(crate) body: Option<Bytes>,
     revision: u64,
 }
 
@@ -316,7 +316,7 @@ impl LiveTask {
     }
 
     /// The number of client messages before the one that began the run.
-    pub(in crate::engine) fn first_message(&self) -> usize {
+    pub(crate) fn first_message(&self) -> usize {
         let first = self.journal.record.as_ref().map(|record| record.first);
         first.unwrap_or_else(|| self.client_messages().count().saturating_sub(1))
     }
@@ -366,7 +366,7 @@ impl LiveTask {
 
     /// The turn for a new run: with the first message of the run to repeat, if the client has
     /// answered its question, or if its work was interrupted.
-    pub(in crate::engine) fn resumed(&mut self, turn: TurnRequest) -> TurnRequest {
+    pub(crate) fn resumed(&mut self, turn: TurnRequest) -> TurnRequest {
         if turn.rerun {
             // The work was interrupted.
         } else if self.journal.is_asking() {

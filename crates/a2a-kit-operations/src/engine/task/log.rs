@@ -9,7 +9,7 @@ use crate::{Event, EventId};
 /// Readers keep a cursor and are woken. None has a queue, so a slow reader costs the others
 /// nothing.
 #[derive(Debug)]
-pub(in crate::engine) struct Log {
+pub(crate) struct Log {
     events: VecDeque<(Event, usize)>,
     /// The position of the newest event, retained or not.
     last: u64,
@@ -20,38 +20,38 @@ pub(in crate::engine) struct Log {
 
 /// The reader's next event was trimmed.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Trimmed;
+pub(crate) struct Trimmed;
 
 impl Log {
     /// Creates a log that continues after `last`.
-    pub(in crate::engine) fn new(last: u64, max_events: usize, max_bytes: usize) -> Self {
+    pub(crate) fn new(last: u64, max_events: usize, max_bytes: usize) -> Self {
         Self { events: VecDeque::new(), last, bytes: 0, max_events, max_bytes }
     }
 
     /// The position of the newest event.
-    pub(in crate::engine) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
     /// The position of the oldest retained event, or of the next one.
-    pub(in crate::engine) fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         self.last + 1 - self.events.len() as u64
     }
 
     /// An empty log with the same limits that continues after `last`.
-    pub(in crate::engine) fn emptied(&self, last: u64) -> Self {
+    pub(crate) fn emptied(&self, last: u64) -> Self {
         Self::new(last, self.max_events, self.max_bytes)
     }
 
     /// Continues after `last`, without the events up to there.
-    pub(in crate::engine) fn skip_to(&mut self, last: u64) {
+    pub(crate) fn skip_to(&mut self, last: u64) {
         self.events.clear();
         self.bytes = 0;
         self.last = last;
     }
 
     /// Appends an event, and trims the oldest ones beyond the limits.
-    pub(in crate::engine) fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         debug_assert_eq!(event.id().map(EventId::get), Some(self.last + 1), "no gaps");
         let bytes = event.encoded_len();
         self.last += 1;
@@ -68,7 +68,7 @@ impl Log {
     }
 
     /// Copies up to `limit` events from position `from` into `buffer`.
-    pub(in crate::engine) fn read(
+    pub(crate) fn read(
         &self,
         from: u64,
         limit: usize,

@@ -14,16 +14,16 @@ use super::{
 use crate::TaskLimits;
 
 /// Admission limits for a message.
-pub(in crate::engine) struct AdmissionLimits<'a> {
-    pub(in crate::engine) task: &'a TaskLimits,
-    pub(in crate::engine) max_queued: usize,
+pub(crate) struct AdmissionLimits<'a> {
+    pub(crate) task: &'a TaskLimits,
+    pub(crate) max_queued: usize,
     /// Whether the caller may have another running task, if this one does not count as such.
-    pub(in crate::engine) may_run: bool,
+    pub(crate) may_run: bool,
 }
 
 /// What the sender of a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Sender {
+pub(crate) enum Sender {
     /// Its turn.
     Waits,
     /// Its acceptance.
@@ -34,7 +34,7 @@ pub(in crate::engine) enum Sender {
 
 /// Why a message is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Refusal {
+pub(crate) enum Refusal {
     /// The task could not be stored or loaded.
     Failed(Failure),
     /// The task is about to end.
@@ -59,14 +59,14 @@ pub(in crate::engine) enum Refusal {
 const NOT_HANDLED: &str = "this message was not handled: the task ended first";
 
 /// The task has ended, so it takes no further message.
-pub(in crate::engine) fn task_ended(task_id: &str) -> Error {
+pub(crate) fn task_ended(task_id: &str) -> Error {
     Error::unsupported(format!("task {task_id} has ended; send a message without taskId"))
         .with_metadata("taskId", task_id)
 }
 
 /// What a message for a task meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Reception {
+pub(crate) enum Reception {
     /// An earlier attempt has delivered it, with this ticket; 0 if it is in the history.
     Joined(u64),
     /// The task has ended.
@@ -77,7 +77,7 @@ pub(in crate::engine) enum Reception {
 
 impl LiveTask {
     /// What a message meets; `None` while the task is about to end.
-    pub(in crate::engine) fn reception(&self, turn: &TurnRequest) -> Option<Reception> {
+    pub(crate) fn reception(&self, turn: &TurnRequest) -> Option<Reception> {
         if let Some(ticket) = self.turns.ticket_of(&self.task, turn) {
             return Some(Reception::Joined(ticket));
         }
@@ -87,7 +87,7 @@ impl LiveTask {
 
     /// Starts a new task with its first message. The task is visible at once if its sender does not
     /// wait for the response.
-    pub(in crate::engine) fn begin(
+    pub(crate) fn begin(
         &mut self,
         turn: TurnRequest,
         creation: Creation,
@@ -107,7 +107,7 @@ impl LiveTask {
 
     /// Takes a message: hands it to a waiting executor, queues it behind a running one, or starts a
     /// run. Returns the ticket of the message, 0 if it is already in the history.
-    pub(in crate::engine) fn take(
+    pub(crate) fn take(
         &mut self,
         turn: TurnRequest,
         sender: Sender,
@@ -231,7 +231,7 @@ impl LiveTask {
     }
 
     /// The reason why the turn of a queued message will never come, if it will not.
-    pub(in crate::engine) fn never_begins(&self, ticket: u64) -> Option<Error> {
+    pub(crate) fn never_begins(&self, ticket: u64) -> Option<Error> {
         if self.turns.is_lost(ticket) {
             return Some(Error::unavailable("another node took over the task; retry the request"));
         }
@@ -244,7 +244,7 @@ impl LiveTask {
     }
 
     /// Queues messages that were acknowledged by a node that failed.
-    pub(in crate::engine) fn keep_acknowledged(&mut self, turns: Vec<TurnRequest>) {
+    pub(crate) fn keep_acknowledged(&mut self, turns: Vec<TurnRequest>) {
         for turn in turns {
             if !turn.commands.iter().all(|command| self.commands.take(command)) {
                 continue;

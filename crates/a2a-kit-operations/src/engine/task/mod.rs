@@ -37,7 +37,7 @@ use a2a_core::{
 
 pub use self::size::TaskLimit;
 pub(crate) use self::turn::TurnRequest;
-pub(in crate::engine) use self::{
+pub(crate) use self::{
     cancel::{Cancel, CancelRefusal, CancelRequest},
     checkpoint::{Checkpoint, Context, encode},
     commands::Answer,
@@ -47,7 +47,7 @@ pub(in crate::engine) use self::{
     message::{AdmissionLimits, Reception, Refusal, Sender, task_ended},
     ownership::Holder,
     persistence::{Confirmation, Failure, Group},
-    reconcile::{Interrupted, Resumption, Step, Takeover},
+    reconcile::{Resumption, Step, Takeover},
     response::{Opening, RemoteTurn, Response, SentTurn},
     run::{Relevance, RunEnd},
     size::Size,
@@ -66,7 +66,7 @@ use crate::{Event, EventId, TaskLimits, Webhook, store::StoredTask};
 
 /// An active task.
 #[derive(Debug)]
-pub(in crate::engine) struct LiveTask {
+pub(crate) struct LiveTask {
     /// The task as visible to callers, with stored changes only. Before the first write, the draft.
     task: Arc<Task>,
     /// The visible events.
@@ -126,11 +126,11 @@ fn status_time(task: &Task) -> Option<Timestamp> {
 
 /// State of a task that is not stored yet.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Creation {
-    pub(in crate::engine) webhooks: Vec<Webhook>,
-    pub(in crate::engine) key: Option<String>,
+pub(crate) struct Creation {
+    pub(crate) webhooks: Vec<Webhook>,
+    pub(crate) key: Option<String>,
     /// Whether the sender reads a stream.
-    pub(in crate::engine) is_streamed: bool,
+    pub(crate) is_streamed: bool,
 }
 
 impl Creation {
@@ -142,35 +142,35 @@ impl Creation {
 
 /// How a task counts for the limits of its caller.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Counts {
-    pub(in crate::engine) is_running: bool,
+pub(crate) struct Counts {
+    pub(crate) is_running: bool,
     /// Whether it is a new task that is not stored yet.
-    pub(in crate::engine) is_draft: bool,
+    pub(crate) is_draft: bool,
 }
 
 /// What the metrics of an engine show of a task.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Gauges {
+pub(crate) struct Gauges {
     /// The visible state.
-    pub(in crate::engine) state: Option<TaskState>,
-    pub(in crate::engine) is_held: bool,
+    pub(crate) state: Option<TaskState>,
+    pub(crate) is_held: bool,
     /// The number of queued messages.
-    pub(in crate::engine) queued: usize,
+    pub(crate) queued: usize,
     /// The position of the newest event.
-    pub(in crate::engine) last: u64,
+    pub(crate) last: u64,
 }
 
 /// When a transition is made.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Now {
-    pub(in crate::engine) instant: Instant,
+pub(crate) struct Now {
+    pub(crate) instant: Instant,
     /// The time of the statuses that the transition sets.
-    pub(in crate::engine) time: Timestamp,
+    pub(crate) time: Timestamp,
 }
 
 impl LiveTask {
     /// A new task that is not stored or visible yet.
-    pub(in crate::engine) fn draft(task: Task, log: Log) -> Self {
+    pub(crate) fn draft(task: Task, log: Log) -> Self {
         let mut live = Self::new(Arc::new(task), log);
         live.ownership.holder = Holder::Here;
         live.loaded();
@@ -178,7 +178,7 @@ impl LiveTask {
     }
 
     /// A stored task, whose events are not in the log.
-    pub(in crate::engine) fn stored_before(stored: StoredTask, log: Log) -> Self {
+    pub(crate) fn stored_before(stored: StoredTask, log: Log) -> Self {
         let mut live = Self::new(Arc::clone(&stored.task), log);
         live.follow(stored);
         live
@@ -210,60 +210,60 @@ impl LiveTask {
     }
 
     /// The changes that are not visible yet, in order.
-    pub(in crate::engine) fn unseen(&self) -> impl Iterator<Item = &Change> {
+    pub(crate) fn unseen(&self) -> impl Iterator<Item = &Change> {
         self.persistence.being_written().iter().chain(&self.changes.pending)
     }
 
     /// Returns whether the task is stored and visible.
-    pub(in crate::engine) fn is_stored(&self) -> bool {
+    pub(crate) fn is_stored(&self) -> bool {
         self.persistence.version() > 0
     }
 
     /// Returns whether the task has visibly ended.
-    pub(in crate::engine) fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.task.state().is_terminal()
     }
 
     /// Returns whether this node holds the lease.
-    pub(in crate::engine) fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         self.ownership.holder == Holder::Here
     }
 
     /// Returns whether an executor is running and not waiting for input.
-    pub(in crate::engine) fn is_at_work(&self) -> bool {
+    pub(crate) fn is_at_work(&self) -> bool {
         self.run.is_running() && !self.run.is_asking()
     }
 
     /// Returns whether a message would have to wait for its turn.
-    pub(in crate::engine) fn queues_messages(&self) -> bool {
+    pub(crate) fn queues_messages(&self) -> bool {
         self.is_at_work() && !self.run.refuses_messages() && !self.is_ending()
     }
 
     /// Returns whether this node does not hold the lease on an unfinished task.
-    pub(in crate::engine) fn is_away(&self) -> bool {
+    pub(crate) fn is_away(&self) -> bool {
         !self.is_here() && !self.persistence.has_failed() && !self.has_ended()
     }
 
     /// Returns whether the task is about to end, but that is not stored yet. If this node has lost
     /// its lease, the task continues elsewhere.
-    pub(in crate::engine) fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         let ending = self.changes.head.is_terminal() || self.run.is_canceling;
         ending && !self.has_ended() && !self.persistence.has_failed()
     }
 
     /// Returns whether the task takes no further update: it has ended, stored or not, was answered
     /// with a message, or could not be stored.
-    pub(in crate::engine) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.changes.head.is_terminal() || self.reply.is_some() || self.persistence.has_failed()
     }
 
     /// The error for callers of a task that could not be stored or loaded.
-    pub(in crate::engine) fn failure(&self) -> Option<Error> {
+    pub(crate) fn failure(&self) -> Option<Error> {
         self.persistence.failure().map(|failure| failure.error(&self.task.id))
     }
 
     /// How the task counts for the limits of its caller.
-    pub(in crate::engine) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         let is_answered = self.reply.is_some() && !self.run.is_running();
         Counts {
             is_running: self.run.has_slot(),
@@ -272,7 +272,7 @@ impl LiveTask {
     }
 
     /// What the metrics of the engine show of the task.
-    pub(in crate::engine) fn gauges(&self) -> Gauges {
+    pub(crate) fn gauges(&self) -> Gauges {
         Gauges {
             state: self.stored_state(),
             is_held: self.is_here(),
@@ -282,7 +282,7 @@ impl LiveTask {
     }
 
     /// Makes the task visible, if it is not yet.
-    pub(in crate::engine) fn appear(&mut self) {
+    pub(crate) fn appear(&mut self) {
         if self.changes.last == 0 {
             self.changes.last = 1;
             self.put(Change::Appeared);
@@ -317,7 +317,7 @@ impl LiveTask {
     ///
     /// Its time is not before that of the previous status, whatever the clocks of nodes and
     /// executors say: tasks are listed by it.
-    pub(in crate::engine) fn push(&mut self, mut payload: Payload, now: Now) -> u64 {
+    pub(crate) fn push(&mut self, mut payload: Payload, now: Now) -> u64 {
         if let Payload::StatusUpdate(update) = &mut payload {
             self.changes.order(update);
             let ends = update.status.as_ref().is_some_and(|status| status.state().is_terminal());
@@ -357,9 +357,10 @@ impl LiveTask {
         self.against(|size| size.refuses(queued.iter().map(|m| &**m).chain([message]), limits))
     }
 
-    /// Whether the journal exceeds its limit with another entry of this many bytes.
-    fn exceeds_journal(&self, bytes: usize, limits: &TaskLimits) -> bool {
-        self.journal.bytes_with(bytes) > limits.max_journal_bytes
+    /// The limit of the journal, if another entry of this many bytes would exceed it.
+    fn exceeded_journal(&self, bytes: usize, limits: &TaskLimits) -> Option<TaskLimit> {
+        let is_exceeded = self.journal.bytes_with(bytes) > limits.max_journal_bytes;
+        is_exceeded.then_some(TaskLimit::JournalBytes)
     }
 
     fn against(&mut self, test: impl Fn(&Size) -> Option<TaskLimit>) -> Option<TaskLimit> {
@@ -376,12 +377,12 @@ impl LiveTask {
 }
 
 /// An event with the whole task, as of the event at `last`.
-pub(in crate::engine) fn snapshot(last: u64, task: &Task) -> Event {
+pub(crate) fn snapshot(last: u64, task: &Task) -> Event {
     Event::of_task(EventId::new(last), task.clone())
 }
 
 /// A copy of a task with the newest `limit` messages of its history.
-pub(in crate::engine) fn newest_messages(task: &Task, limit: usize) -> Task {
+pub(crate) fn newest_messages(task: &Task, limit: usize) -> Task {
     let skip = task.history.len().saturating_sub(limit);
     Task {
         id: task.id.clone(),

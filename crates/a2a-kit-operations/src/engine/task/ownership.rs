@@ -12,7 +12,7 @@ use crate::{
 
 /// The lease on a task, as far as this node knows.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Ownership {
+pub(crate) struct Ownership {
     pub(super) holder: Holder,
     /// The epoch of this node's current or last lease.
     pub(super) epoch: u64,
@@ -31,7 +31,7 @@ pub(in crate::engine) struct Ownership {
 
 /// The holder of the lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::engine) enum Holder {
+pub(crate) enum Holder {
     /// None; the next node to acquire it gets the lease.
     #[default]
     Nobody,
@@ -65,11 +65,11 @@ enum Refresh {
 
 /// A read of changes by another node, when it starts.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct ReadMark {
+pub(crate) struct ReadMark {
     number: u64,
     /// The newest known event; `None` if there is none.
-    pub(in crate::engine) after: Option<EventId>,
-    pub(in crate::engine) is_here: bool,
+    pub(crate) after: Option<EventId>,
+    pub(crate) is_here: bool,
 }
 
 impl Ownership {
@@ -117,7 +117,7 @@ impl LiveTask {
     /// Applies a lease that the store has granted, unless it has changed hands again since.
     /// `since` is a time before it was granted, if leases expire. With interrupted work, which is unknown here, local
     /// work is of an earlier lease, and discarded.
-    pub(in crate::engine) fn granted(
+    pub(crate) fn granted(
         &mut self,
         stored: StoredTask,
         since: Option<Instant>,
@@ -157,7 +157,7 @@ impl LiveTask {
     }
 
     /// Discards local work, because the lease was lost or released.
-    pub(in crate::engine) fn lose(&mut self, holder: Holder) {
+    pub(crate) fn lose(&mut self, holder: Holder) {
         self.changes.pending.clear();
         self.persistence.abandon();
         self.ownership.holder = holder;
@@ -176,7 +176,7 @@ impl LiveTask {
 
     /// Handles an expired lease, unless it was released in the meantime. A writer notices by
     /// itself.
-    pub(in crate::engine) fn lose_lease(&mut self, epoch: Option<u64>) -> bool {
+    pub(crate) fn lose_lease(&mut self, epoch: Option<u64>) -> bool {
         let is_lost =
             self.is_here() && !self.persistence.is_writing() && Some(self.ownership.epoch) == epoch;
         if is_lost {
@@ -189,10 +189,7 @@ impl LiveTask {
     /// Gives up a lease that was not renewed in time: its work is dropped before another node can
     /// take the task over. Returns its epoch. `is_expired` judges by a time at which the lease was
     /// not granted yet.
-    pub(in crate::engine) fn expire_lease(
-        &mut self,
-        is_expired: impl FnOnce(Instant) -> bool,
-    ) -> Option<u64> {
+    pub(crate) fn expire_lease(&mut self, is_expired: impl FnOnce(Instant) -> bool) -> Option<u64> {
         if self.has_current_lease(is_expired) || !self.is_here() || self.persistence.has_failed() {
             return None;
         }
@@ -203,7 +200,7 @@ impl LiveTask {
     }
 
     /// Fails if an executor of this generation may no longer act for the task.
-    pub(in crate::engine) fn check_lease(
+    pub(crate) fn check_lease(
         &self,
         generation: u64,
         is_expired: impl FnOnce(Instant) -> bool,
@@ -243,7 +240,7 @@ impl LiveTask {
 
     /// The store confirmed the release of a lease. A concurrent read may have reported this node as
     /// the holder, which looked like another node.
-    pub(in crate::engine) fn released(&mut self, epoch: u64) {
+    pub(crate) fn released(&mut self, epoch: u64) {
         if self.ownership.epoch == epoch && self.ownership.holder == Holder::Elsewhere {
             self.ownership.holder = Holder::Nobody;
             self.run.follow(false);
@@ -251,7 +248,7 @@ impl LiveTask {
     }
 
     /// The epoch of a lease to renew.
-    pub(in crate::engine) fn leased(&self) -> Option<u64> {
+    pub(crate) fn leased(&self) -> Option<u64> {
         let is_at_work = self.run.is_running()
             || self.persistence.is_writing()
             || self.commands.is_busy()
@@ -262,7 +259,7 @@ impl LiveTask {
 
     /// Applies events that another node wrote, up to `last`. The task is reloaded if something is
     /// missing.
-    pub(in crate::engine) fn apply_remote(&mut self, last: EventId, events: Vec<Event>) {
+    pub(crate) fn apply_remote(&mut self, last: EventId, events: Vec<Event>) {
         if self.is_here() {
             self.ownership.reads.has_ignored = true;
             return;
@@ -292,7 +289,7 @@ impl LiveTask {
     }
 
     /// Reloads the task. A reload in progress is repeated.
-    pub(in crate::engine) fn refresh(&mut self) {
+    pub(crate) fn refresh(&mut self) {
         let refresh = &mut self.ownership.reads.refresh;
         let begins = *refresh == Refresh::Idle;
         *refresh = if begins { Refresh::Running } else { Refresh::Again };
@@ -300,7 +297,7 @@ impl LiveTask {
     }
 
     /// Signals of other nodes were lost.
-    pub(in crate::engine) fn lagged(&mut self) {
+    pub(crate) fn lagged(&mut self) {
         if self.is_here() {
             self.notice_commands();
         } else {
@@ -309,7 +306,7 @@ impl LiveTask {
     }
 
     /// Ends the reload, unless another one was requested; returns whether it ended.
-    pub(in crate::engine) fn end_refresh(&mut self) -> bool {
+    pub(crate) fn end_refresh(&mut self) -> bool {
         let refresh = &mut self.ownership.reads.refresh;
         let ends = *refresh != Refresh::Again;
         *refresh = if ends { Refresh::Idle } else { Refresh::Running };
@@ -318,7 +315,7 @@ impl LiveTask {
 
     /// Fails the streams and waiters on this node, so that clients reconnect: progress on other
     /// nodes is unknown.
-    pub(in crate::engine) fn stop_following(&mut self) {
+    pub(crate) fn stop_following(&mut self) {
         self.ownership.reads.refresh = Refresh::Idle;
         if !self.is_here() {
             self.persistence.fail(Failure::Unavailable);
@@ -327,7 +324,7 @@ impl LiveTask {
 
     /// Reloads the task if it has waited for its client since this time, in milliseconds since the
     /// epoch, so that another node may have removed it.
-    pub(in crate::engine) fn refresh_if_parked(&mut self, since: i64) {
+    pub(crate) fn refresh_if_parked(&mut self, since: i64) {
         let is_parked = self.task.state().is_interrupted() && !self.is_here();
         if is_parked && status_time(&self.task).is_none_or(|time| time.as_millis() < since) {
             self.refresh();
@@ -335,17 +332,17 @@ impl LiveTask {
     }
 
     /// Returns whether the task has to be read before a lease on it is applied, up to an event.
-    pub(in crate::engine) fn is_behind(&self, event: EventId) -> bool {
+    pub(crate) fn is_behind(&self, event: EventId) -> bool {
         self.log.last() < event.get()
     }
 
     /// Returns whether this epoch directly follows one of which this node knows all changes.
-    pub(in crate::engine) fn is_known(&self, epoch: u64) -> bool {
+    pub(crate) fn is_known(&self, epoch: u64) -> bool {
         self.ownership.holder != Holder::Here && self.ownership.known_epoch + 1 == epoch
     }
 
     /// Starts a read of changes by another node.
-    pub(in crate::engine) fn begin_read(&mut self) -> ReadMark {
+    pub(crate) fn begin_read(&mut self) -> ReadMark {
         let is_here = self.is_here();
         let reads = &mut self.ownership.reads;
         reads.begun += 1;
@@ -354,13 +351,7 @@ impl LiveTask {
     }
 
     /// Applies a read. `node` is this node.
-    pub(in crate::engine) fn read(
-        &mut self,
-        mark: ReadMark,
-        stored: StoredTask,
-        replay: Replay,
-        node: &str,
-    ) {
+    pub(crate) fn read(&mut self, mark: ReadMark, stored: StoredTask, replay: Replay, node: &str) {
         if self.is_here() {
             // The holder knows more than the store, unless another node has taken over.
             if stored.epoch <= self.ownership.epoch || stored.node.as_deref() == Some(node) {
@@ -394,7 +385,7 @@ impl LiveTask {
     }
 
     /// Applies a task that this node lost before it became visible here.
-    pub(in crate::engine) fn reload(&mut self, stored: Option<StoredTask>) {
+    pub(crate) fn reload(&mut self, stored: Option<StoredTask>) {
         match stored {
             _ if self.is_here() || self.log.last() > 0 => {}
             Some(stored) => {
@@ -406,7 +397,7 @@ impl LiveTask {
     }
 
     /// The store no longer has the task.
-    pub(in crate::engine) fn removed(&mut self) {
+    pub(crate) fn removed(&mut self) {
         self.persistence.fail(Failure::Removed);
     }
 

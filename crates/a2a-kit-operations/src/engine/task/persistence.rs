@@ -13,7 +13,7 @@ use crate::{
 
 /// What is stored of a task, and whether a write is in progress.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Persistence {
+pub(crate) struct Persistence {
     /// The number of stored writes.
     version: u64,
     phase: Phase,
@@ -37,7 +37,7 @@ enum Phase {
 
 /// Why a task can no longer be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Failure {
+pub(crate) enum Failure {
     /// The store failed.
     Unavailable,
     /// The store no longer has the task.
@@ -53,7 +53,7 @@ pub(in crate::engine) enum Failure {
 
 impl Failure {
     /// The error for callers of the task.
-    pub(in crate::engine) fn error(&self, task_id: &str) -> Error {
+    pub(crate) fn error(&self, task_id: &str) -> Error {
         match self {
             Self::Full => StoreError::Full.into(),
             Self::Rejected => {
@@ -69,13 +69,13 @@ impl Failure {
 
 /// What the store has said about a stored group.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Confirmation {
+pub(crate) struct Confirmation {
     /// When the write of a new task began, which granted the lease, if leases expire.
-    pub(in crate::engine) begun: Option<Instant>,
+    pub(crate) begun: Option<Instant>,
     /// Whether webhook deliveries are due.
-    pub(in crate::engine) has_pushes: bool,
+    pub(crate) has_pushes: bool,
     /// Whether other nodes share the store, and may have posted commands meanwhile.
-    pub(in crate::engine) is_shared: bool,
+    pub(crate) is_shared: bool,
 }
 
 impl Persistence {
@@ -146,32 +146,32 @@ impl Persistence {
 
 /// Changes that are stored together.
 #[derive(Debug)]
-pub(in crate::engine) struct Group {
+pub(crate) struct Group {
     changes: Arc<Vec<Change>>,
     /// The states that the task goes through.
     states: Vec<TaskState>,
-    pub(in crate::engine) version: u64,
-    pub(in crate::engine) epoch: u64,
+    pub(crate) version: u64,
+    pub(crate) epoch: u64,
     /// The generation of the task when the group was formed.
-    pub(in crate::engine) generation: u64,
+    pub(crate) generation: u64,
     /// Whether only the final snapshot is stored, without the intermediate events.
     is_whole: bool,
-    pub(in crate::engine) snapshot: Option<Arc<Task>>,
-    pub(in crate::engine) webhooks: Vec<Webhook>,
-    pub(in crate::engine) key: Option<String>,
-    pub(in crate::engine) lease: LeaseUpdate,
-    pub(in crate::engine) journal: JournalUpdate,
-    pub(in crate::engine) answers: Vec<(Arc<str>, Bytes)>,
+    pub(crate) snapshot: Option<Arc<Task>>,
+    pub(crate) webhooks: Vec<Webhook>,
+    pub(crate) key: Option<String>,
+    pub(crate) lease: LeaseUpdate,
+    pub(crate) journal: JournalUpdate,
+    pub(crate) answers: Vec<(Arc<str>, Bytes)>,
 }
 
 impl Group {
     /// Whether this is the first write of the task.
-    pub(in crate::engine) fn is_new(&self) -> bool {
+    pub(crate) fn is_new(&self) -> bool {
         self.version == 0
     }
 
     /// The events to store.
-    pub(in crate::engine) fn events(&self) -> impl Iterator<Item = &Event> {
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
         let changes = if self.is_whole { &[] } else { self.changes.as_slice() };
         changes.iter().filter_map(|change| match change {
             Change::Event(event) => Some(event),
@@ -182,42 +182,42 @@ impl Group {
 
 impl LiveTask {
     /// Returns whether the task was not lost since this generation.
-    pub(in crate::engine) fn is_current(&self, generation: u64) -> bool {
+    pub(crate) fn is_current(&self, generation: u64) -> bool {
         self.ownership.generation == generation
     }
 
     /// The generation of the task.
-    pub(in crate::engine) fn generation(&self) -> u64 {
+    pub(crate) fn generation(&self) -> u64 {
         self.ownership.generation
     }
 
     /// Whether the state was read after the entry was registered; `None` while the first write is in
     /// progress: other nodes may already see the task.
-    pub(in crate::engine) fn has_loaded(&self) -> Option<bool> {
+    pub(crate) fn has_loaded(&self) -> Option<bool> {
         let is_asked = self.persistence.is_writing() || self.ownership.holder == Holder::Elsewhere;
         let is_appearing = !self.is_stored() && !self.persistence.has_failed() && is_asked;
         (!is_appearing).then_some(self.persistence.is_loaded)
     }
 
     /// The state was read after the entry was registered.
-    pub(in crate::engine) fn loaded(&mut self) {
+    pub(crate) fn loaded(&mut self) {
         self.persistence.is_loaded = true;
     }
 
     /// Returns whether the store no longer has the task.
-    pub(in crate::engine) fn is_removed(&self) -> bool {
+    pub(crate) fn is_removed(&self) -> bool {
         matches!(self.persistence.failure(), Some(Failure::Removed))
     }
 
     /// Returns whether the store may have changes that are not visible yet.
-    pub(in crate::engine) fn is_storing(&self) -> bool {
+    pub(crate) fn is_storing(&self) -> bool {
         self.persistence.is_storing()
     }
 
     /// The task and the position of its newest event, unless the store may be ahead.
     /// `holder_is_current` tells whether no other node can have written, given whether this one
     /// holds the lease.
-    pub(in crate::engine) fn current(
+    pub(crate) fn current(
         &self,
         holder_is_current: impl FnOnce(bool) -> bool,
     ) -> Option<(Arc<Task>, u64)> {
@@ -230,30 +230,30 @@ impl LiveTask {
     }
 
     /// The visible task, and the position of its newest event.
-    pub(in crate::engine) fn visible(&self) -> (Arc<Task>, u64) {
+    pub(crate) fn visible(&self) -> (Arc<Task>, u64) {
         (Arc::clone(&self.task), self.log.last())
     }
 
     /// The visible task, and the positions of its oldest retained and its newest event; `None` if
     /// the task is not stored.
-    pub(in crate::engine) fn stored_log(&self) -> Option<(Arc<Task>, u64, u64)> {
+    pub(crate) fn stored_log(&self) -> Option<(Arc<Task>, u64, u64)> {
         let (task, last) = self.visible();
         self.is_stored().then(|| (task, self.log.first(), last))
     }
 
     /// The visible state; `None` if the task is not stored.
-    pub(in crate::engine) fn stored_state(&self) -> Option<TaskState> {
+    pub(crate) fn stored_state(&self) -> Option<TaskState> {
         self.is_stored().then(|| self.task.state())
     }
 
     /// The version that is being stored by this node, which holds the lease.
-    pub(in crate::engine) fn storing_version(&self) -> Option<u64> {
+    pub(crate) fn storing_version(&self) -> Option<u64> {
         (self.is_here() && self.persistence.is_storing()).then_some(self.persistence.version)
     }
 
     /// Whether the event at `position` is stored, for an executor of this generation; `None` while
     /// it is not known.
-    pub(in crate::engine) fn write_outcome(
+    pub(crate) fn write_outcome(
         &self,
         generation: u64,
         position: u64,
@@ -272,7 +272,7 @@ impl LiveTask {
     }
 
     /// Begins to write, if a writer has to start.
-    pub(in crate::engine) fn begin_writing(&mut self) -> bool {
+    pub(crate) fn begin_writing(&mut self) -> bool {
         let begins = self.has_to_write();
         if begins {
             self.persistence.phase = Phase::Writing;
@@ -281,7 +281,7 @@ impl LiveTask {
     }
 
     /// The next group to store; `None` ends the writer.
-    pub(in crate::engine) fn next_group(&mut self) -> Option<Group> {
+    pub(crate) fn next_group(&mut self) -> Option<Group> {
         if self.changes.pending.is_empty() || self.persistence.has_failed() {
             self.persistence.abandon();
             self.release_if_idle();
@@ -331,7 +331,7 @@ impl LiveTask {
 
     /// Makes a stored group visible, and returns the states that the task goes through; `None` if the
     /// task was lost in the meantime, and perhaps reacquired.
-    pub(in crate::engine) fn stored(
+    pub(crate) fn stored(
         &mut self,
         group: Group,
         confirmation: Confirmation,
@@ -372,7 +372,7 @@ impl LiveTask {
 
     /// Handles a write that conflicts with that of another node, unless the task was lost in the
     /// meantime.
-    pub(in crate::engine) fn conflicted(&mut self, generation: u64) -> bool {
+    pub(crate) fn conflicted(&mut self, generation: u64) -> bool {
         let is_current = self.is_current(generation);
         if is_current {
             self.lose(Holder::Elsewhere);
@@ -383,7 +383,7 @@ impl LiveTask {
 
     /// Discards changes that could not be stored, and drops the executor, unless the task was lost
     /// in the meantime.
-    pub(in crate::engine) fn not_stored(&mut self, generation: u64, failure: Failure) -> bool {
+    pub(crate) fn not_stored(&mut self, generation: u64, failure: Failure) -> bool {
         let is_current = self.is_current(generation);
         if is_current {
             self.persistence.fail(failure);

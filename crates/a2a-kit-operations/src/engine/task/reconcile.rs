@@ -6,14 +6,13 @@
 use std::time::Instant;
 
 use a2a_core::{Error, Result, TaskState};
-use bytes::Bytes;
 
 use super::{Holder, LiveTask, Now, StartMode, TurnRequest};
 use crate::store::{Orphan, StoredTask};
 
 /// Pending work of the loop.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Reconciliation {
+pub(crate) struct Reconciliation {
     is_running: bool,
     /// Work of a failed node that was granted to this one.
     takeover: Option<Box<Takeover>>,
@@ -31,14 +30,14 @@ pub(in crate::engine) struct Reconciliation {
 
 /// An interrupted task, and a time at which its lease was not granted yet, if leases expire.
 #[derive(Debug)]
-pub(in crate::engine) struct Takeover {
-    pub(in crate::engine) orphan: Orphan,
-    pub(in crate::engine) since: Option<Instant>,
+pub(crate) struct Takeover {
+    pub(crate) orphan: Orphan,
+    pub(crate) since: Option<Instant>,
 }
 
 /// A step of the loop.
 #[derive(Debug)]
-pub(in crate::engine) enum Step {
+pub(crate) enum Step {
     /// Resume the work of a failed node.
     Resume(Box<Takeover>),
     /// Request the lease.
@@ -49,20 +48,9 @@ pub(in crate::engine) enum Step {
     Release { epoch: u64, is_unfinished: bool },
 }
 
-/// Work that a failed node left.
-#[derive(Debug)]
-pub(in crate::engine) struct Interrupted {
-    /// The checkpoint of its turn; empty if there is none.
-    pub(in crate::engine) checkpoint: Bytes,
-    /// Whether it may be rerun.
-    pub(in crate::engine) reruns: bool,
-    /// The messages whose senders may have been told that they are accepted.
-    pub(in crate::engine) acknowledged: Vec<TurnRequest>,
-}
-
 /// What becomes of interrupted work.
 #[derive(Debug)]
-pub(in crate::engine) enum Resumption {
+pub(crate) enum Resumption {
     /// Nothing: it waits for its client, or there is none.
     Left,
     /// The executor runs again, after the commands that were sent before.
@@ -72,7 +60,7 @@ pub(in crate::engine) enum Resumption {
 }
 
 impl Resumption {
-    pub(in crate::engine) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Left => "left",
             Self::Rerun(_) => "rerun",
@@ -112,19 +100,19 @@ impl LiveTask {
     }
 
     /// The lease is no longer needed, unless the task has work.
-    pub(in crate::engine) fn release_if_idle(&mut self) {
+    pub(crate) fn release_if_idle(&mut self) {
         self.ownership.work.releases |= self.is_idle();
     }
 
     /// Returns whether the loop has something to do that cannot wait until a failed step is
     /// repeated.
-    pub(in crate::engine) fn is_urgent(&self) -> bool {
+    pub(crate) fn is_urgent(&self) -> bool {
         self.ownership.work.takeover.is_some() || self.ownership.work.wants_lease()
     }
 
     /// The next step of the loop; `None` ends it. If the engine `stops`, commands are for a node that
     /// keeps running, except those for a running executor.
-    pub(in crate::engine) fn next_step(&mut self, stops: bool) -> Option<Step> {
+    pub(crate) fn next_step(&mut self, stops: bool) -> Option<Step> {
         if let Some(takeover) = self.ownership.work.takeover.take() {
             return Some(Step::Resume(takeover));
         }
@@ -160,12 +148,12 @@ impl LiveTask {
 
     /// Commands may be pending. A node that does not hold the lease as far as it knows reads them
     /// when it does: the store may have granted it already, with the response in transit.
-    pub(in crate::engine) fn notice_commands(&mut self) {
+    pub(crate) fn notice_commands(&mut self) {
         self.ownership.work.has_commands = true;
     }
 
     /// Requests the lease, and returns the number of the request; `None` if this node holds it.
-    pub(in crate::engine) fn request_lease(&mut self) -> Option<u64> {
+    pub(crate) fn request_lease(&mut self) -> Option<u64> {
         if self.is_here() {
             return None;
         }
@@ -178,20 +166,20 @@ impl LiveTask {
     }
 
     /// The store has answered the request for the lease.
-    pub(in crate::engine) fn answer_lease_request(&mut self, failure: Option<Error>) {
+    pub(crate) fn answer_lease_request(&mut self, failure: Option<Error>) {
         let work = &mut self.ownership.work;
         work.answered = work.requested;
         work.failure = failure;
     }
 
     /// Returns whether a request for the lease has an outcome.
-    pub(in crate::engine) fn has_lease_response(&self, request: u64) -> bool {
+    pub(crate) fn has_lease_response(&self, request: u64) -> bool {
         self.is_here() || self.ownership.work.answered >= request
     }
 
     /// The outcome of a request for the lease; `None` while there is none. It may be outdated, so
     /// callers retry. One of several callers gets the error.
-    pub(in crate::engine) fn lease_response(&mut self, request: u64) -> Option<Result<Holder>> {
+    pub(crate) fn lease_response(&mut self, request: u64) -> Option<Result<Holder>> {
         if self.is_here() {
             return Some(Ok(Holder::Here));
         }
@@ -201,12 +189,14 @@ impl LiveTask {
     }
 
     /// Takes over interrupted work with its lease, unless that has changed hands again since. Returns
-    /// what becomes of the work, and the generation.
-    pub(in crate::engine) fn resume(
+    /// what becomes of the work, and the generation. `reruns` tells whether it may be rerun; the
+    /// senders of `acknowledged` messages may have been told that they are accepted.
+    pub(crate) fn resume(
         &mut self,
         stored: StoredTask,
         since: Option<Instant>,
-        work: Interrupted,
+        (checkpoint, reruns): (&[u8], bool),
+        acknowledged: Vec<TurnRequest>,
         now: Now,
     ) -> Option<(Resumption, u64)> {
         if !self.granted(stored, since, true) {
@@ -214,8 +204,7 @@ impl LiveTask {
         }
         // Of the failed node.
         self.effects.wake_outbox = true;
-        let Interrupted { checkpoint, reruns, acknowledged } = work;
-        let turn = self.interrupted_turn(&checkpoint).filter(|_| reruns);
+        let turn = self.interrupted_turn(checkpoint).filter(|_| reruns);
         let resumption = if checkpoint.is_empty()
             || self.changes.head.is_terminal()
             // The task waits for input and needs no executor.
@@ -236,7 +225,7 @@ impl LiveTask {
     }
 
     /// The commands that were sent before interrupted work have been handled.
-    pub(in crate::engine) fn resumed_after_commands(&mut self, generation: u64, work: Resumption) {
+    pub(crate) fn resumed_after_commands(&mut self, generation: u64, work: Resumption) {
         match work {
             Resumption::Left => self.notice_commands(),
             Resumption::Rerun(turn) if self.ownership.generation == generation => {
@@ -247,12 +236,12 @@ impl LiveTask {
     }
 
     /// Returns whether this is the epoch of this node's current or last lease.
-    pub(in crate::engine) fn is_last_epoch(&self, epoch: u64) -> bool {
+    pub(crate) fn is_last_epoch(&self, epoch: u64) -> bool {
         self.ownership.epoch == epoch
     }
 
     /// The commands that were read under this generation have been handled.
-    pub(in crate::engine) fn end_serving(&mut self, generation: u64) {
+    pub(crate) fn end_serving(&mut self, generation: u64) {
         if self.ownership.generation != generation {
             // What was read may be for a later holder, which may be this node.
             self.notice_commands();
@@ -262,7 +251,7 @@ impl LiveTask {
     }
 
     /// Adds work of a failed node that was granted to this one.
-    pub(in crate::engine) fn add_takeover(&mut self, takeover: Takeover) {
+    pub(crate) fn add_takeover(&mut self, takeover: Takeover) {
         let work = &mut self.ownership.work;
         let is_newer = |known: &Takeover| known.orphan.stored.epoch < takeover.orphan.stored.epoch;
         if work.takeover.as_deref().is_none_or(is_newer) {
@@ -271,7 +260,7 @@ impl LiveTask {
     }
 
     /// Returns whether no takeover is left to apply, and none is being applied.
-    pub(in crate::engine) fn is_taken_over(&self) -> bool {
+    pub(crate) fn is_taken_over(&self) -> bool {
         let work = &self.ownership.work;
         work.takeover.is_none() && (!work.is_running || self.is_here())
     }

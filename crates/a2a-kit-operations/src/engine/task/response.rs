@@ -12,7 +12,7 @@ use crate::Event;
 
 /// The turn whose response the sender of a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum SentTurn {
+pub(crate) enum SentTurn {
     /// The turn of the message with this ticket; 0 joins the task as it is.
     Here(u64),
     /// A turn on another node, which begins with the event at this position.
@@ -21,7 +21,7 @@ pub(in crate::engine) enum SentTurn {
 
 /// The response to a message.
 #[derive(Debug)]
-pub(in crate::engine) enum Response {
+pub(crate) enum Response {
     /// A message in place of a task.
     Reply(Event),
     /// The task as it was when the message was answered.
@@ -34,7 +34,7 @@ pub(in crate::engine) enum Response {
 
 /// How the stream of a message opens.
 #[derive(Debug)]
-pub(in crate::engine) enum Opening {
+pub(crate) enum Opening {
     /// With the current task, before the turn of the message.
     Queued,
     /// With the first event of the task.
@@ -49,19 +49,19 @@ pub(in crate::engine) enum Opening {
 
 /// A turn on another node.
 #[derive(Debug)]
-pub(in crate::engine) struct RemoteTurn {
+pub(crate) struct RemoteTurn {
     /// The position of its first event.
-    pub(in crate::engine) begun: u64,
+    pub(crate) begun: u64,
     /// The task before the turn, its position, and the message.
-    pub(in crate::engine) before: Arc<Task>,
-    pub(in crate::engine) last: u64,
-    pub(in crate::engine) message: Arc<Message>,
+    pub(crate) before: Arc<Task>,
+    pub(crate) last: u64,
+    pub(crate) message: Arc<Message>,
 }
 
 impl LiveTask {
     /// The response to a message; `None` while there is none. A sender that does not wait gets it
     /// when its message is stored.
-    pub(in crate::engine) fn response(
+    pub(crate) fn response(
         &self,
         turn: SentTurn,
         return_immediately: bool,
@@ -102,11 +102,7 @@ impl LiveTask {
 
     /// How the stream of the message with this ticket opens; `None` while that is not known.
     /// `is_shared` tells whether another node may take over its idempotency key.
-    pub(in crate::engine) fn opening(
-        &self,
-        ticket: u64,
-        is_shared: bool,
-    ) -> Option<Result<Opening>> {
+    pub(crate) fn opening(&self, ticket: u64, is_shared: bool) -> Option<Result<Opening>> {
         if ticket > self.turns.current {
             return Some(Ok(Opening::Queued));
         }
@@ -135,10 +131,7 @@ impl LiveTask {
 
     /// The task at the start of a turn on another node, if nothing else happened in between; `None`
     /// while the turn is not visible.
-    pub(in crate::engine) fn remote_opening(
-        &self,
-        turn: &RemoteTurn,
-    ) -> Option<Result<Option<Task>>> {
+    pub(crate) fn remote_opening(&self, turn: &RemoteTurn) -> Option<Result<Option<Task>>> {
         if let Some(error) = self.failure() {
             return Some(Err(error));
         }

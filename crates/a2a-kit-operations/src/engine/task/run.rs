@@ -12,7 +12,7 @@ use a2a_core::{
 };
 
 use super::{
-    LiveTask, Now, TurnRequest,
+    LiveTask, Now, TaskLimit, TurnRequest,
     cancel::CANCELED,
     work::{Left, Work},
 };
@@ -26,7 +26,7 @@ const STOPPED: &str =
 
 /// The run of the executor.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Run {
+pub(crate) struct Run {
     phase: Phase,
     /// The turn to write as a checkpoint with the next write.
     pub(super) execution: Option<TurnRequest>,
@@ -85,7 +85,7 @@ pub(super) enum Question {
 
 /// Whether the outcome of a run matters to its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Relevance {
+pub(crate) enum Relevance {
     /// No: the run was superseded, or has responded with a message.
     None,
     /// Only for the log: the task has ended.
@@ -97,7 +97,7 @@ pub(in crate::engine) enum Relevance {
 
 /// How a run ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) enum RunEnd {
+pub(crate) enum RunEnd {
     Returned,
     /// It failed, with the public text.
     Failed(String),
@@ -252,7 +252,7 @@ impl Run {
 
 impl LiveTask {
     /// Fails if updates of this generation are no longer accepted.
-    pub(in crate::engine) fn listens(&self, generation: u64) -> Result<(), UpdateError> {
+    pub(crate) fn listens(&self, generation: u64) -> Result<(), UpdateError> {
         if self.ownership.generation != generation {
             Err(UpdateError::Superseded)
         } else if self.persistence.has_failed() {
@@ -275,7 +275,7 @@ impl LiveTask {
 
     /// Whether an executor may go on after an update: not while `max` changes are pending, so that it
     /// does not outrun the store.
-    pub(in crate::engine) fn accepts_more(
+    pub(crate) fn accepts_more(
         &self,
         generation: u64,
         max: usize,
@@ -285,14 +285,14 @@ impl LiveTask {
     }
 
     /// The task with the changes that are not stored yet, which its executor sees.
-    pub(in crate::engine) fn task_of_executor(&self) -> Arc<Task> {
+    pub(crate) fn task_of_executor(&self) -> Arc<Task> {
         let mut task = Arc::clone(&self.task);
         self.unseen().for_each(|change| change.apply(Arc::make_mut(&mut task)));
         task
     }
 
     /// Applies an update of the executor, and returns its position.
-    pub(in crate::engine) fn update(
+    pub(crate) fn update(
         &mut self,
         generation: u64,
         payload: Payload,
@@ -309,7 +309,8 @@ impl LiveTask {
                 _ => return Ok(self.log.last()),
             }
         }
-        self.fit(&payload, limits, now)?;
+        let exceeded = self.exceeded(&payload, limits);
+        self.check_limit(exceeded, limits, now)?;
         if state_of(&payload).is_some_and(|state| !state.is_interrupted()) {
             self.record_decision();
         }
@@ -323,14 +324,14 @@ impl LiveTask {
         UpdateError::Diverged
     }
 
-    /// Checks an update against the limits; fails the task if one is exceeded.
-    pub(super) fn fit(
+    /// Fails the task if a limit is exceeded.
+    pub(super) fn check_limit(
         &mut self,
-        payload: &Payload,
+        exceeded: Option<TaskLimit>,
         limits: &TaskLimits,
         now: Now,
     ) -> Result<(), UpdateError> {
-        let Some(limit) = self.exceeded(payload, limits) else { return Ok(()) };
+        let Some(limit) = exceeded else { return Ok(()) };
         self.appear();
         self.set_state(TaskState::Failed, Some(limit.reason(limits)), now);
         Err(UpdateError::Limit(limit))
@@ -338,7 +339,7 @@ impl LiveTask {
 
     /// Responds with a message in place of a task, and returns the message that it responds to;
     /// `None` if the task is already visible.
-    pub(in crate::engine) fn reply(
+    pub(crate) fn reply(
         &mut self,
         generation: u64,
         message: &Message,
@@ -353,13 +354,13 @@ impl LiveTask {
     }
 
     /// Drops the executor.
-    pub(in crate::engine) fn drop_executor(&mut self) {
+    pub(crate) fn drop_executor(&mut self) {
         self.run.drop_executor();
         self.effects.drop = true;
     }
 
     /// Drops the executor because the engine stops. If it may not be rerun, its caller is asked.
-    pub(in crate::engine) fn stop(&mut self, reruns: bool, now: Now) {
+    pub(crate) fn stop(&mut self, reruns: bool, now: Now) {
         let generation = self.ownership.generation;
         let is_at_work = self.run.executing().is_some()
             && self.accepts(generation).is_ok()
@@ -375,7 +376,7 @@ impl LiveTask {
     }
 
     /// The executor was silent for a while: makes the task visible.
-    pub(in crate::engine) fn silent(&mut self, generation: u64) {
+    pub(crate) fn silent(&mut self, generation: u64) {
         if !self.is_closed() && self.ownership.generation == generation {
             self.appear();
         }
@@ -383,7 +384,7 @@ impl LiveTask {
 
     /// Completes a run, and returns the next queued message. `stops` tells whether the engine is
     /// shutting down.
-    pub(in crate::engine) fn end_run(
+    pub(crate) fn end_run(
         &mut self,
         generation: u64,
         ended: RunEnd,
@@ -441,7 +442,7 @@ impl LiveTask {
     }
 
     /// Whether the outcome of a run matters.
-    pub(in crate::engine) fn relevance(&self, generation: u64) -> Relevance {
+    pub(crate) fn relevance(&self, generation: u64) -> Relevance {
         if self.listens(generation).is_err() || self.reply.is_some() {
             return Relevance::None;
         }
@@ -455,7 +456,7 @@ impl LiveTask {
     }
 
     /// The remaining time of a run.
-    pub(in crate::engine) fn left(
+    pub(crate) fn left(
         &self,
         generation: u64,
         limits: RunLimits,
@@ -468,17 +469,17 @@ impl LiveTask {
     }
 
     /// Suspends the run limits while the executor waits for others.
-    pub(in crate::engine) fn stop_clocks(&mut self, now: Instant) {
+    pub(crate) fn stop_clocks(&mut self, now: Instant) {
         self.run.work().into_iter().for_each(|work| work.stop_clocks(now));
     }
 
     /// Resumes the run limits.
-    pub(in crate::engine) fn start_clocks(&mut self, now: Instant) {
+    pub(crate) fn start_clocks(&mut self, now: Instant) {
         self.run.work().into_iter().for_each(|work| work.start_clocks(now));
     }
 
     /// The executor takes no message while it works.
-    pub(in crate::engine) fn refuse_messages(&mut self) {
+    pub(crate) fn refuse_messages(&mut self) {
         if let Some(executing) = self.run.executing() {
             executing.refuses_messages = true;
         }
@@ -486,7 +487,7 @@ impl LiveTask {
 
     /// The executor looks for a cancel, and so gets the grace period. Returns whether the client has
     /// canceled.
-    pub(in crate::engine) fn watch_cancel(&mut self) -> bool {
+    pub(crate) fn watch_cancel(&mut self) -> bool {
         if let Some(executing) = self.run.executing() {
             executing.watches_cancel = true;
         }
@@ -494,12 +495,12 @@ impl LiveTask {
     }
 
     /// Returns whether the client has canceled.
-    pub(in crate::engine) fn is_canceling(&self) -> bool {
+    pub(crate) fn is_canceling(&self) -> bool {
         self.run.is_canceling
     }
 
     /// Whether the executor is to be dropped; `None` if the run is of another generation.
-    pub(in crate::engine) fn is_dropped(&self, generation: u64) -> Option<bool> {
+    pub(crate) fn is_dropped(&self, generation: u64) -> Option<bool> {
         let is_dropped = self.run.here().is_none_or(|run| run.is_dropped);
         self.is_current(generation).then_some(is_dropped)
     }

@@ -14,7 +14,7 @@ use crate::TaskLimits;
 
 /// The size of a task, updated incrementally.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Size {
+pub(crate) struct Size {
     messages: usize,
     turns: usize,
     /// Of the history and the metadata, without the status.
@@ -62,12 +62,12 @@ impl TaskLimit {
     }
 
     /// The public reason of a task beyond the limit.
-    pub(in crate::engine) fn reason(self, limits: &TaskLimits) -> String {
+    pub(crate) fn reason(self, limits: &TaskLimits) -> String {
         format!("the task reached its limit {} ({})", self.name(), self.of(limits))
     }
 
     /// The rejection of a message.
-    pub(in crate::engine) fn refusal(self, limits: &TaskLimits) -> Error {
+    pub(crate) fn refusal(self, limits: &TaskLimits) -> Error {
         Error::new(ErrorKind::ResourceExhausted, self.reason(limits))
             .with_metadata("limit", self.name())
             .with_metadata("max", self.of(limits).to_string())
@@ -81,7 +81,7 @@ impl fmt::Display for TaskLimit {
 }
 
 impl Size {
-    pub(in crate::engine) fn of(task: &Task) -> Self {
+    pub(crate) fn of(task: &Task) -> Self {
         let mut size = Self::default();
         task.history.iter().for_each(|message| size.add(message));
         size.history_bytes += task.metadata.as_ref().map_or(0, prost::Message::encoded_len);
@@ -100,7 +100,7 @@ impl Size {
         self.history_bytes += message.encoded_len();
     }
 
-    pub(in crate::engine) fn apply(&mut self, change: &Change) {
+    pub(crate) fn apply(&mut self, change: &Change) {
         match change {
             Change::Appeared | Change::Journal => {}
             Change::History(message) => self.add(message),
@@ -136,11 +136,7 @@ impl Size {
     }
 
     /// The limit that an update of the executor would exceed.
-    pub(in crate::engine) fn exceeded(
-        &self,
-        payload: &Payload,
-        limits: &TaskLimits,
-    ) -> Option<TaskLimit> {
+    pub(crate) fn exceeded(&self, payload: &Payload, limits: &TaskLimits) -> Option<TaskLimit> {
         match payload {
             Payload::StatusUpdate(update) => {
                 let status = update.status.as_ref();
@@ -161,7 +157,7 @@ impl Size {
     }
 
     /// The limit that client messages, or an answer to them, would exceed.
-    pub(in crate::engine) fn refuses<'a>(
+    pub(crate) fn refuses<'a>(
         &self,
         messages: impl Iterator<Item = &'a Message>,
         limits: &TaskLimits,

@@ -36,7 +36,7 @@ pub(crate) struct TurnRequest {
 
 /// A queued message.
 #[derive(Debug)]
-pub(in crate::engine) struct Queued {
+pub(crate) struct Queued {
     pub(super) ticket: u64,
     pub(super) turn: TurnRequest,
     /// Whether its sender was told that it is kept.
@@ -72,7 +72,7 @@ impl TurnRequest {
 ///
 /// Each accepted message gets a ticket, an increasing number.
 #[derive(Debug)]
-pub(in crate::engine) struct Turns {
+pub(crate) struct Turns {
     /// Queued messages, oldest first.
     queue: VecDeque<Queued>,
     /// Ids of accepted messages that may not be in the history yet, with their tickets.

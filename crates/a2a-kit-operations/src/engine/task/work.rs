@@ -9,7 +9,7 @@ use crate::RunLimits;
 /// The slot and the clocks of a run. While the task waits for user input or authorization, the slot
 /// is released and the clocks are stopped.
 #[derive(Debug, Default)]
-pub(in crate::engine) struct Work {
+pub(crate) struct Work {
     /// Whether the run counts as one of its caller's.
     has_slot: bool,
     clocks: Option<Clocks>,
@@ -31,7 +31,7 @@ struct Clocks {
 
 /// The remaining time of a run.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Left {
+pub(crate) enum Left {
     /// No limit is exceeded before this.
     Until(Instant),
     /// Unlimited.
