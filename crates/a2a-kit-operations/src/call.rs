@@ -187,7 +187,9 @@ impl Caller {
         self.claims().get(name)
     }
 
-    /// Attaches data for the authorization layer in front of the agent. Does not affect identity.
+    /// Attaches data for the authorization layer in front of the agent, which is that of
+    /// `a2a-kit-auth`. Does not affect identity.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_evidence<E: Any + Send + Sync>(mut self, evidence: Arc<E>) -> Self {
         self.evidence = Evidence(Some(evidence));
@@ -195,6 +197,7 @@ impl Caller {
     }
 
     /// Takes the data attached by [`with_evidence`](Self::with_evidence), if it is an `E`.
+    #[doc(hidden)]
     pub fn take_evidence<E: Any + Send + Sync>(&mut self) -> Option<Arc<E>> {
         self.evidence.0.take()?.downcast().ok()
     }
