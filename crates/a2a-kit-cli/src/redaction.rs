@@ -7,12 +7,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
+pub(crate) use a2a_kit_http::redaction::basic_forms;
+use a2a_kit_http::redaction::{forms, redact, user_of_url};
 use serde_json::Value;
-use url::form_urlencoded;
 
-/// Replaces a secret.
-pub(crate) const REDACTED: &str = "[redacted]";
 /// Tokens are replaced when they are refreshed; the oldest are forgotten.
 const MAX_TOKENS: usize = 16;
 /// Shorter values of service parameters, and shorter passwords on their own, are not redacted: they
@@ -40,8 +38,7 @@ impl Redaction {
 
     /// Redacts the secrets in a text.
     pub(crate) fn apply<'a>(&self, text: Cow<'a, str>) -> Cow<'a, str> {
-        let text = self.secrets.iter().fold(text, |text, secret| redact(text, secret));
-        self.tokens.apply(text)
+        self.tokens.apply(redact(text, &self.secrets))
     }
 
     /// Redacts the secrets in the strings of a JSON value.
@@ -89,10 +86,7 @@ impl TokenRedaction {
     /// Redacts the tokens in a text.
     pub(crate) fn apply<'a>(&self, text: Cow<'a, str>) -> Cow<'a, str> {
         let tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.iter().fold(text, |text, token| {
-            let forms = forms(token);
-            forms.iter().fold(text, |text, form| redact(text, form))
-        })
+        redact(text, tokens.iter().flat_map(|token| forms(token)))
     }
 }
 
@@ -102,56 +96,16 @@ impl fmt::Debug for TokenRedaction {
     }
 }
 
-/// A secret as it appears in JSON, in a form or a query, percent-encoded (RFC 3986 §2.3) and in a
-/// header.
-fn forms(secret: &str) -> [String; 4] {
-    let json = Value::from(secret).to_string();
-    let form = form_encoded(secret);
-    let percent = form.replace('+', "%20").replace('*', "%2A").replace("%7E", "~");
-    [json[1..json.len() - 1].to_owned(), form, percent, secret.to_owned()]
-}
-
-fn form_encoded(text: &str) -> String {
-    form_urlencoded::byte_serialize(text.as_bytes()).collect()
-}
-
-/// The id and the secret of a client as the credentials of the scheme Basic: as they are, and encoded
-/// before (RFC 6749 §2.3.1).
-pub(crate) fn basic_forms(id: &str, secret: &str) -> [String; 2] {
-    let encoded = format!("{}:{}", form_encoded(id), form_encoded(secret));
-    [format!("{id}:{secret}"), encoded].map(|pair| BASE64_STANDARD.encode(pair))
-}
-
-/// Returns the user and the password of a URL, as a range of its text.
-pub(crate) fn user_of_url(url: &str) -> Option<std::ops::Range<usize>> {
-    let start = url.find("://")? + 3;
-    let authority = url[start..].split(['/', '?', '#']).next()?;
-    let user = authority.rfind('@').filter(|at| *at > 0)?;
-    Some(start..start + user)
-}
-
-/// Replaces a secret in a text.
-fn redact<'a>(text: Cow<'a, str>, secret: &str) -> Cow<'a, str> {
-    if text.contains(secret) { text.replace(secret, REDACTED).into() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_redacted_in_every_form() {
+    fn token_is_redacted_in_every_form() {
         let redaction = TokenRedaction::default();
-        redaction.add("to/k\"en");
+        redaction.add("to/ken");
         redaction.add("");
-        for (text, shown) in [
-            ("Bearer to/k\"en", "Bearer [redacted]"),
-            (r#"{"a":"to/k\"en"}"#, r#"{"a":"[redacted]"}"#),
-            ("?t=to%2Fk%22en&b", "?t=[redacted]&b"),
-            ("token", "token"),
-        ] {
-            assert_eq!(redaction.apply(text.into()), shown);
-        }
+        assert_eq!(redaction.apply("to/ken to%2Fken".into()), "[redacted] [redacted]");
         assert_eq!(format!("{redaction:?}"), "TokenRedaction(..)");
     }
 

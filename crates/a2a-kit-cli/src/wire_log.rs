@@ -7,21 +7,18 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use a2a_kit_http::client::{WireObserver, WirePart};
+use a2a_kit_http::{
+    client::{WireObserver, WirePart},
+    redaction::{self, REDACTED, is_secret, redact_url},
+};
 use http::{HeaderName, HeaderValue};
 use url::{Url, form_urlencoded};
 
 use crate::{
     output::{Output, escaped},
-    redaction::{REDACTED, Redaction, user_of_url},
+    redaction::Redaction,
     settings::Settings,
 };
-
-/// Parts of the names of headers, parameters and JSON members whose values are secrets.
-const SECRET_NAMES: &[&str] =
-    &["authorization", "cookie", "token", "secret", "password", "credential", "api-key", "apikey"];
-/// Names that contain such a part, but whose values are no secrets.
-const PUBLIC_NAMES: &[&str] = &["pagetoken", "nextpagetoken", "securityrequirements"];
 
 /// Prints the messages of a command.
 pub(crate) struct WireLog {
@@ -55,11 +52,7 @@ impl WireLog {
         headers: impl IntoIterator<Item = (&'a HeaderName, &'a HeaderValue)>,
     ) {
         for (name, value) in headers {
-            let shown = if value.is_sensitive() || is_secret(name.as_str()) {
-                REDACTED.into()
-            } else {
-                String::from_utf8_lossy(value.as_bytes())
-            };
+            let shown = redaction::header(name, value);
             self.line(exchange, mark, &format!("{name}: {shown}"));
         }
         self.line(exchange, mark, "");
@@ -119,14 +112,6 @@ impl fmt::Debug for WireLog {
     }
 }
 
-/// Returns whether the value of a name is a secret.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('_', "-");
-    let bare = name.replace('-', "");
-    !PUBLIC_NAMES.contains(&bare.as_str())
-        && SECRET_NAMES.iter().any(|one| name.contains(one) || bare.contains(one))
-}
-
 /// Redacts the secrets in the query of a URL.
 fn redact_query(url: &str) -> Cow<'_, str> {
     let Some((start, _)) = url.split_once('?') else { return url.into() };
@@ -134,7 +119,7 @@ fn redact_query(url: &str) -> Cow<'_, str> {
     let mut redacted = format!("{start}?");
     for (index, (name, value)) in parsed.query_pairs().enumerate() {
         let separator = if index == 0 { "" } else { "&" };
-        let value = if is_secret(&name) || name.eq_ignore_ascii_case("key") {
+        let value = if is_secret(&name) {
             REDACTED.into()
         } else {
             form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>()
@@ -155,7 +140,7 @@ fn redact_members(text: &str) -> Cow<'_, str> {
         if is_secret(name) {
             redacted.push_str(if shown.is_empty() { "" } else { REDACTED });
         } else if name.eq_ignore_ascii_case("url") {
-            push_url(&mut redacted, shown);
+            redacted.push_str(&redact_url(shown));
         } else {
             redacted.push_str(shown);
         }
@@ -164,20 +149,6 @@ fn redact_members(text: &str) -> Cow<'_, str> {
         rest = &rest[value.end + 1..];
     }
     if redacted.is_empty() { text.into() } else { (redacted + rest).into() }
-}
-
-/// Appends a URL without its user and its query.
-fn push_url(to: &mut String, url: &str) {
-    let (address, query) = url.split_at(url.find('?').map_or(url.len(), |mark| mark + 1));
-    match user_of_url(address) {
-        Some(user) => {
-            to.extend([&address[..user.start], REDACTED, &address[user.end..]]);
-        }
-        None => to.push_str(address),
-    }
-    if !query.is_empty() {
-        to.push_str(REDACTED);
-    }
 }
 
 /// The next member with a string value: its name and its value, without quotes.

@@ -1,5 +1,6 @@
 //! Exchanges as text: the proof of a finding, bounded and without secrets.
 
+use a2a_kit_http::redaction::{self, redact};
 use a2a_kit_lint::Transcript;
 use http::HeaderMap;
 
@@ -7,10 +8,6 @@ use crate::exchange::Exchange;
 
 /// The most of a request or response that is kept, in bytes.
 const MAX_BYTES: usize = 4 << 10;
-
-/// Headers whose values are secrets.
-const SECRET_HEADERS: [&str; 5] =
-    ["authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key"];
 
 /// Writes an exchange, with `[redacted]` in place of secrets.
 pub(crate) fn of(exchange: &Exchange, secrets: &[String]) -> Transcript {
@@ -34,25 +31,16 @@ pub(crate) fn of(exchange: &Exchange, secrets: &[String]) -> Transcript {
         received.push_str(&format!("\ntrailers:\n{}", headers(&response.trailers)));
     }
     Transcript {
-        request: bounded(redacted(sent, secrets)),
-        response: bounded(redacted(received, secrets)),
+        request: bounded(redact(sent.into(), secrets).into_owned()),
+        response: bounded(redact(received.into(), secrets).into_owned()),
     }
 }
 
 fn headers(headers: &HeaderMap) -> String {
     let mut text = String::new();
     for (name, value) in headers {
-        let is_secret = value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str());
-        let value =
-            if is_secret { "[redacted]".into() } else { String::from_utf8_lossy(value.as_bytes()) };
+        let value = redaction::header(name, value);
         text.push_str(&format!("{name}: {value}\n"));
-    }
-    text
-}
-
-fn redacted(mut text: String, secrets: &[String]) -> String {
-    for secret in secrets {
-        text = text.replace(secret.as_str(), "[redacted]");
     }
     text
 }
@@ -87,7 +75,7 @@ mod tests {
 
     #[test]
     fn secrets_are_replaced_everywhere() {
-        assert_eq!(redacted("a s3cret b".to_owned(), &["s3cret".to_owned()]), "a [redacted] b");
+        assert_eq!(redact("a s3cret b".into(), ["s3cret"]), "a [redacted] b");
         let mut map = HeaderMap::new();
         map.insert("authorization", "Bearer x".parse().unwrap());
         assert_eq!(headers(&map), "authorization: [redacted]\n");

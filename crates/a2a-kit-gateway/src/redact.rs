@@ -9,12 +9,10 @@ use a2a_core::v1::{
     ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
     SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
 };
+use a2a_kit_http::redaction::{REDACTED, is_secret, redact_url, redact_webhook};
 use a2a_kit_operations::EventStream;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
-
-/// The replacement of a secret.
-const REDACTED: &str = "[redacted]";
 
 /// A protocol message that can be recorded.
 pub(crate) trait Redact {
@@ -86,7 +84,7 @@ impl Redact for SendMessageRequest {
         if let Some(webhook) =
             configuration.and_then(|some| some.task_push_notification_config.as_mut())
         {
-            redact_webhook(webhook);
+            without_secrets(webhook);
         }
         json(&request)
     }
@@ -95,7 +93,7 @@ impl Redact for SendMessageRequest {
 impl Redact for TaskPushNotificationConfig {
     fn redacted(&self) -> Option<Box<RawValue>> {
         let mut webhook = self.clone();
-        redact_webhook(&mut webhook);
+        without_secrets(&mut webhook);
         json(&webhook)
     }
 }
@@ -103,36 +101,20 @@ impl Redact for TaskPushNotificationConfig {
 impl Redact for ListTaskPushNotificationConfigsResponse {
     fn redacted(&self) -> Option<Box<RawValue>> {
         let mut response = self.clone();
-        response.configs.iter_mut().for_each(redact_webhook);
+        response.configs.iter_mut().for_each(without_secrets);
         json(&response)
     }
 }
 
 /// Redacts the credentials of a webhook, and the parts of its URL that may be secret.
-fn redact_webhook(webhook: &mut TaskPushNotificationConfig) {
-    let redact = |secret: &mut String| {
-        if !secret.is_empty() {
-            REDACTED.clone_into(secret);
-        }
-    };
-    redact(&mut webhook.token);
-    if let Some(authentication) = &mut webhook.authentication {
-        redact(&mut authentication.credentials);
-    }
-    if let Some(query) = webhook.url.find(['?', '#']) {
-        webhook.url.replace_range(query + 1.., REDACTED);
-    }
-    let start = webhook.url.find("://").map_or(0, |scheme| scheme + 3);
-    let end = webhook.url[start..].find('/').map_or(webhook.url.len(), |path| start + path);
-    if let Some(at) = webhook.url[start..end].rfind('@') {
-        webhook.url.replace_range(start..start + at, REDACTED);
-    }
+fn without_secrets(webhook: &mut TaskPushNotificationConfig) {
+    redact_webhook(webhook);
+    webhook.url = redact_url(&webhook.url).into_owned();
 }
 
 /// Returns the value of a parameter, redacted if the name indicates a secret.
 pub(crate) fn parameter<'a>(name: &str, value: &'a str) -> &'a str {
-    let secret = ["auth", "cookie", "credential", "key", "secret", "token"];
-    if secret.iter().any(|word| name.contains(word)) { REDACTED } else { value }
+    if is_secret(name) { REDACTED } else { value }
 }
 
 #[cfg(test)]

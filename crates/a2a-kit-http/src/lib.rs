@@ -65,6 +65,8 @@ pub mod query;
 #[cfg(feature = "server")]
 pub mod rate;
 mod read_budget;
+#[doc(hidden)]
+pub mod redaction;
 #[cfg(feature = "server")]
 pub mod repeated_fields;
 mod response_error;

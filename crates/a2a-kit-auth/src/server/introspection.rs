@@ -8,10 +8,9 @@ use std::{
 };
 
 use a2a_core::v1::security_scheme::Scheme;
-use a2a_kit_http::{client::HttpClient, tls::ClientTls, uri};
+use a2a_kit_http::{client::HttpClient, redaction::basic_forms, tls::ClientTls, uri};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
     HeaderValue, Request,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
@@ -94,11 +93,9 @@ impl Introspection {
         client_secret: &str,
     ) -> Result<Self, IssuerUrlError> {
         secure(url)?;
-        let encoded =
-            |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-        let pair = format!("{}:{}", encoded(client_id), encoded(client_secret));
+        let [_, pair] = basic_forms(client_id, client_secret);
         // Base64 is valid in a header.
-        let authorization = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
+        let authorization = HeaderValue::try_from(format!("Basic {pair}"));
         let mut authorization =
             authorization.map_err(|_error| IssuerUrlError::Insecure(url.to_owned()))?;
         authorization.set_sensitive(true);

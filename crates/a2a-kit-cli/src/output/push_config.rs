@@ -1,9 +1,9 @@
 //! Push notification configs, without their secrets.
 
 use a2a_core::v1::{ListTaskPushNotificationConfigsResponse, TaskPushNotificationConfig};
+use a2a_kit_http::redaction::redact_webhook;
 
 use super::text::Text;
-use crate::redaction::REDACTED;
 
 /// The text form of a config.
 pub(crate) fn push_config(config: &TaskPushNotificationConfig) -> Text {
@@ -27,15 +27,7 @@ pub(crate) fn push_configs(page: &ListTaskPushNotificationConfigsResponse) -> Te
 pub(crate) fn without_secrets(
     mut config: TaskPushNotificationConfig,
 ) -> TaskPushNotificationConfig {
-    let redact = |secret: &mut String| {
-        if !secret.is_empty() {
-            REDACTED.clone_into(secret);
-        }
-    };
-    redact(&mut config.token);
-    if let Some(authentication) = &mut config.authentication {
-        redact(&mut authentication.credentials);
-    }
+    redact_webhook(&mut config);
     config
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use base64::{Engine as _, prelude::BASE64_STANDARD};
+use a2a_kit_http::redaction::{basic_forms, forms};
 use bytes::Bytes;
 use http::{
     HeaderValue, Request, StatusCode, Uri,
@@ -159,12 +159,7 @@ impl OAuthClient {
         let secrets = form.iter().filter(|(name, _)| !NOT_SECRET.contains(name));
         let secrets = secrets.map(|(_, value)| *value).chain(self.secret.as_deref());
         let mut secrets: Vec<_> = secrets.flat_map(forms).collect();
-        if let Some(secret) = &self.secret {
-            secrets.extend([
-                pair(&self.id, secret),
-                BASE64_STANDARD.encode(format!("{}:{secret}", self.id)),
-            ]);
-        }
+        secrets.extend(self.secret.iter().flat_map(|secret| basic_forms(&self.id, secret)));
         let is_known = ERROR_CODES.contains(&response.error.as_str());
         let error = if is_known { response.error } else { redact(&response.error, &secrets) };
         CredentialError::Denied {
@@ -183,24 +178,10 @@ fn redact(text: &str, secrets: &[String]) -> String {
     text.chars().filter(|char| !char.is_control()).take(MAX_DESCRIPTION).collect()
 }
 
-/// A secret as it is, as in a form, and percent-encoded as in a path (RFC 3986 §2.3).
-fn forms(secret: &str) -> [String; 3] {
-    let form = form_encoded(secret);
-    let percent = form.replace('+', "%20").replace('*', "%2A").replace("%7E", "~");
-    [form, percent, secret.to_owned()]
-}
-
-fn form_encoded(text: &str) -> String {
-    form_urlencoded::byte_serialize(text.as_bytes()).collect()
-}
-
-/// Both are form-encoded before they are base64-encoded (RFC 6749 §2.3.1).
-fn pair(id: &str, secret: &str) -> String {
-    BASE64_STANDARD.encode(format!("{}:{}", form_encoded(id), form_encoded(secret)))
-}
-
 fn basic(id: &str, secret: &str) -> Result<HeaderValue, CredentialError> {
-    let mut value = HeaderValue::try_from(format!("Basic {}", pair(id, secret)))
+    // Both are form-encoded before they are base64-encoded (RFC 6749 §2.3.1).
+    let [_, encoded] = basic_forms(id, secret);
+    let mut value = HeaderValue::try_from(format!("Basic {encoded}"))
         .ok()
         .ok_or(CredentialError::InvalidCharacters("client secret"))?;
     value.set_sensitive(true);
@@ -209,6 +190,8 @@ fn basic(id: &str, secret: &str) -> Result<HeaderValue, CredentialError> {
 
 #[cfg(test)]
 mod tests {
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+
     use super::*;
 
     #[test]
