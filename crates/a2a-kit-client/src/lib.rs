@@ -65,8 +65,6 @@ mod snapshot;
 mod tenant;
 #[cfg(test)]
 mod test_agent;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
 mod timeouts;
 mod traced;
 mod transport;

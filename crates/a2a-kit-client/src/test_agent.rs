@@ -11,8 +11,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::{Agent, Call, Event, EventId};
-
-pub(crate) use crate::testing::TestAgent;
+pub(crate) use a2a_kit_script::TestAgent;
 
 /// Calls every operation once and returns the kinds of the errors.
 pub(crate) async fn call_every_operation(agent: &dyn Agent) -> Vec<Option<ErrorKind>> {

@@ -4,7 +4,7 @@ use std::{any::Any, sync::Arc};
 
 use a2a_core::{Operation, Request, Result, v1::SendMessageRequest};
 use a2a_kit_http::card::WELL_KNOWN_PATH;
-use a2a_kit_operations::{Agent, AgentMethod, Call, Engine, EventStream, Reply, intercept_agent};
+use a2a_kit_operations::{Agent, AgentMethod, Call, EventStream, Reply, intercept_agent};
 use axum::{
     Router,
     extract::{Request as HttpRequest, State},
@@ -31,9 +31,9 @@ const CARD_PATHS: [&str; 2] = [WELL_KNOWN_PATH, "/.well-known/agent.json"];
 pub struct Faults(Script);
 
 impl Script {
-    /// The agent in this process: an engine with the tasks in memory, and the faults of the script.
+    /// The agent in this process: its [engine](Self::engine) with the faults of the script.
     pub fn agent(&self) -> Arc<dyn Agent> {
-        let engine = Arc::new(Engine::new(self.card(), self.clone()));
+        let engine = Arc::new(self.engine());
         match self.faults() {
             Some(faults) => faults.agent(engine),
             None => engine,

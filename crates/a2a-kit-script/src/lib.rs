@@ -40,15 +40,16 @@
 //! |---|---|
 //! | read a script | [`Script::read`], [`Script::parse`] |
 //! | answer calls in the same process | [`Script::agent`] |
+//! | serve it | [`Script::engine`] |
 //! | choose the store and the limits of the agent | [`Script`] as an executor, [`Script::card`] |
 //! | serve faulty HTTP responses too | [`Script::faults`], [`Faults`] |
+//! | queue the responses in code, and see the calls | [`TestAgent`] |
 //! | let a step run code | [`Builtins`] |
 //! | let a waiting task go on | [`Script::authorize`] |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod authorize;
-mod builtin;
 mod card;
 mod error;
 mod executor;
@@ -59,11 +60,13 @@ mod schedule;
 mod script;
 mod step;
 mod template;
+mod test_agent;
 
-pub use builtin::Builtins;
 pub use error::{ScriptError, ScriptProblem};
 pub use fault_layer::Faults;
 pub use script::Script;
+pub use step::Builtins;
+pub use test_agent::{ReceivedCall, TestAgent};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

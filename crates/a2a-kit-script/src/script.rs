@@ -3,6 +3,7 @@
 use std::{fmt, fs, io::Read as _, path::Path, sync::Arc};
 
 use a2a_core::AgentCard;
+use a2a_kit_operations::Engine;
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use toml::{
     Spanned,
@@ -11,12 +12,11 @@ use toml::{
 
 use crate::{
     authorize::Authorizations,
-    builtin::Builtins,
     card::Card,
     error::{ScriptError, ScriptProblem},
     rule::{Rule, Rules},
     schedule::{Schedule, ScheduledFault},
-    step::Step,
+    step::{Builtins, Step},
 };
 
 /// The largest script, in bytes.
@@ -113,6 +113,14 @@ impl Script {
     /// The card, without interfaces.
     pub fn card(&self) -> AgentCard {
         self.0.card.card()
+    }
+
+    /// An engine that runs the script, with the tasks in memory and without webhooks.
+    pub fn engine(&self) -> Engine {
+        let card = self.card().with_push_notifications(false);
+        let builder = Engine::builder(card.clone(), self.clone());
+        let builder = if card.has_extended_card() { builder.extended_card(card) } else { builder };
+        builder.build()
     }
 
     /// Lets a task go on that waits for its authorization (`wait_until = "authorized"`), and returns

@@ -1,10 +1,12 @@
 //! The steps of a rule, as they are written.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use a2a_core::{Part, TaskState, text, v1::part, well_known::Value};
+use a2a_kit_operations::{AgentExecutor, BoxError, RequestContext, TaskUpdater};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::template::Template;
@@ -40,7 +42,7 @@ pub(crate) enum Step {
         steps: Vec<Self>,
     },
     Panic(String),
-    /// Runs a behaviour of [`Builtins`](crate::Builtins).
+    /// Runs a behaviour of [`Builtins`].
     Builtin(String),
 }
 
@@ -64,6 +66,47 @@ pub(crate) enum Signal {
     Canceled,
     /// `POST /demo/authorize/<task id>`.
     Authorized,
+}
+
+type Run =
+    dyn Fn(RequestContext, TaskUpdater) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync;
+
+/// Behaviours in code: what a step with `builtin = "name"` does.
+///
+/// ```
+/// use a2a_kit_operations::agent_fn;
+/// use a2a_kit_script::Builtins;
+///
+/// let builtins = Builtins::new().with("shout", agent_fn(async |text: String| text.to_uppercase()));
+/// let script = builtins.parse("shouter.toml", "[default]\nsteps = [{ builtin = \"shout\" }]")?;
+/// # Ok::<(), a2a_kit_script::ScriptError>(())
+/// ```
+#[derive(Clone, Default)]
+#[must_use]
+pub struct Builtins(pub(crate) BTreeMap<String, Arc<Run>>);
+
+impl Builtins {
+    /// Creates an empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a behaviour: an executor that gets the message, and ends the task.
+    pub fn with(mut self, name: impl Into<String>, executor: impl AgentExecutor) -> Self {
+        let executor = Arc::new(executor);
+        let run = move |context, updates| -> BoxFuture<'static, Result<(), BoxError>> {
+            let executor = Arc::clone(&executor);
+            Box::pin(async move { executor.execute(context, updates).await })
+        };
+        self.0.insert(name.into(), Arc::new(run));
+        self
+    }
+}
+
+impl fmt::Debug for Builtins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 /// The parts of a message: a text, then others.

@@ -7,8 +7,8 @@ use a2a_core::{
     Error, ErrorKind, Message, Task,
     v1::{SendMessageRequest, send_message_response::Payload},
 };
-use a2a_kit_operations::{Agent, Call, Engine, agent_fn};
-use a2a_kit_script::{Builtins, Script, ScriptError};
+use a2a_kit_operations::{Agent, Call, agent_fn};
+use a2a_kit_script::{Builtins, Script, ScriptError, TestAgent};
 
 const OFFICE: &str = r#"
     [card]
@@ -55,8 +55,7 @@ async fn script_is_an_agent_in_the_same_process() {
 async fn layer_injects_faults_into_the_responses_of_a_binding() {
     let script = office();
     let faults = script.faults().unwrap();
-    let engine = Engine::new(script.card(), script.clone());
-    let bindings = a2a_kit_jsonrpc::router(faults.agent(Arc::new(engine)));
+    let bindings = a2a_kit_jsonrpc::router(faults.agent(Arc::new(script.engine())));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let server = a2a_kit_http::HttpServer::new(faults.layer(bindings));
@@ -119,4 +118,15 @@ async fn messages_that_a_script_does_not_know_are_for_the_next_one() {
     assert_eq!(send(&agent, "a").await.unwrap().status_text(), "1");
     assert_eq!(send(&agent, "b").await.unwrap().artifacts[0].text(), "b");
     assert!(send(&agent, "closed").await.is_err());
+}
+
+#[tokio::test]
+async fn queued_responses_come_before_those_of_the_script() {
+    let agent = TestAgent::from(office()).then_fail(Error::unavailable("busy"));
+    let busy = send(&agent, "hello").await.unwrap_err();
+    assert_eq!((busy.kind(), busy.message()), (ErrorKind::Unavailable, "busy"));
+    assert_eq!(send(&agent, "again").await.unwrap().artifacts[0].text(), "again");
+    assert_eq!(send(&agent, "closed").await.unwrap_err().kind(), ErrorKind::UnsupportedOperation);
+    let texts: Vec<_> = agent.received().iter().map(|call| call.text()).collect();
+    assert_eq!(texts, ["hello", "again", "closed"]);
 }

@@ -69,6 +69,7 @@
 //! | send webhooks | `Webhooks` |
 //! | receive webhooks | `webhook::receiver` |
 //! | test agents and their callers | `testing` |
+//! | test a client against an agent that a file describes | `script::Script` |
 //! | keep tasks in a database | `store` |
 //! | support older revisions | [`Revisions`], [`compat`] |
 //! | wrap or forward an agent | [`Agent`] |
@@ -87,7 +88,7 @@
 //! - `telemetry`: logs, traces and metrics (`telemetry`).
 //! - `sqlite`: store tasks in a file owned by one process (`store::sqlite`).
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
-//! - `testing`: test agents and their callers (`testing`).
+//! - `testing`: test agents and their callers (`testing`, `script`).
 //! - `nats`: exchange signals between nodes through NATS (`store::nats`).
 //! - `aws-lc-rs`: cryptography of TLS by AWS-LC instead of ring.
 
@@ -161,6 +162,8 @@ pub use a2a_kit_operations::{
 };
 #[cfg(feature = "rest")]
 pub use a2a_kit_rest as rest;
+#[cfg(feature = "testing")]
+pub use a2a_kit_script as script;
 #[cfg(any(feature = "nats", feature = "postgres", feature = "sqlite"))]
 pub use a2a_kit_store as store;
 #[cfg(feature = "telemetry")]

@@ -7,6 +7,7 @@ use a2a_kit::{
     RequestContext, Server, Task, TaskState, TaskUpdater, agent_fn,
     client::{MessageRequest, Transport},
     operations::{CancelContext, Recovery},
+    script::Script,
     testing::{self, Check, Law, TestAgent, TestServer, WebhookReceiver},
     v1::TaskStatus,
 };
@@ -224,4 +225,29 @@ async fn webhook_receiver_gets_the_last_event() {
     let message = MessageRequest::from("hi").with_push(webhook.config());
     testing::client(&engine).send(message).await.unwrap();
     while webhook.next().await.state() != Some(TaskState::Completed) {}
+}
+
+#[tokio::test]
+async fn scripted_agent_is_served_with_its_faults() {
+    let script = Script::parse(
+        "office.toml",
+        r#"
+        [[rule]]
+        when = { word = "closed" }
+        fault = { respond = { status = 403, content_type = "text/plain", body = "closed" } }
+
+        [[fault]]
+        on = ["card"]
+        calls = { from = 2 }
+        inject = { respond = { status = 500 } }
+
+        [default]
+        steps = [{ message = "You said: {text}" }]
+        "#,
+    );
+    let server = TestServer::start(script.unwrap()).await;
+    assert_eq!(server.client.send_text("hello").await.unwrap(), "You said: hello");
+    let closed = server.client.send_text("closed").await.unwrap_err();
+    assert!(closed.to_string().contains("closed"), "{closed:?}");
+    Client::connect(&server.url).await.unwrap_err();
 }

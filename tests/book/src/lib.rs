@@ -35,6 +35,7 @@ chapters! {
     webhooks: "guide/webhooks.md",
     observability: "observability.md",
     revisions: "revisions.md",
+    scripts: "scripts.md",
     test_your_agent: "test-your-agent.md",
     write_a_store: "write-a-store.md",
 }

@@ -1,9 +1,10 @@
 //! The laws of executors, and the settings of a check.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -13,10 +14,13 @@ use a2a_core::AgentCard;
 use a2a_kit_client::MessageRequest;
 use a2a_kit_operations::{
     AgentExecutor, BoxError, Caller, CancelContext, Engine, EngineConfig, Recovery, RequestContext,
-    RunLimits, TaskUpdater, UpdateError, store::SingleNode,
+    RunLimits, TaskUpdater, UpdateError,
+    store::{KeyValue, SingleNode, StoreError},
 };
+use async_trait::async_trait;
+use axum::body::Bytes;
 
-use super::{PATIENCE, client_as, pairs::CrashablePairs};
+use super::{PATIENCE, client_as};
 use crate::Client;
 
 /// What every executor has to keep.
@@ -192,5 +196,40 @@ impl<E: AgentExecutor> AgentExecutor for Watched<E> {
 
     fn run_limits(&self) -> RunLimits {
         self.executor.run_limits()
+    }
+}
+
+type Pairs = BTreeMap<String, Bytes>;
+
+/// A key-value store whose state at one moment can be copied, as a crash would leave it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CrashablePairs(Arc<Mutex<Pairs>>);
+
+impl CrashablePairs {
+    /// Copies what is written.
+    pub(super) fn crash(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.lock().clone())))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pairs> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl KeyValue for CrashablePairs {
+    async fn load(&self) -> Result<Vec<(String, Bytes)>, StoreError> {
+        Ok(self.lock().clone().into_iter().collect())
+    }
+
+    async fn write(&self, changes: &[(String, Option<Bytes>)]) -> Result<(), StoreError> {
+        let mut pairs = self.lock();
+        for (key, value) in changes.iter().cloned() {
+            match value {
+                Some(value) => pairs.insert(key, value),
+                None => pairs.remove(&key),
+            };
+        }
+        Ok(())
     }
 }

@@ -8,7 +8,8 @@ use a2a_kit_operations::{AgentExecutor, Event, Recovery};
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Check, Law, Transcript, Violation, check::LateUpdates, pairs::CrashablePairs,
+    Check, Law, Transcript, Violation,
+    check::{CrashablePairs, LateUpdates},
     transcript::describe_error,
 };
 use crate::{Client, Events};

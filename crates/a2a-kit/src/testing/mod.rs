@@ -5,7 +5,8 @@
 //! | an executor, without sockets | [`client`], [`client_as`], [`collect`] |
 //! | the laws that every executor has to keep | [`check`], [`Check`] |
 //! | an agent over all bindings | [`TestServer`] |
-//! | code that calls an agent | [`TestAgent`], with queued responses |
+//! | code that calls an agent | [`TestAgent`], with queued responses or those of a [`Script`] |
+//! | clients that survive faulty responses | [`TestServer`] of a [`Script`] |
 //! | webhooks | `WebhookReceiver`, with the feature `auth` |
 //!
 //! ```
@@ -23,6 +24,8 @@
 //! # }
 //! ```
 //!
+//! [`Script`]: crate::script::Script
+//!
 //! # Time
 //!
 //! Everything that waits gives up after [`PATIENCE`], by tokio's clock. With paused time
@@ -33,7 +36,6 @@
 
 mod check;
 mod laws;
-mod pairs;
 mod server;
 mod transcript;
 #[cfg(feature = "auth")]
@@ -44,7 +46,7 @@ use std::time::Duration;
 use a2a_core::{Operation, Request, Result};
 use a2a_kit_operations::{Agent, AgentMethod, Call, Caller, Engine, Reply, intercept_agent};
 
-pub use a2a_kit_client::testing::{ReceivedCall, TestAgent};
+pub use a2a_kit_script::{ReceivedCall, TestAgent};
 pub use check::{Check, Law, Violation};
 pub use laws::check;
 pub use server::TestServer;

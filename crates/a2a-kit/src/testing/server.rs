@@ -1,8 +1,9 @@
 //! A server on a free port.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use a2a_kit_client::Transport;
+use a2a_kit_script::Script;
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use crate::{Client, ServeError, Server};
@@ -32,8 +33,21 @@ pub struct TestServer {
     serving: JoinHandle<Result<(), ServeError>>,
 }
 
+/// Serves a scripted agent with its faults, and the tasks in memory.
+impl From<Script> for Server {
+    fn from(script: Script) -> Self {
+        let engine = script.engine();
+        let Some(faults) = script.faults() else { return engine.into() };
+        let mut server = Self::new(faults.agent(Arc::new(engine.clone())), engine.card().clone());
+        let around_card = faults.clone();
+        server.parts.card_layers = Some(Box::new(move |card| around_card.card_layer(card)));
+        server.with_engine(engine).with_layers(move |bindings| faults.layer(bindings))
+    }
+}
+
 impl TestServer {
-    /// Serves an engine, or a [`Server`] with settings; not one with TLS.
+    /// Serves an engine, a [`Script`] with its faults, or a [`Server`] with settings; not one with
+    /// TLS. It reads the card once, which counts for faults of the card.
     ///
     /// # Panics
     ///

@@ -1,4 +1,5 @@
-//! A test double for agents: returns queued responses and records the calls it receives.
+//! A test double for agents: returns queued responses, or those of a script, and records the calls
+//! that it receives.
 
 use std::{
     any::{Any, TypeId},
@@ -15,6 +16,8 @@ use a2a_kit_operations::{
     Agent, AgentMethod, Call, CallContext, Event, EventId, EventStream, Reply, intercept_agent,
 };
 use futures_util::{StreamExt as _, future, stream};
+
+use crate::script::Script;
 
 /// A call that the agent received.
 #[derive(Clone, Debug)]
@@ -52,17 +55,21 @@ type Response = Result<Box<dyn Any + Send>>;
 /// An agent that returns queued responses, one per call, and records the calls that it receives.
 ///
 /// Clones share the queue and the record, so that one clone can be served while another is asked
-/// what it [received](Self::received). Calls beyond the queued responses panic.
+/// what it [received](Self::received). Calls beyond the queued responses are answered by its
+/// script, and panic without one.
 ///
 /// ```
-/// use a2a_core::AgentCard;
-/// use a2a_kit_client::{Client, testing::TestAgent};
+/// use a2a_core::{Message, v1::SendMessageRequest};
+/// use a2a_kit_operations::{Agent, Call};
+/// use a2a_kit_script::TestAgent;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> a2a_core::Result<()> {
 /// let agent = TestAgent::new().then_text("Sunny.").then_text("Rain.");
-/// let client = Client::from_agent(agent.clone(), AgentCard::new("Weather", "Forecasts"));
-/// assert_eq!(client.send_text("Rome today?").await?, "Sunny.");
+/// let message = Some(Message::user("Rome today?"));
+/// let request = SendMessageRequest { message, ..SendMessageRequest::default() };
+/// let reply = agent.send_message(Call::new(request)).await?;
+/// assert!(format!("{:?}", reply.response).contains("Sunny."));
 /// assert_eq!(agent.received()[0].text(), "Rome today?");
 /// # Ok(())
 /// # }
@@ -71,6 +78,15 @@ type Response = Result<Box<dyn Any + Send>>;
 pub struct TestAgent {
     responses: Arc<Mutex<VecDeque<Response>>>,
     received: Arc<Mutex<Vec<ReceivedCall>>>,
+    /// Answers calls beyond the queued responses.
+    script: Option<Arc<dyn Agent>>,
+}
+
+/// Calls beyond the queued responses are answered as the script says.
+impl From<Script> for TestAgent {
+    fn from(script: Script) -> Self {
+        Self { script: Some(script.agent()), ..Self::default() }
+    }
 }
 
 impl TestAgent {
@@ -143,7 +159,7 @@ impl TestAgent {
         &self,
         operation: Operation,
         call: Call<R>,
-        _: AgentMethod<R, T>,
+        method: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
         let subscription = (&call.request as &dyn Any).downcast_ref::<SubscribeToTaskRequest>();
         let sent = (&call.request as &dyn Any).downcast_ref::<SendMessageRequest>();
@@ -155,6 +171,9 @@ impl TestAgent {
             task_id: subscription.map(|request| request.id.clone()),
         });
         let response = lock(&self.responses).pop_front();
+        if let (None, Some(script)) = (&response, &self.script) {
+            return method(&**script, call).await;
+        }
         #[allow(clippy::panic, reason = "a test fails by panicking")]
         let body = response.unwrap_or_else(|| panic!("no response queued for {operation:?}"))?;
         if body.is::<NoResponse>() {
