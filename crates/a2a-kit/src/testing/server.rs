@@ -40,7 +40,7 @@ impl From<Script> for Server {
         let Some(faults) = script.faults() else { return engine.into() };
         let mut server = Self::new(faults.agent(Arc::new(engine.clone())), engine.card().clone());
         let around_card = faults.clone();
-        server.parts.card_layers = Some(Box::new(move |card| around_card.card_layer(card)));
+        server.parts.card_layers = vec![Box::new(move |card| around_card.card_layer(card))];
         server.with_engine(engine).with_layers(move |bindings| faults.layer(bindings))
     }
 }
