@@ -1,11 +1,11 @@
-//! Messages to tasks that exist, have ended, or never were.
+//! Messages to tasks that exist, have ended, or never were, and streams of messages.
 
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
     exchange::{is_interrupted, state, text},
-    recorder::{Learned, NO_ASKING, NO_TASK, Recorder, send},
+    recorder::{Learned, NO_ASKING, NO_TASK, NO_TEXT, Recorder, send},
     step::Step,
     wire::Call,
 };
@@ -44,4 +44,37 @@ async fn ask(recorder: &mut Recorder<'_>, learned: &Learned, hello: &str) {
     recorder.step(Step::GetResumed, Call::new("GetTask", json!({ "id": id }))).await;
     let params = json!({ "id": id, "historyLength": 1 });
     recorder.step(Step::GetResumedHistoryOne, Call::new("GetTask", params)).await;
+}
+
+/// Streams of messages.
+pub(super) async fn stream(recorder: &mut Recorder<'_>, learned: &mut Learned) {
+    let prompts = recorder.prompts.clone();
+    let text_of_stream = prompts.stream.as_ref().unwrap_or(&prompts.hello);
+    let call = |text: &str, members| Call::new("SendStreamingMessage", send(text, members));
+    let streamed = recorder.step(Step::Stream, call(text_of_stream, json!({}))).await;
+    if !recorder.evidence.facts.streaming {
+        let steps = [
+            Step::GetTaskAfterStream,
+            Step::StreamAsking,
+            Step::StreamMessageAnswer,
+            Step::StreamUnknownTask,
+            Step::StreamToTerminal,
+        ];
+        return recorder.missing(&steps, "the card does not declare streaming");
+    }
+    let id = streamed.as_ref().and_then(|exchange| {
+        let first = exchange.stream()?.events.first()?;
+        Some(text(first.value.get("task")?, "id").to_owned())
+    });
+    let get = id.map(|id| Call::new("GetTask", json!({ "id": id })));
+    recorder.step_if(Step::GetTaskAfterStream, get, "the stream did not start with a task").await;
+    let unknown = json!({ "taskId": Uuid::new_v4().to_string() });
+    recorder.step(Step::StreamUnknownTask, call(&prompts.hello, unknown)).await;
+    let ended = learned.ended.as_ref();
+    let ended = ended.map(|(id, _)| call(&prompts.hello, json!({ "taskId": id })));
+    recorder.step_if(Step::StreamToTerminal, ended, NO_TASK).await;
+    let asking = learned.asking.as_ref().map(|prompt| call(prompt, json!({})));
+    recorder.step_if(Step::StreamAsking, asking, NO_ASKING).await;
+    let message = prompts.message.as_ref().map(|prompt| call(prompt, json!({})));
+    recorder.step_if(Step::StreamMessageAnswer, message, NO_TEXT).await;
 }

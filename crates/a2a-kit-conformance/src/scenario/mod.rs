@@ -1,15 +1,11 @@
 //! What is sent to an interface, and in which order.
 
-mod access;
 mod cancel;
 mod conversation;
-mod current;
-mod errors;
-mod legacy;
 mod listing;
 mod push;
+mod refusal;
+mod run;
 mod sending;
-mod streaming;
 
-pub(crate) use current::run;
-pub(crate) use legacy::run_legacy;
+pub(crate) use run::{run, run_legacy};

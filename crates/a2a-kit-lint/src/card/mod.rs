@@ -18,7 +18,6 @@ mod capability;
 mod instruction;
 mod interface;
 mod invisible;
-mod legacy;
 mod member;
 mod mode;
 pub mod network;
@@ -50,7 +49,6 @@ const GROUPS: &[(&[&Rule], Check)] = &[
     (mode::RULES, mode::check),
     (skill::RULES, skill::check),
     (capability::RULES, capability::check),
-    (legacy::RULES, legacy::check),
     (prose::RULES, prose::check),
     (invisible::RULES, invisible::check),
     (instruction::RULES, instruction::check),

@@ -1,17 +1,35 @@
-//! The scenario of older revisions: send, get, cancel and stream, in their own shapes.
+//! The scenario of 1.0, and that of older revisions: send, get, cancel and stream, in their own shapes.
 
 use a2a_core::ProtocolVersion;
 use a2a_kit_client::Transport;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::{cancel, conversation, listing, push, refusal, sending};
 use crate::{
     evidence::Evidence,
     exchange::{is_terminal, state, text},
-    recorder::{NO_TASK, Recorder, Setting},
+    recorder::{Learned, NO_TASK, Recorder, Setting},
     step::Step,
     wire::Call,
 };
+
+/// Runs the scenario of 1.0 on an interface. Also returns the id of a task that has ended.
+pub(crate) async fn run(setting: Setting<'_>) -> (Evidence, Option<String>) {
+    let webhook = setting.webhook;
+    let mut recorder = Recorder::new(setting);
+    let mut learned = Learned::default();
+    sending::run(&mut recorder, &mut learned).await;
+    listing::run(&mut recorder, &learned).await;
+    conversation::run(&mut recorder, &learned).await;
+    conversation::stream(&mut recorder, &mut learned).await;
+    cancel::run(&mut recorder, &learned).await;
+    push::run(&mut recorder, &learned, webhook).await;
+    refusal::run(&mut recorder).await;
+    refusal::callers(&mut recorder, &learned).await;
+    recorder.clean_up().await;
+    (recorder.evidence, learned.ended.map(|(id, _)| id))
+}
 
 /// The names of the operations of a revision on a binding.
 struct Names {

@@ -1,19 +1,19 @@
-//! Requests that have to be refused, versions and extensions.
+//! Requests that have to be refused, versions, extensions and callers.
 
 use a2a_kit_client::Transport;
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    recorder::{Learned, Recorder, merge, message, send},
+    recorder::{Learned, NO_TASK, Recorder, merge, message, send},
     step::Step,
-    wire::Call,
+    wire::{Call, Principal},
 };
 
 /// An extension that no agent has.
 const UNKNOWN_EXTENSION: &str = "https://a2a.invalid/extensions/unknown/v1";
 
-pub(super) async fn run(recorder: &mut Recorder<'_>, _: &Learned) {
+pub(super) async fn run(recorder: &mut Recorder<'_>) {
     versions(recorder).await;
     malformed(recorder).await;
     invalid(recorder).await;
@@ -106,4 +106,40 @@ async fn extensions(recorder: &mut Recorder<'_>) {
     let without = is_required.then(|| call().without_required_extensions());
     let reason = "the card declares no required extension";
     recorder.step_if(Step::WithoutRequiredExtension, without, reason).await;
+}
+
+/// Callers: none, another one, and the extended card.
+pub(super) async fn callers(recorder: &mut Recorder<'_>, learned: &Learned) {
+    let hello = recorder.prompts.hello.clone();
+    recorder.step(Step::ExtendedCard, Call::new("GetExtendedAgentCard", json!({}))).await;
+    let call = Call::new("GetExtendedAgentCard", json!({})).by(Principal::Anonymous);
+    let call = recorder.evidence.facts.has_schemes.then_some(call);
+    let reason = "the card declares no security scheme for its extended card";
+    recorder.step_if(Step::ExtendedCardAnonymous, call, reason).await;
+    let call = Call::new("SendMessage", send(&hello, json!({}))).by(Principal::Anonymous);
+    let call = recorder.evidence.facts.requires_credentials.then_some(call);
+    recorder.step_if(Step::Anonymous, call, "the card requires no credentials").await;
+    others(recorder, learned).await;
+}
+
+/// Another caller looks for the tasks of the first one.
+async fn others(recorder: &mut Recorder<'_>, learned: &Learned) {
+    let id = learned.ended.as_ref().map(|(id, _)| id.clone()).unwrap_or_default();
+    let steps = [
+        (Step::GetByOther, "GetTask", json!({ "id": id })),
+        (Step::CancelByOther, "CancelTask", json!({ "id": id })),
+        (Step::SubscribeByOther, "SubscribeToTask", json!({ "id": id })),
+        (Step::PushByOther, "ListTaskPushNotificationConfigs", json!({ "taskId": id })),
+        (Step::ListByOther, "ListTasks", json!({ "pageSize": 100 })),
+    ];
+    for (step, operation, params) in steps {
+        if !recorder.link.has_second_identity() {
+            let reason = "it needs a second caller: --second-bearer or --second-api-key";
+            recorder.missing(&[step], reason);
+        } else if id.is_empty() {
+            recorder.missing(&[step], NO_TASK);
+        } else {
+            recorder.step(step, Call::new(operation, params).by(Principal::Second)).await;
+        }
+    }
 }
