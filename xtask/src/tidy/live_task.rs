@@ -8,21 +8,20 @@ use crate::{Result, workspace};
 const ENGINE: &str = "crates/a2a-kit-operations/src/engine";
 const TASK: &str = "crates/a2a-kit-operations/src/engine/task/";
 
-/// Where no task is served: benchmarks of the state machine, and the delivery to webhooks.
-const OTHERS: [&str; 2] = ["/engine/testing.rs", "/engine/outbox.rs"];
+/// Where no task is served: benchmarks of the state machine.
+const BENCHMARKS: &str = "crates/a2a-kit-operations/src/engine/testing.rs";
+
+/// The file of the one function that performs the effects of a transition.
+const PERFORMER: &str = "crates/a2a-kit-operations/src/engine/runtime/effects.rs";
 
 /// Calls that start what follows from a transition.
-const FOLLOW_UPS: [&str; 10] = [
-    "answer_joined",
-    "force_canceled",
-    "reconcile",
-    "refresh",
-    "release_if_idle",
-    "run",
-    "serve_commands",
-    "spawn_cancel",
-    "wake_outbox",
-    "write",
+const FOLLOW_UPS: [&str; 6] = [
+    "begin_writing",
+    "start_cancel",
+    "start_reconciling",
+    "start_refresh",
+    "start_run",
+    "start_writer",
 ];
 
 /// Most of these calls outside the function that performs the effects of a transition.
@@ -46,7 +45,7 @@ pub(super) fn faults() -> Result<Vec<String>> {
         let text = fs::read_to_string(&path)?;
         if name.starts_with(TASK) {
             task.push_str(&text);
-        } else if !OTHERS.iter().any(|other| name.ends_with(other)) {
+        } else if ![BENCHMARKS, PERFORMER].contains(&name.as_str()) {
             others.push((name, text));
         }
     }
@@ -123,7 +122,7 @@ fn code(text: &str) -> String {
 }
 
 fn follow_ups(text: &str) -> Vec<String> {
-    calls(&code(text)).filter(|(_, name)| FOLLOW_UPS.contains(name)).map(described).collect()
+    members(&code(text)).filter(|(_, name)| FOLLOW_UPS.contains(name)).map(described).collect()
 }
 
 fn reads(text: &str, readable: &BTreeSet<String>) -> Vec<String> {
@@ -156,15 +155,6 @@ fn members(code: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The members that are called without arguments, or with a turn.
-fn calls(code: &str) -> impl Iterator<Item = (&str, &str)> {
-    members(code).filter(|(value, name)| {
-        let call = &code[value.len() + 1 + name.len()..];
-        let is_webhooks = value.ends_with("outbox");
-        !is_webhooks && ["()", "(turn", "(CancelContext"].iter().any(|args| call.starts_with(args))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,9 +174,6 @@ mod tests {
 
     #[test]
     fn effects_that_are_started_by_hand_are_found() {
-        assert_eq!(
-            follow_ups("handle.write();\nself.run(turn, mode);\nreader.write(text);").len(),
-            2
-        );
+        assert_eq!(follow_ups("handle.start_writer();\nself.start_run(start);\nx.run();").len(), 2);
     }
 }
