@@ -13,7 +13,7 @@ pub(crate) struct Authorizations(Arc<Mutex<HashMap<String, Arc<Notify>>>>);
 
 /// A task's place among those that wait; it is given up when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct WaitingTask {
     task_id: String,
     granted: Arc<Notify>,
     all: Authorizations,
@@ -21,10 +21,10 @@ pub(crate) struct Place {
 
 impl Authorizations {
     /// Registers a task before it waits, so that no authorization is too early.
-    pub(crate) fn enter(&self, task_id: &str) -> Place {
+    pub(crate) fn enter(&self, task_id: &str) -> WaitingTask {
         let granted = Arc::new(Notify::new());
         self.lock().insert(task_id.to_owned(), granted.clone());
-        Place { task_id: task_id.to_owned(), granted, all: self.clone() }
+        WaitingTask { task_id: task_id.to_owned(), granted, all: self.clone() }
     }
 
     /// Lets a task go on, and returns whether one was waiting.
@@ -42,14 +42,14 @@ impl Authorizations {
     }
 }
 
-impl Place {
+impl WaitingTask {
     /// Waits for the grant.
     pub(crate) async fn granted(&self) {
         self.granted.notified().await;
     }
 }
 
-impl Drop for Place {
+impl Drop for WaitingTask {
     fn drop(&mut self) {
         self.all.lock().remove(&self.task_id);
     }
@@ -63,10 +63,10 @@ mod tests {
     async fn a_grant_reaches_a_task_that_does_not_wait_yet() {
         let all = Authorizations::default();
         assert!(!all.grant("t"));
-        let place = all.enter("t");
+        let waiting = all.enter("t");
         assert!(all.grant("t"));
-        place.granted().await;
-        drop(place);
+        waiting.granted().await;
+        drop(waiting);
         assert!(!all.grant("t"));
     }
 }

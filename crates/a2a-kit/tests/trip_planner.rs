@@ -41,7 +41,7 @@ async fn conversation_survives_a_restart_at_each_question() {
             request = request.to_task(task_id);
         }
         outcome = Some(client.send(request).await.unwrap());
-        engine.shutdown(testing::PATIENCE).await;
+        engine.shutdown(testing::DEFAULT_TIMEOUT).await;
     }
     let outcome = outcome.unwrap();
     assert_eq!(outcome.state(), Some(TaskState::Completed), "{}", outcome.text());

@@ -21,7 +21,7 @@ async fn plan_is_written_once_although_the_server_stops_in_the_middle() {
     client.send(to_task("Lisbon")).await.unwrap();
     let mut events = client.stream(to_task("2027-05-01")).await.unwrap();
     while events.next().await.unwrap().unwrap().artifact_update().is_none() {}
-    engine.shutdown(testing::PATIENCE).await;
+    engine.shutdown(testing::DEFAULT_TIMEOUT).await;
 
     let (client, _engine) = start().await;
     let task = client.send(to_task("yes")).await.unwrap().task().unwrap().clone();

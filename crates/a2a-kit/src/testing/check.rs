@@ -20,7 +20,7 @@ use a2a_kit_operations::{
 use async_trait::async_trait;
 use axum::body::Bytes;
 
-use super::{PATIENCE, client_as};
+use super::{DEFAULT_TIMEOUT, client_as};
 use crate::Client;
 
 /// What every executor has to keep.
@@ -85,7 +85,7 @@ pub struct Check<F> {
     pub(super) message: MessageRequest,
     pub(super) answers: Vec<MessageRequest>,
     pub(super) caller: Caller,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
     pub(super) grace: Duration,
 }
 
@@ -97,7 +97,7 @@ impl<E: AgentExecutor, F: Fn() -> E> Check<F> {
             message: "Hello".into(),
             answers: Vec::new(),
             caller: Caller::ANONYMOUS,
-            patience: PATIENCE,
+            timeout: DEFAULT_TIMEOUT,
             grace: Duration::from_secs(1),
         }
     }
@@ -122,9 +122,9 @@ impl<E: AgentExecutor, F: Fn() -> E> Check<F> {
         self
     }
 
-    /// Sets how long to wait for each event. Default: [`PATIENCE`].
-    pub fn with_patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    /// Sets how long to wait for each event. Default: [`DEFAULT_TIMEOUT`].
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 

@@ -98,12 +98,12 @@ async fn turn<F>(
     message: MessageRequest,
 ) -> Result<Transcript, String> {
     let mut turn = Transcript::default();
-    let mut events = match timeout(check.patience, client.stream(message)).await {
+    let mut events = match timeout(check.timeout, client.stream(message)).await {
         Ok(Ok(events)) => events,
         Ok(Err(error)) => {
             return Err(format!("the message was refused: {}", describe_error(&error)));
         }
-        Err(_) => return Err(format!("no response for {:?}", check.patience)),
+        Err(_) => return Err(format!("no response for {:?}", check.timeout)),
     };
     loop {
         match next(check, &mut events).await {
@@ -121,11 +121,11 @@ async fn turn<F>(
 }
 
 async fn next<F>(check: &Check<F>, events: &mut Events) -> Result<Option<Event>, String> {
-    match timeout(check.patience, events.next()).await {
+    match timeout(check.timeout, events.next()).await {
         Ok(Some(Ok(event))) => Ok(Some(event)),
         Ok(Some(Err(error))) => Err(format!("the stream failed: {}", describe_error(&error))),
         Ok(None) => Ok(None),
-        Err(_) => Err(format!("no event for {:?}", check.patience)),
+        Err(_) => Err(format!("no event for {:?}", check.timeout)),
     }
 }
 
@@ -163,7 +163,7 @@ fn chunks(all: &Transcript) -> Vec<Violation> {
 /// if that event already ends it.
 async fn begin<F>(check: &Check<F>, client: &Client) -> Option<(Events, String)> {
     let stream = client.stream(check.message.clone());
-    let mut events = timeout(check.patience, stream).await.ok()?.ok()?;
+    let mut events = timeout(check.timeout, stream).await.ok()?.ok()?;
     // Silence is reported by the conversation.
     let first = next(check, &mut events).await.ok()??;
     let is_open = first.state().is_some_and(|state| !is_settled(state));
@@ -211,10 +211,10 @@ async fn dropped_stream<E: AgentExecutor, F: Fn() -> E>(
 }
 
 async fn settled<F>(check: &Check<F>, client: &Client, task_id: &str) -> Result<TaskState, String> {
-    match timeout(check.patience, client.wait_until(task_id, is_settled)).await {
+    match timeout(check.timeout, client.wait_until(task_id, is_settled)).await {
         Ok(Ok(task)) => Ok(task.state()),
         Ok(Err(error)) => Err(describe_error(&error)),
-        Err(_) => Err(format!("the task did not end within {:?}", check.patience)),
+        Err(_) => Err(format!("the task did not end within {:?}", check.timeout)),
     }
 }
 

@@ -28,7 +28,7 @@
 //!
 //! # Time
 //!
-//! Everything that waits gives up after [`PATIENCE`], by tokio's clock. With paused time
+//! Everything that waits gives up after [`DEFAULT_TIMEOUT`], by tokio's clock. With paused time
 //! (`#[tokio::test(start_paused = true)]`) use the tools that need no socket: the clock jumps while
 //! a socket is waited for.
 
@@ -57,7 +57,7 @@ pub use webhook::WebhookReceiver;
 use crate::Client;
 
 /// How long the tools wait for the next event, response or delivery.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Creates a client of an engine in this process.
 pub fn client(engine: &Engine) -> Client {

@@ -6,7 +6,7 @@ use a2a_core::{Artifact, Error, Message, Task, TaskState, v1::stream_response::P
 use a2a_kit_client::Snapshot;
 use a2a_kit_operations::{Event, StreamEnd};
 
-use super::PATIENCE;
+use super::DEFAULT_TIMEOUT;
 use crate::Events;
 
 /// Maximum number of events in a transcript.
@@ -24,12 +24,12 @@ pub struct Transcript {
 ///
 /// # Panics
 ///
-/// If no event comes for [`PATIENCE`], or more than 100,000 do. A stream that ends with an error is
+/// If no event comes for [`DEFAULT_TIMEOUT`], or more than 100,000 do. A stream that ends with an error is
 /// returned with [it](Transcript::error).
 pub async fn collect(mut events: Events) -> Transcript {
     let mut transcript = Transcript::default();
     loop {
-        match tokio::time::timeout(PATIENCE, events.next()).await {
+        match tokio::time::timeout(DEFAULT_TIMEOUT, events.next()).await {
             Ok(Some(Ok(event))) => {
                 let is_over = matches!(event.stream_end(), StreamEnd::Interrupted(_));
                 transcript.push(event);
@@ -39,7 +39,7 @@ pub async fn collect(mut events: Events) -> Transcript {
             }
             Ok(Some(Err(error))) => transcript.error = Some(describe_error(&error)),
             Ok(None) => return transcript,
-            Err(_) => panic!("no event for {PATIENCE:?}, after:\n{transcript}"),
+            Err(_) => panic!("no event for {DEFAULT_TIMEOUT:?}, after:\n{transcript}"),
         }
         assert!(transcript.events.len() < MAX_EVENTS, "more than {MAX_EVENTS} events");
     }

@@ -13,7 +13,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{PATIENCE, server::listen};
+use super::{DEFAULT_TIMEOUT, server::listen};
 
 /// Maximum number of deliveries that have not been read; more are answered with 503, and retried.
 const MAX_UNREAD: usize = 1_000;
@@ -106,15 +106,17 @@ impl WebhookReceiver {
     ///
     /// # Panics
     ///
-    /// If there is none for [`PATIENCE`], or it was rejected.
+    /// If there is none for [`DEFAULT_TIMEOUT`], or it was rejected.
     pub async fn next(&self) -> Event {
-        match tokio::time::timeout(PATIENCE, async { self.deliveries.lock().await.recv().await })
-            .await
+        match tokio::time::timeout(DEFAULT_TIMEOUT, async {
+            self.deliveries.lock().await.recv().await
+        })
+        .await
         {
             Ok(Some(Ok(event))) => event,
             Ok(Some(Err(error))) => panic!("a delivery was rejected: {error}"),
             Ok(None) => panic!("the receiver stopped"),
-            Err(_) => panic!("no delivery for {PATIENCE:?}"),
+            Err(_) => panic!("no delivery for {DEFAULT_TIMEOUT:?}"),
         }
     }
 }
