@@ -38,10 +38,12 @@ impl From<Script> for Server {
     fn from(script: Script) -> Self {
         let engine = script.engine();
         let Some(faults) = script.faults() else { return engine.into() };
-        let mut server = Self::new(faults.agent(Arc::new(engine.clone())), engine.card().clone());
+        let agent = faults.agent(Arc::new(engine.clone()));
         let around_card = faults.clone();
-        server.parts.card_layers = vec![Box::new(move |card| around_card.card_layer(card))];
-        server.with_engine(engine).with_layers(move |bindings| faults.layer(bindings))
+        Self::new(agent, engine.card().clone())
+            .with_engine(engine)
+            .with_layers(move |bindings| faults.layer(bindings))
+            .with_card_layers(move |card| around_card.card_layer(card))
     }
 }
 
