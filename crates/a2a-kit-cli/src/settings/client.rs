@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     section::{Declared, Section, section},
     types::{
-        Binding, Duration, Metadata, OutputFormat, Pin, PollInterval, Secret, ServiceParameter,
-        TrustedOrigin, Version,
+        Binding, Duration, Metadata, Pin, PollInterval, Secret, ServiceParameter, TrustedOrigin,
+        Version,
     },
+    value::Format,
     variables::PREFIX,
 };
 use crate::failure::{Failure, chain};
@@ -182,7 +183,7 @@ impl Tls {
             (None, Some(_)) => return Err(Failure::usage("--client-key needs --client-cert")),
             (None, None) => trust.clone(),
         };
-        let tls = self.pins.iter().fold(tls, |tls, pin| tls.with_pin(pin.0.0));
+        let tls = self.pins.iter().fold(tls, |tls, pin| tls.with_pin(pin.0));
         Ok((trust, if self.insecure { tls.without_verification() } else { tls }))
     }
 }
@@ -192,7 +193,7 @@ section! {
     #[derive(Serialize)]
     output: Output {
         /// Output format: text or json
-        format: OutputFormat = "text", "-o --output";
+        format: Format = "text", "-o --output <FORMAT>";
         /// Print JSON documents on one line
         compact: bool = false, "--compact";
         /// Print all parts, the sent message, history and metadata

@@ -43,7 +43,7 @@ use layer::{Layer, report};
 pub(crate) use schema::json_schema;
 pub(crate) use secret_policy::UserSecret;
 pub(crate) use section::{Declared, Section};
-pub(crate) use sources::{Sources, is_readable_by_others};
+pub(crate) use sources::{Sources, exposure};
 use value::Format;
 pub(crate) use variables::{Environment, PREFIX};
 
@@ -232,7 +232,7 @@ impl Settings {
             grpc_plaintext: agent.grpc_plaintext,
             no_cache: agent.no_cache,
             cache_directory: None,
-            format: output.format.0,
+            format: output.format,
             compact: output.compact,
             verbose: output.verbose,
             render: output.render,

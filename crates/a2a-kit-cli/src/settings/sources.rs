@@ -9,6 +9,7 @@ use std::{
 use a2a_kit_client::CardReference;
 use clap::ArgMatches;
 use http::Uri;
+use serde::Deserialize as _;
 
 use super::{
     client::Client,
@@ -17,7 +18,7 @@ use super::{
     flags,
     layer::{Layer, Problem, SettingsFile, Source},
     section::{Declared as _, Setting},
-    value::{self, Format},
+    value::Format,
     variables::{self, Environment},
 };
 use crate::failure::Failure;
@@ -94,7 +95,8 @@ impl Sources {
 
     /// The output format; the default one if it is not set, or invalid.
     pub(crate) fn format(&self) -> Format {
-        self.layer.text("output").and_then(|text| value::format(text).ok()).unwrap_or_default()
+        let output = self.layer.values.get("output");
+        output.and_then(|value| Format::deserialize(value).ok()).unwrap_or_default()
     }
 
     /// What is worth a warning: files with credentials that other users can read.
@@ -135,12 +137,8 @@ impl Sources {
         let credentials = CREDENTIALS.iter().filter_map(|name| Client::setting(name));
         let has_credential =
             credentials.map(Setting::variable).any(|name| variables.get(&name).is_some());
-        if has_credential && is_readable_by_others(path) {
-            let path = path.display();
-            self.warnings.push(format!(
-                "{path} contains credentials and is readable by other users: chmod 600 {path}"
-            ));
-        }
+        let exposure = if has_credential { exposure(path, "credentials") } else { None };
+        self.warnings.extend(exposure);
         let (layer, problems) = variables::layer(Client::settings(), |name| {
             let (line, text) = variables.get(name)?;
             Some((text, Source::File { file, path: path.to_owned(), line }))
@@ -180,18 +178,19 @@ pub(super) fn agent_file_name(reference: &str) -> Option<String> {
     })
 }
 
-/// Returns whether other users can read a file.
-pub(crate) fn is_readable_by_others(path: &Path) -> bool {
+/// Returns the warning for a file with secrets that other users can read; `what` it contains.
+pub(crate) fn exposure(path: &Path, what: &str) -> Option<String> {
     #[cfg(unix)]
-    {
+    let is_exposed = {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o077 != 0)
-    }
+    };
+    // Elsewhere, access is by lists.
     #[cfg(not(unix))]
-    {
-        let _access_is_by_lists = path;
-        false
-    }
+    let is_exposed = false;
+    let path = path.display();
+    is_exposed
+        .then(|| format!("{path} contains {what} and is readable by other users: chmod 600 {path}"))
 }
 
 /// Returns why a file that was found must not configure commands of this user; `None` if it may.

@@ -9,7 +9,7 @@ use a2a_kit_operations::rate::Rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::value::{self, Fingerprint, Format};
+use super::value;
 
 /// A value as it is written: here, or in an environment variable or a file of its own.
 #[derive(Deserialize)]
@@ -141,9 +141,9 @@ types! {
     Origin::to_string;
 
     /// The fingerprint of a certificate or a public key.
-    Pin(Fingerprint) = value::fingerprint,
+    Pin([u8; 32]) = value::fingerprint,
     { "type": "string", "title": "fingerprint", "examples": [ZEROS] },
-    |pin| pin.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    |pin| pin.iter().map(|byte| format!("{byte:02x}")).collect();
 
     /// A JSON object.
     Metadata(Struct) = value::json_object,
@@ -154,11 +154,6 @@ types! {
     ServiceParameter((String, String)) = value::service_parameter,
     { "type": "string", "writeOnly": true, "examples": ["name:value"] },
     |(name, _)| format!("{name}:(set)");
-
-    /// The format of the output.
-    OutputFormat(Format) = value::format,
-    { "type": "string", "title": "format", "enum": ["text", "json"] },
-    |format| if *format == Format::Json { "json".to_owned() } else { "text".to_owned() };
 }
 
 /// A fingerprint as an example.

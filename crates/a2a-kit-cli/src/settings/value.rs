@@ -8,6 +8,8 @@ use a2a_kit_client::{
     Transport,
     credentials::{InvalidOrigin, Origin},
 };
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 /// Reads a binding: `jsonrpc`, `http+json` (also `rest`), `grpc`.
@@ -34,20 +36,12 @@ pub(crate) const fn version_name(version: ProtocolVersion) -> &'static str {
 }
 
 /// How results are printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
     #[default]
     Text,
     Json,
-}
-
-/// Reads `text` or `json`.
-pub(crate) fn format(text: &str) -> Result<Format, String> {
-    match text {
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        _ => Err("expected text or json".into()),
-    }
 }
 
 /// Reads a pause between polls: at least 100 ms.
@@ -59,19 +53,15 @@ pub(crate) fn poll_interval(text: &str) -> Result<Duration, String> {
     Ok(interval)
 }
 
-/// The SHA-256 fingerprint of a certificate or public key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fingerprint(pub(crate) [u8; 32]);
-
 /// Reads a fingerprint: 64 hexadecimal digits, with or without colons, as openssl prints them.
-pub(crate) fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+pub(crate) fn fingerprint(text: &str) -> Result<[u8; 32], String> {
     let digits: Vec<_> = text.chars().filter(|c| *c != ':').map(|c| c.to_digit(16)).collect();
     let byte = |pair: &[Option<u32>]| match pair {
         [Some(high), Some(low)] => u8::try_from(high * 16 + low).ok(),
         _ => None,
     };
     let bytes: Option<Vec<_>> = digits.chunks(2).map(byte).collect();
-    let fingerprint = bytes.and_then(|bytes| bytes.try_into().ok()).map(Fingerprint);
+    let fingerprint = bytes.and_then(|bytes| bytes.try_into().ok());
     fingerprint.ok_or_else(|| {
         "expected 64 hexadecimal digits, such as openssl x509 -fingerprint -sha256 prints".into()
     })
@@ -175,8 +165,8 @@ mod tests {
     fn a_poll_interval_has_a_minimum_and_a_fingerprint_32_bytes() {
         assert!(poll_interval("99ms").is_err());
         let colons = ["Ab"; 32].join(":");
-        assert_eq!(fingerprint(&colons), Ok(Fingerprint([0xab; 32])));
-        assert_eq!(fingerprint(&"0".repeat(64)), Ok(Fingerprint([0; 32])));
+        assert_eq!(fingerprint(&colons), Ok([0xab; 32]));
+        assert_eq!(fingerprint(&"0".repeat(64)), Ok([0; 32]));
         for invalid in ["", "sha256", &"0".repeat(63), &"0".repeat(66), &"+1".repeat(32)] {
             assert!(fingerprint(invalid).is_err(), "{invalid}");
         }

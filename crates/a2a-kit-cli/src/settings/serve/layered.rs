@@ -16,7 +16,7 @@ use crate::{
     failure::Failure,
     output::Output,
     settings::{
-        Environment, flags, is_readable_by_others,
+        Environment, exposure, flags,
         layer::{Layer, Problem, Source, report},
         section::{Declared as _, SERVE_PREFIX, Setting},
         value, variables,
@@ -72,12 +72,8 @@ impl LayeredSettings {
         if let Some(path) = path.or_else(|| environment.get(SETTINGS).map(Into::into)) {
             let text = file::text(&path)?;
             let file = File::read(&path, &text);
-            if file.has_secret && is_readable_by_others(&path) {
-                let path = path.display();
-                output.warning(&format!(
-                    "{path} contains secrets and is readable by other users: chmod 600 {path}"
-                ));
-            }
+            let exposure = if file.has_secret { exposure(&path, "secrets") } else { None };
+            exposure.iter().for_each(|warning| output.warning(warning));
             layered.secret_variables = file.secret_variables;
             problems.extend(file.problems);
             layered.merge(file.layer, &mut problems);
