@@ -11,10 +11,12 @@ use a2a_core::{
         ListTasksRequest, ListTasksResponse, Message, SendMessageRequest, SendMessageResponse,
         SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
     },
+    well_known::Struct,
 };
 use a2a_kit_operations::{Agent, Call, CallContext, EventStream, Reply};
+use serde::Deserialize;
 
-use crate::common::request::TaskParams;
+use crate::common::member;
 
 /// The response of a unary operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +56,16 @@ pub enum AnyOutput {
     Unary(AnyResponse),
     /// An event stream.
     Stream(EventStream),
+}
+
+/// The parameters of methods for a task.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TaskParams {
+    pub(crate) id: String,
+    #[serde(default, deserialize_with = "member::int32")]
+    pub(crate) history_length: Option<i32>,
+    pub(crate) metadata: Option<Struct>,
 }
 
 impl From<AnyResponse> for AnyOutput {

@@ -20,8 +20,11 @@ use tokio::{
     time::Instant,
 };
 
-pub(crate) use self::claim::{Claim, Claimed, MessageKey, Unresolved};
 use self::scope_entries::{Entry, ScopeEntries, Target};
+pub(crate) use self::{
+    claim::{Claim, Claimed, Unresolved},
+    scope_entries::MessageKey,
+};
 
 /// Default limit of the table, in bytes.
 const MAX_BYTES: usize = 64 << 20;

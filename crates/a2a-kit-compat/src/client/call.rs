@@ -1,36 +1,18 @@
 //! The operations of an [`Agent`](a2a_kit_operations::Agent), shared by the clients of all bindings.
 
 use a2a_core::{
-    Error, Operation, ProtocolVersion, Request, Result,
+    Operation, ProtocolVersion, Request, Result,
     v1::{SendMessageRequest, SubscribeToTaskRequest},
 };
-use a2a_kit_operations::{AgentMethod, Call, CallContext, EventStream, Reply};
+use a2a_kit_operations::{AgentMethod, Call, EventStream, Reply};
 use async_trait::async_trait;
 
 use super::{
+    Transport, mismatched_response,
     normalize::{limit_history, requested_history, starting_with_task, without_repeated_status},
     subscribe::subscribe_with_snapshot,
 };
-use crate::{AnyOutput, AnyRequest, AnyResponse, common::json::invalid_response};
-
-/// A client of agents of an older revision: the part that is specific to a binding.
-#[async_trait]
-pub(crate) trait Transport: Clone + Send + Sync + 'static {
-    /// The revision that the agent speaks.
-    fn revision(&self) -> ProtocolVersion;
-
-    /// Calls a unary operation.
-    async fn unary(&self, context: CallContext, request: AnyRequest) -> Result<Reply<AnyResponse>>;
-
-    /// Calls a streaming operation. The events are returned unchanged.
-    async fn stream(&self, context: CallContext, request: AnyRequest)
-    -> Result<Reply<EventStream>>;
-}
-
-/// The error for a response that does not match its request.
-pub(crate) fn mismatched_response() -> Error {
-    invalid_response("the response is of another operation")
-}
+use crate::{AnyOutput, AnyRequest};
 
 /// Calls of all operations, for `intercept_agent!`.
 #[async_trait]

@@ -24,10 +24,7 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri, header::CONTENT_TYPE};
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use super::{
-    call::{CallAny as _, Transport},
-    extended_card,
-};
+use super::{Transport, call::CallAny as _, extended_card};
 use crate::{
     AnyRequest, AnyResponse, Dialect,
     common::{error_data::details, event::is_unknown_event, extensions, json::invalid_response},

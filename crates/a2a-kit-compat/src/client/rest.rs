@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Uri, header::CONTENT_TYPE};
 
-use super::call::{CallAny as _, Transport};
+use super::{Transport, call::CallAny as _};
 use crate::{AnyRequest, AnyResponse, common::extensions, detect::RestShape, proto::Files as _};
 use request::EncodedRequest;
 

@@ -12,7 +12,7 @@ use a2a_core::{
 use a2a_kit_operations::{CallContext, Event, EventStream, Reply, StreamEnd};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
-use super::call::Transport;
+use super::Transport;
 use crate::{AnyRequest, AnyResponse, common::json::invalid_response};
 
 /// Time to wait for the stream before the task is returned: a rejection arrives immediately, but an

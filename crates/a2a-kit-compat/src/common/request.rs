@@ -1,6 +1,6 @@
-//! Parameters of sends, in 0.2, 0.3 and the draft of 1.0, and of methods for a task.
+//! Parameters of sends, in 0.2, 0.3 and the draft of 1.0.
 
-use a2a_core::{Result, Role, v1::SendMessageRequest, well_known::Struct};
+use a2a_core::{Result, Role, v1::SendMessageRequest};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -34,16 +34,6 @@ struct Configuration {
     #[serde(alias = "pushNotification")]
     push_notification_config: Option<Object>,
     blocking: Option<bool>,
-}
-
-/// The parameters of methods for a task.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TaskParams {
-    pub(crate) id: String,
-    #[serde(default, deserialize_with = "member::int32")]
-    pub(crate) history_length: Option<i32>,
-    pub(crate) metadata: Option<Struct>,
 }
 
 impl Format {

@@ -23,7 +23,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::code;
 use crate::{
     AnyRequest, AnyResponse,
-    client::call::{CallAny as _, Transport, mismatched_response},
+    client::{Transport, call::CallAny as _, mismatched_response},
     common::{
         extensions,
         json::{invalid_response, unreadable},

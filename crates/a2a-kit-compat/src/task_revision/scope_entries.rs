@@ -6,12 +6,31 @@ use std::{
 };
 
 use a2a_core::ProtocolVersion;
-use tokio::time::Instant;
-
-use super::claim::PendingSend;
+use tokio::{sync::watch, time::Instant};
 
 /// Memory overhead of an entry without its strings: map and order nodes, allocation headers.
 const ENTRY_BYTES: usize = 256;
+
+/// Identifies the message of a send, by which its task can be found.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageKey {
+    pub(crate) context_id: String,
+    pub(crate) message_id: String,
+}
+
+/// A send whose task is not known yet.
+#[derive(Debug)]
+pub(super) struct PendingSend {
+    pub(super) key: MessageKey,
+    /// Dropped when the send has finished or its task is known; `None` if the client disconnected.
+    pub(super) in_progress: Option<watch::Sender<()>>,
+}
+
+impl PendingSend {
+    pub(super) fn bytes(&self) -> usize {
+        self.key.context_id.len() + self.key.message_id.len()
+    }
+}
 
 /// Entries by the id that the client uses.
 #[derive(Debug, Default)]

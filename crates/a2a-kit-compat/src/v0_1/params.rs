@@ -7,14 +7,16 @@ use a2a_core::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::common::{
-    Format,
-    json::{Object, object, params_object, read_params, some, take_object, write},
-    member,
-    part::decode,
-    parts::Parts as _,
-    request::TaskParams,
-    task::{TaskIds, read_id},
+use crate::{
+    common::{
+        Format,
+        json::{Object, object, params_object, read_params, some, take_object, write},
+        member,
+        part::decode,
+        parts::Parts as _,
+        task::{TaskIds, read_id},
+    },
+    operation::TaskParams,
 };
 
 /// The parameters of a send next to the message.

@@ -18,8 +18,8 @@ use crate::{
             invalid_response, object, params_object, read_params, rename, some, take_object,
             unreadable, write,
         },
-        request::TaskParams,
     },
+    operation::TaskParams,
 };
 
 const METHODS: &[(&str, Operation)] = &[

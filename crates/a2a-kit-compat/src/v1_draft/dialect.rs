@@ -18,8 +18,8 @@ use crate::{
         Format, error_data,
         json::{invalid_response, params_object, read_params, take, write},
         name::{split, task_name},
-        request::TaskParams,
     },
+    operation::TaskParams,
 };
 
 /// Names of 1.0 are also accepted where the draft has others.
