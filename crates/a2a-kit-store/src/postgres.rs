@@ -17,7 +17,6 @@
 //! schema of the tables.
 
 mod address;
-mod command;
 mod commit;
 mod config;
 mod dead_letter;

@@ -4,15 +4,13 @@
 //! retries, and treats a conflict with itself as success. So failures and conflicts are signalled
 //! too, without events, and readers reload.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use a2a_kit_operations::{
-    Event, EventId, Scope, Webhook,
+    Event, EventId, Scope, forward_store,
     store::{
-        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
-        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, LeaseUpdate, NewTask, Orphan,
-        PushStore, Redelivery, Replay, Signal, Signals, StoreError, StoredTask, Sweep, TaskPage,
-        TaskQuery, TaskStore, Transition, Usage,
+        Acquired, Command, Committed, LeaseStore, LeaseUpdate, NewTask, Orphan, PushStore, Signal,
+        Signals, StoreError, StoredTask, TaskStore, Transition,
     },
 };
 use async_trait::async_trait;
@@ -67,71 +65,9 @@ impl TaskStore for Clustered {
         result
     }
 
-    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        self.store.get(scope, task_id).await
-    }
-
-    async fn load(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
-        self.store.load(scope, task_id, after).await
-    }
-
-    async fn replay(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<Replay>, StoreError> {
-        self.store.replay(scope, task_id, after).await
-    }
-
-    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        self.store.list(scope, query).await
-    }
-
-    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
-        self.store.usage(owner).await
-    }
-
-    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
-        self.store.open_tasks(owner).await
-    }
-
-    async fn claim_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        self.store.claim_key(scope, key, fingerprint, task_id).await
-    }
-
-    async fn take_over_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        gone: &str,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        self.store.take_over_key(scope, key, fingerprint, gone, task_id).await
-    }
-
-    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.store.release_key(scope, key, task_id).await
-    }
-
-    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
-        self.store.sweep(sweep).await
-    }
-
-    async fn probe(&self) -> Result<(), StoreError> {
-        self.store.probe().await
+    forward_store! {
+        TaskStore: this => this.store;
+        get, load, replay, list, usage, open_tasks, claim_key, take_over_key, release_key, sweep, probe,
     }
 
     async fn close(&self) {
@@ -147,14 +83,6 @@ impl TaskStore for Clustered {
 
 #[async_trait]
 impl LeaseStore for Clustered {
-    fn node(&self) -> &str {
-        self.store.node()
-    }
-
-    fn lease(&self) -> Option<Duration> {
-        self.store.lease()
-    }
-
     async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
         let result = self.store.acquire(scope, task_id).await;
         match &result {
@@ -165,10 +93,6 @@ impl LeaseStore for Clustered {
             Ok(Some(Acquired::Elsewhere(_)) | None) => {}
         }
         result
-    }
-
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
-        self.store.renew(held).await
     }
 
     async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
@@ -208,22 +132,15 @@ impl LeaseStore for Clustered {
         result
     }
 
-    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
-        self.store.commands(task_id).await
-    }
-
     async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
         let result = self.store.answer_command(command_id, answer).await;
         self.outbox.enqueue(Signal::Answered { command_id: command_id.into() }, "");
         result
     }
 
-    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.store.read_answer(command_id).await
-    }
-
-    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.store.delete_answer(command_id).await
+    forward_store! {
+        LeaseStore: this => this.store;
+        node, lease, renew, commands, read_answer, delete_answer,
     }
 
     fn signals(&self) -> Option<Signals> {
@@ -231,50 +148,6 @@ impl LeaseStore for Clustered {
     }
 }
 
-#[async_trait]
 impl PushStore for Clustered {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
-        self.store.put_config(scope, webhook).await
-    }
-
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
-        self.store.configs(scope, task_id).await
-    }
-
-    async fn delete_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        id: &str,
-    ) -> Result<(), StoreError> {
-        self.store.delete_config(scope, task_id, id).await
-    }
-
-    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.store.claim_deliveries(limit).await
-    }
-
-    async fn record_delivery(
-        &self,
-        key: &DeliveryKey,
-        outcome: DeliveryOutcome,
-    ) -> Result<bool, StoreError> {
-        self.store.record_delivery(key, outcome).await
-    }
-
-    async fn backlog(&self) -> Result<Backlog, StoreError> {
-        self.store.backlog().await
-    }
-
-    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
-        self.store.dead_letters(query).await
-    }
-
-    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
-        self.store.redeliver(query).await
-    }
-
-    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
-        self.store.purge_dead_letters(query).await
-    }
+    forward_store!(PushStore: this => this.store);
 }

@@ -1,14 +1,15 @@
-//! Leases.
+//! Leases, and commands between nodes.
 //!
-//! Each operation is one statement in its own transaction, and locks the row of the task before
+//! Each operation of a lease is one statement in its own transaction, and locks the row of the task before
 //! that of its lease. Renewal locks leases only, and never waits.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use a2a_kit_operations::{
     Scope,
-    store::{Acquired, Orphan, StoreError},
+    store::{Acquired, Command, LeaseStore, Orphan, Signals, StoreError},
 };
+use async_trait::async_trait;
 use bytes::Bytes;
 use tokio_postgres::Row;
 
@@ -109,12 +110,58 @@ const ORPHANS: &str = concat!(
     "FROM tasks t JOIN bodies b ON b.task = t.key WHERE t.id = ANY($1) AND t.node = $2"
 );
 
-impl PostgresStore {
-    pub(super) async fn acquire_lease(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-    ) -> Result<Option<Acquired>, StoreError> {
+const POST: &str = "
+WITH t AS (
+    UPDATE tasks SET commands = commands + 1
+    WHERE id = $1 AND tenant = $2 AND owner = $3 AND node IS NOT NULL
+        AND NOT EXISTS (SELECT FROM commands WHERE id = $4)
+    RETURNING id, node
+), c AS (
+    INSERT INTO commands (id, task_id, poster, body) SELECT $4, id, $6, $5 FROM t
+), notified AS MATERIALIZED (
+    SELECT pg_notify($7::text, $6::text || E'\\np ' || node || ' ' || id)::text AS notified FROM t
+    WHERE $7 IS NOT NULL
+)
+SELECT (SELECT count(notified) FROM notified) FROM t
+UNION ALL
+SELECT 0 FROM commands WHERE id = $4";
+
+const WAITING: &str =
+    "SELECT id, body FROM commands WHERE task_id = $1 AND answer IS NULL ORDER BY number";
+
+// The row of the task is locked first, as everywhere.
+const ANSWER: &str = "
+WITH t AS MATERIALIZED (
+    SELECT key FROM tasks
+    WHERE id = (SELECT task_id FROM commands WHERE id = $1 AND answer IS NULL) FOR UPDATE
+), c AS (
+    UPDATE commands SET answer = $2
+    WHERE id = $1 AND answer IS NULL AND EXISTS (SELECT FROM t)
+    RETURNING id, poster
+), d AS (
+    UPDATE tasks SET commands = tasks.commands - 1 FROM t, c WHERE tasks.key = t.key
+), notified AS MATERIALIZED (
+    SELECT pg_notify($4::text, $3::text || E'\\na ' || poster || ' ' || id)::text AS notified FROM c
+    WHERE $4 IS NOT NULL
+)
+SELECT count(notified) FROM notified";
+
+const READ: &str =
+    "SELECT answer FROM commands WHERE id = $1 AND poster = $2 AND answer IS NOT NULL";
+
+const FORGET: &str = "DELETE FROM commands WHERE id = $1 AND poster = $2 AND answer IS NOT NULL";
+
+#[async_trait]
+impl LeaseStore for PostgresStore {
+    fn node(&self) -> &str {
+        &self.node
+    }
+
+    fn lease(&self) -> Option<Duration> {
+        Some(self.lease)
+    }
+
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
         if !is_possible(scope, task_id) {
             return Ok(None);
         }
@@ -147,10 +194,7 @@ impl PostgresStore {
         Err(StoreError::failed("too many concurrent lease changes"))
     }
 
-    pub(super) async fn renew_leases(
-        &self,
-        held: &[(Arc<str>, u64)],
-    ) -> Result<Vec<Arc<str>>, StoreError> {
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
         let lease = millis(self.lease);
         let mut lost = Vec::new();
         for held in held.chunks(RENEWALS) {
@@ -164,11 +208,7 @@ impl PostgresStore {
         Ok(lost)
     }
 
-    pub(super) async fn release_lease(
-        &self,
-        task_id: &str,
-        epoch: u64,
-    ) -> Result<bool, StoreError> {
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
         let (epoch, me) = (number(epoch), &*self.node);
         let released =
             self.pool.write_idempotent(RELEASE, &[&task_id, &epoch, &me, &self.channel]).await?;
@@ -178,7 +218,7 @@ impl PostgresStore {
         Ok(self.pool.read(HELD, &[&task_id, &epoch]).await?.is_empty())
     }
 
-    pub(super) async fn expire_lease(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
         let (epoch, me) = (number(epoch), &*self.node);
         self.pool
             .write_idempotent(ABANDON, &[&task_id, &epoch, &me, &self.channel, &millis(self.lease)])
@@ -186,7 +226,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    pub(super) async fn take_over_expired(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
         let limit = number(u64::try_from(limit).unwrap_or(u64::MAX));
         let (me, lease) = (&*self.node, millis(self.lease));
         let rows = self.pool.write(TAKE_OVER, &[&limit, &me, &lease, &self.channel]).await?;
@@ -200,6 +240,54 @@ impl PostgresStore {
             orphans.insert(orphan.stored.task.id.clone(), orphan);
         }
         Ok(ids.into_iter().filter_map(|id| orphans.remove(id)).collect())
+    }
+
+    async fn post_command(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        command: Command,
+    ) -> Result<bool, StoreError> {
+        if !is_possible(scope, task_id) {
+            return Ok(false);
+        }
+        let (tenant, owner, me) = (&*scope.tenant, &*scope.owner, &*self.node);
+        let (id, body) = (&*command.id, &*command.body);
+        let params: super::link::Params<'_> =
+            &[&task_id, &tenant, &owner, &id, &body, &me, &self.channel];
+        Ok(!self.pool.write_idempotent(POST, params).await?.is_empty())
+    }
+
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+        let rows = self.pool.read(WAITING, &[&task_id]).await?;
+        let command = |row| {
+            let (id, body): (&str, &[u8]) = (get(row, "id")?, get(row, "body")?);
+            Ok(Command { id: Arc::from(id), body: Bytes::copy_from_slice(body) })
+        };
+        rows.iter().map(command).collect()
+    }
+
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+        let (answer, me) = (&*answer, &*self.node);
+        self.pool.write_idempotent(ANSWER, &[&command_id, &answer, &me, &self.channel]).await?;
+        Ok(())
+    }
+
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+        let me = &*self.node;
+        let rows = self.pool.read(READ, &[&command_id, &me]).await?;
+        let answer = |row| Ok(Bytes::copy_from_slice(get(row, "answer")?));
+        rows.first().map(answer).transpose()
+    }
+
+    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+        let me = &*self.node;
+        self.pool.write_idempotent(FORGET, &[&command_id, &me]).await?;
+        Ok(())
+    }
+
+    fn signals(&self) -> Option<Signals> {
+        self.listener.as_ref()?.signals()
     }
 }
 

@@ -3,14 +3,12 @@ use std::{sync::Arc, time::Duration};
 use a2a_kit_operations::{
     EventId, Scope, Webhook,
     store::{
-        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
-        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
-        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
-        Transition, Usage,
+        Backlog, Claim, ClaimedDeliveries, Committed, DeadLetter, DeadLetterQuery, DeliveryKey,
+        DeliveryOutcome, NewTask, PushStore, Redelivery, Replay, StoreError, StoredTask, Sweep,
+        TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
-use bytes::Bytes;
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
@@ -45,7 +43,7 @@ pub struct PostgresStore {
     probing: Arc<Mutex<()>>,
     pub(super) usages: Arc<Usages>,
     writers: Writers,
-    listener: Option<Listener>,
+    pub(super) listener: Option<Listener>,
 }
 
 impl PostgresStore {
@@ -211,66 +209,6 @@ impl TaskStore for PostgresStore {
 
     /// Does nothing: a write that returned is committed, and connections end with the store.
     async fn close(&self) {}
-}
-
-#[async_trait]
-impl LeaseStore for PostgresStore {
-    fn node(&self) -> &str {
-        &self.node
-    }
-
-    fn lease(&self) -> Option<Duration> {
-        Some(self.lease)
-    }
-
-    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
-        self.acquire_lease(scope, task_id).await
-    }
-
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
-        self.renew_leases(held).await
-    }
-
-    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
-        self.release_lease(task_id, epoch).await
-    }
-
-    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
-        self.expire_lease(task_id, epoch).await
-    }
-
-    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        self.take_over_expired(limit).await
-    }
-
-    async fn post_command(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        command: Command,
-    ) -> Result<bool, StoreError> {
-        self.insert_command(scope, task_id, &command).await
-    }
-
-    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
-        self.pending_commands(task_id).await
-    }
-
-    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.store_answer(command_id, &answer).await
-    }
-
-    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.load_answer(command_id).await
-    }
-
-    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.remove_answer(command_id).await
-    }
-
-    fn signals(&self) -> Option<Signals> {
-        self.listener.as_ref()?.signals()
-    }
 }
 
 #[async_trait]
