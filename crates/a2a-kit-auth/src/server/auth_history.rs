@@ -5,9 +5,9 @@ use std::{net::IpAddr, sync::Arc, time::Duration};
 use super::{
     RequestCredential, Throttle,
     audit::{self, AuditContext},
+    credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache,
     failure_log::FailureLog,
-    request_credentials::CredentialHasher,
 };
 
 /// Capacity of the cache of verified credentials, and of the cache of subjects.

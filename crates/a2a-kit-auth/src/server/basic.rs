@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use tokio::task;
 
 use super::{
-    Attempt, Rejection, RequestCredential, Verifier, expiring_cache::ExpiringCache,
-    pending_verifications::PendingVerifications, request_credentials::CredentialHasher,
+    Attempt, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    expiring_cache::ExpiringCache, pending_verifications::PendingVerifications,
 };
 
 /// Maximum length of a password, in bytes.

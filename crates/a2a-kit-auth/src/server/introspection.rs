@@ -20,11 +20,11 @@ use tokio::time::{Instant, timeout};
 
 use super::{
     Attempt, Claims, IssuerUrlError, Rejection, RequestCredential, Verifier,
+    credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache,
     jwt::{CLAIMS, is_valid_subject},
     oidc_discovery::secure,
     pending_verifications::PendingVerifications,
-    request_credentials::CredentialHasher,
     secrets::uses_bearer_token,
 };
 use crate::{fetch, unique_names::object};

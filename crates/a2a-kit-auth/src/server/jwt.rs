@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use super::{
     Attempt, Claims, IssuerUrlError, Rejection, RequestCredential, Verifier, access_token,
-    expiring_cache::ExpiringCache, oidc_discovery::discover, request_credentials::CredentialHasher,
+    credential_digest::CredentialHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
     secrets::uses_bearer_token,
 };
 use crate::{

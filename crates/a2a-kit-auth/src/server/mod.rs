@@ -36,6 +36,7 @@ mod basic;
 mod certificate;
 mod challenge;
 mod claims;
+mod credential_digest;
 mod enforced_card;
 mod enforcement;
 mod expiring_cache;

@@ -14,10 +14,9 @@ use crate::{SecretKeys, codec::encode_task};
 use super::{
     link::Link,
     link_error::LinkError,
-    row::{IMPOSSIBLE, column, is_possible, key, number, pack},
+    row::{HookRow, IMPOSSIBLE, column, is_possible, key, number, pack},
     session::{Done, Session, Written},
     signal::Chunks,
-    webhook::HookRow,
 };
 
 pub(super) const SQL: &str = include_str!("insert.sql");

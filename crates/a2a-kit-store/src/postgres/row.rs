@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
 use a2a_kit_operations::{
-    Event, EventId, Scope,
+    Event, EventId, Scope, Webhook,
     store::{MAX_ID_BYTES, MAX_TASK_ID_BYTES, MAX_TENANT_BYTES, Replay, StoreError, StoredTask},
 };
 use bytes::{Buf as _, Bytes};
@@ -11,7 +11,10 @@ use prost::encoding::{decode_varint, encode_varint};
 use ring::digest::{SHA256, digest};
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::codec::{apply, decode_event, decode_task, encode_event};
+use crate::{
+    SecretKeys,
+    codec::{apply, decode_event, decode_task, encode_event, encode_webhook},
+};
 
 /// Maximum length of a text in an index.
 const MAX_KEY: usize = 300;
@@ -186,6 +189,28 @@ impl StoredRow {
 /// Reads a column.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> Result<T, StoreError> {
     row.try_get(name).map_err(StoreError::failed)
+}
+
+/// An encoded webhook.
+pub(super) struct HookRow {
+    /// The id as a key.
+    pub(super) config_id: String,
+    /// The original id.
+    pub(super) name: String,
+    pub(super) url: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl HookRow {
+    pub(super) fn new(webhook: &Webhook, keys: &SecretKeys) -> Result<Self, StoreError> {
+        let config = &webhook.config;
+        Ok(Self {
+            config_id: key(&config.id).into_owned(),
+            name: config.id.clone(),
+            url: printable(&config.url).into_owned(),
+            body: encode_webhook(webhook, keys).map_err(StoreError::failed)?,
+        })
+    }
 }
 
 #[cfg(test)]

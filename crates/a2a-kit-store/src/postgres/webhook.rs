@@ -5,34 +5,9 @@ use tokio_postgres::Row;
 
 use super::{
     PostgresStore,
-    row::{get, is_possible, key, printable},
+    row::{HookRow, get, is_possible, key},
 };
-use crate::{
-    SecretKeys,
-    codec::{decode_webhook, encode_webhook},
-};
-
-/// An encoded webhook.
-pub(super) struct HookRow {
-    /// The id as a key.
-    pub(super) config_id: String,
-    /// The original id.
-    pub(super) name: String,
-    pub(super) url: String,
-    pub(super) body: Vec<u8>,
-}
-
-impl HookRow {
-    pub(super) fn new(webhook: &Webhook, keys: &SecretKeys) -> Result<Self, StoreError> {
-        let config = &webhook.config;
-        Ok(Self {
-            config_id: key(&config.id).into_owned(),
-            name: config.id.clone(),
-            url: printable(&config.url).into_owned(),
-            body: encode_webhook(webhook, keys).map_err(StoreError::failed)?,
-        })
-    }
-}
+use crate::{SecretKeys, codec::decode_webhook};
 
 /// Decodes a webhook from columns `name` and `body`, with its id.
 pub(super) fn read(
