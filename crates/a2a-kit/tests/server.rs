@@ -11,6 +11,8 @@ use std::net::SocketAddr;
 use a2a_kit::{
     AgentCard, Client, Engine, Server, TaskState, agent_fn,
     client::{DiscoveryError, Transport},
+    operations::{Agent as _, Call},
+    types::v1::ListTasksRequest,
 };
 use axum::{extract::Request, middleware::Next, response::Response};
 use http::StatusCode;
@@ -76,6 +78,34 @@ async fn grpc_can_have_a_port_of_its_own() {
     assert_eq!(client.interface().unwrap().url, grpc.to_string());
     assert_eq!(client.send_text("hi").await.unwrap(), "You said: hi");
     assert_eq!(call(address, Transport::JsonRpc).await.unwrap(), "You said: hi");
+    for path in ["/healthz", "/.well-known/agent-card.json"] {
+        let answer = exchange(grpc, &format!("GET {path} HTTP/1.1"), "").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn custom_binding_is_behind_the_layers_and_on_the_shared_port_only() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let grpc = listener.local_addr().unwrap();
+    let mark = async |mut response: Response| {
+        response.headers_mut().insert("x-layer", http::HeaderValue::from_static("seen"));
+        response
+    };
+    let server = server()
+        .with_layers(move |router| router.layer(axum::middleware::map_response(mark)))
+        .with_binding(|agent| {
+            let answers = async move || {
+                let call = Call::new(ListTasksRequest::default());
+                agent.list_tasks(call).await.is_ok().to_string()
+            };
+            axum::Router::new().route("/answers", axum::routing::get(answers))
+        });
+    let address = start(server.with_grpc_listener(listener)).await;
+    let answer = exchange(address, "GET /answers HTTP/1.1", "").await;
+    assert!(answer.contains("x-layer: seen") && answer.ends_with("true"), "{answer}");
+    let answer = exchange(grpc, "GET /answers HTTP/1.1", "").await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
 }
 
 #[tokio::test]
