@@ -100,7 +100,7 @@ impl Server {
         let grpc_port = self.grpc_port()?;
         let serving = self.prepare(listener, shutdown)?;
         tracing::info!(agent = name, %address, grpc_port, "serving");
-        serving.await;
+        Box::pin(serving).await;
         tracing::info!("stopped");
         Ok(())
     }
