@@ -39,15 +39,23 @@ mod validate;
 pub mod value_limit;
 mod version;
 
-pub use error::{Codes, Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation, error_chain};
+pub use error::{Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation, error_chain};
 pub use extension::ExtensionSet;
-pub use operation::{Operation, ROUTES, Request, Route};
+pub use operation::Operation;
 pub use v1::{
     AgentCard, Artifact, Message, Part, Role, Task, TaskState, part::Content as PartContent,
     stream_response::Payload as EventPayload,
 };
-pub use validate::{Rules, Validate};
+pub use validate::Validate;
 pub use version::{ProtocolVersion, UnknownVersion};
+
+/// For bindings.
+#[doc(hidden)]
+pub use {
+    error::Codes,
+    operation::{ROUTES, Request, Route},
+    validate::Rules,
+};
 
 /// The encoded `google.protobuf.FileDescriptorSet` of the service, with imports and options.
 pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));

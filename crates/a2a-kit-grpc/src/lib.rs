@@ -39,6 +39,7 @@ mod metadata;
 #[cfg(feature = "server")]
 mod server;
 mod status;
+#[doc(hidden)]
 pub mod wire;
 
 #[cfg(feature = "server")]

@@ -1,7 +1,7 @@
 //! HTTP building blocks shared by the A2A bindings: limits, service parameters, event streams, the
 //! card endpoint, the server, an HTTP client and webhooks.
 //!
-//! Bindings are built on this crate. Applications use it in three places: [`Limits`] and
+//! Bindings are built on this crate, by modules that are hidden here. Applications use it in three places: [`Limits`] and
 //! [`VersionPolicy`] to configure a binding, [`HttpServer`] to serve a router, and [`Webhooks`] to
 //! deliver push notifications.
 //!
@@ -33,21 +33,28 @@
 #[cfg(feature = "server")]
 mod address;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod body;
 #[cfg(feature = "server")]
 pub mod card;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod card_page;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod chunked_body;
 #[cfg(feature = "client")]
 pub mod client;
+#[doc(hidden)]
 pub mod content_type;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod dispatch;
+#[doc(hidden)]
 pub mod error_body;
 mod error_log;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod error_response;
 #[cfg(any(feature = "client", feature = "server"))]
 mod forward_io;
@@ -57,10 +64,12 @@ mod limits;
 #[cfg(feature = "server")]
 mod options;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod parse;
 #[cfg(feature = "server")]
 mod peer;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod query;
 #[cfg(feature = "server")]
 pub mod rate;
@@ -68,16 +77,20 @@ mod read_budget;
 #[doc(hidden)]
 pub mod redaction;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod repeated_fields;
 mod response_error;
 #[cfg(feature = "server")]
 mod serve;
+#[doc(hidden)]
 pub mod service_parameters;
 #[cfg(feature = "server")]
 pub mod site_guard;
+#[doc(hidden)]
 pub mod sse;
 pub mod tls;
 #[cfg(feature = "client")]
+#[doc(hidden)]
 pub mod uri;
 #[cfg(feature = "client")]
 mod webhook;
@@ -91,12 +104,19 @@ pub use options::BindingOptions;
 #[cfg(feature = "server")]
 pub use peer::PeerCertificates;
 #[cfg(feature = "server")]
-pub use serve::{BindError, Drain, HttpServer, PerIpLimit, PerIpPermit, bind, shutdown_signal};
+pub use serve::{BindError, Drain, HttpServer, bind, shutdown_signal};
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub use serve::{PerIpLimit, PerIpPermit};
+#[doc(inline)]
 pub use service_parameters::VersionPolicy;
 #[cfg(feature = "client")]
 pub use webhook::{Allowed, UnknownAddress, WebhookPolicy};
 #[cfg(feature = "webhook")]
-pub use webhook::{Payload, Webhooks};
+#[doc(hidden)]
+pub use webhook::Payload;
+#[cfg(feature = "webhook")]
+pub use webhook::Webhooks;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

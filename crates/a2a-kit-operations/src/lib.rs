@@ -60,13 +60,14 @@ mod card;
 #[cfg(feature = "engine")]
 mod closure;
 #[cfg(feature = "engine")]
-pub mod engine;
+mod engine;
 mod event;
 #[cfg(feature = "engine")]
 mod executor;
 pub mod extension;
 mod log_limit;
 #[cfg(feature = "metrics")]
+#[doc(hidden)]
 pub mod metrics;
 mod page;
 mod push;
@@ -103,7 +104,8 @@ pub use closure::{
 };
 #[cfg(feature = "engine")]
 pub use engine::{
-    CallerLimits, Engine, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits, list_stored,
+    CallerLimits, Engine, EngineBuilder, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits,
+    list_stored,
 };
 pub use event::{Event, EventId, StreamEnd};
 #[cfg(feature = "engine")]
@@ -114,6 +116,7 @@ pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
 #[cfg(feature = "engine")]
 pub use quota::{Quota, QuotaConfig};
 #[cfg(feature = "engine")]
+#[doc(no_inline)]
 pub use store::{MemoryStore, Store};
 pub use stream::EventStream;
 #[cfg(feature = "engine")]
@@ -123,6 +126,7 @@ pub use updater::{IntoChunk, StatusMessage, StreamedArtifact, TaskUpdater};
 
 /// The pure parts of the engine, for benchmarks.
 #[cfg(feature = "testing")]
+#[doc(hidden)]
 pub mod testing {
     pub use crate::engine::testing::{EventLog, LiveTask};
 }

@@ -193,15 +193,19 @@ pub mod prelude {
     #[doc(no_inline)]
     pub use a2a_core::{AgentCard, Artifact, Message, Part, Role, Task, TaskState};
     #[cfg(feature = "client")]
+    #[doc(no_inline)]
     pub use a2a_kit_client::{Client, MessageRequest, SendOutcome};
+    #[doc(no_inline)]
     pub use a2a_kit_operations::{Agent, Caller, Event, async_trait};
     #[cfg(feature = "server")]
+    #[doc(no_inline)]
     pub use a2a_kit_operations::{
         AgentError, AgentExecutor, BoxError, Engine, EngineConfig, Recovery, RequestContext,
         RunLimits, TaskUpdater, UpdateError, agent_fn, agent_fn_with, stream_fn, stream_fn_with,
     };
 
     #[cfg(feature = "server")]
+    #[doc(no_inline)]
     pub use crate::{Agents, ServeError, Server, serve};
 }
 

@@ -78,7 +78,7 @@ impl Extension for Counted {
     }
 }
 
-async fn serve(make: impl FnOnce(a2a_kit_operations::engine::EngineBuilder) -> Engine) -> String {
+async fn serve(make: impl FnOnce(a2a_kit_operations::EngineBuilder) -> Engine) -> String {
     let card = AgentCard::new("Worker", "Works");
     let engine = make(Engine::builder(card, Worker));
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use a2a_core::{AgentCard, Error, ErrorKind};
 use a2a_kit::Server;
 use a2a_kit_auth::server::{BearerTokens, Guard, Throttle};
-use a2a_kit_operations::{Caller, Engine, engine::EngineBuilder};
+use a2a_kit_operations::{Caller, Engine, EngineBuilder};
 use a2a_kit_script::{Builtins, Script};
 
 use crate::{bench_agent::BenchAgent, command_line::CommandLine, parse_response::ParseResponse};

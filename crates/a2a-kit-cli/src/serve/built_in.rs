@@ -5,7 +5,7 @@ use std::path::Path;
 use a2a_core::{AgentCard, v1::AgentSkill};
 use a2a_kit::Server;
 use a2a_kit_http::{WebhookPolicy, tls::ClientTls};
-use a2a_kit_operations::{Engine, engine::EngineBuilder};
+use a2a_kit_operations::{Engine, EngineBuilder};
 use a2a_kit_script::{Builtins, Script, ScriptError};
 use serde_json::json;
 

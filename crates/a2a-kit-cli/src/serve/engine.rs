@@ -7,7 +7,7 @@ use a2a_kit_auth::webhook::WebhookSigner;
 use a2a_kit_exec::{self as exec, CheckError, Exec};
 use a2a_kit_http::Webhooks;
 use a2a_kit_operations::{
-    Engine, EngineConfig, Recovery, Store, engine::EngineBuilder, store::Measured,
+    Engine, EngineBuilder, EngineConfig, Recovery, Store, store::Measured,
 };
 
 use super::{

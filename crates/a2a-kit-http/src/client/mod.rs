@@ -13,19 +13,23 @@ mod settings;
 mod stream;
 mod transport;
 
-pub use answer::{read_answer, read_answer_with, without_content};
-pub use call::place_call;
-pub use connector::Connector;
-pub use dialer::Connected;
-pub use events::{open_stream, read_events, read_events_with};
+pub use crate::{read_budget::ReadBudget, response_error::ResponseError};
 pub use http_client::HttpClient;
-pub use observer::{HttpExchange, WireObserver, WirePart};
-pub use reconnect::with_reconnection_time;
+pub use observer::{WireObserver, WirePart};
 pub use settings::ClientSettings;
-pub use stream::ByteStream;
-pub use transport::TransportError;
 
-pub use crate::{
-    read_budget::{HeldBytes, ReadBudget},
-    response_error::{ResponseError, with_url},
+/// For the bindings.
+#[doc(hidden)]
+pub use self::{
+    answer::{read_answer, read_answer_with, without_content},
+    call::place_call,
+    connector::Connector,
+    dialer::Connected,
+    events::{open_stream, read_events, read_events_with},
+    observer::HttpExchange,
+    reconnect::with_reconnection_time,
+    stream::ByteStream,
+    transport::TransportError,
 };
+#[doc(hidden)]
+pub use crate::{read_budget::HeldBytes, response_error::with_url};

@@ -4,7 +4,7 @@ use a2a_core::{AgentCard, v1::AgentExtension};
 
 /// The URI by which a card declares that sends with the same `Idempotency-Key` are executed once,
 /// so that clients may retry them. An engine declares it [by
-/// default](crate::engine::EngineBuilder::without_idempotency_key).
+/// default](crate::EngineBuilder::without_idempotency_key).
 pub const IDEMPOTENCY_KEY: &str = "urn:x-a2a:idempotency-key:1";
 
 /// Declares the extension in a card that does not declare it itself. A signed card is not modified.

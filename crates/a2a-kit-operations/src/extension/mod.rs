@@ -22,7 +22,7 @@ pub use trace_context::TraceContextExtension;
 
 use crate::CallContext;
 
-/// A protocol extension, for [`EngineBuilder::extension`](crate::engine::EngineBuilder::extension).
+/// A protocol extension, for [`EngineBuilder::extension`](crate::EngineBuilder::extension).
 ///
 /// The engine declares it in the card, rejects callers that do not request it if it is required
 /// (`ExtensionSupportRequired`, -32008), and lists it among the activated extensions of the

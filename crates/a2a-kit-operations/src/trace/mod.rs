@@ -13,13 +13,18 @@ mod operation_log;
 mod propagation;
 mod server_span;
 
-pub use client_span::ClientSpan;
 pub use context::{InvalidTraceContext, TRACEPARENT, TRACESTATE, TraceContext};
 #[cfg(feature = "engine")]
 pub(crate) use engine_span::{delivery, execution};
 pub use operation_log::OPERATION;
-pub use propagation::{Propagation, adopt, current, inject, install};
-pub use server_span::ServerSpan;
+pub use propagation::{Propagation, install};
+/// For bindings and clients.
+#[doc(hidden)]
+pub use {
+    client_span::ClientSpan,
+    propagation::{adopt, current, inject},
+    server_span::ServerSpan,
+};
 
 /// The OpenTelemetry name of the service.
 const SERVICE: &str = "lf.a2a.v1.A2AService";

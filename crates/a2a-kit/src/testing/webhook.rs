@@ -85,7 +85,7 @@ impl WebhookReceiver {
     }
 
     /// A sender that may call receivers on this machine over plain HTTP, for
-    /// [`EngineBuilder::push_sender`](a2a_kit_operations::engine::EngineBuilder::push_sender).
+    /// [`EngineBuilder::push_sender`](a2a_kit_operations::EngineBuilder::push_sender).
     ///
     /// # Panics
     ///
