@@ -5,9 +5,7 @@ use std::{collections::HashMap, fmt, time::Duration};
 use a2a_kit_tls::ClientTls;
 use derive_setters::Setters;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{
-    ExporterBuildError, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
-};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::{
     Resource,
     trace::{Sampler, SdkTracerProvider, SpanLimits},
@@ -107,7 +105,7 @@ pub enum OtlpError {
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The configuration or the standard variables are invalid.
     #[error("invalid OTLP configuration")]
-    Settings(#[from] ExporterBuildError),
+    Settings(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The sample ratio is not from 0 to 1.
     #[error("sample ratio {0} is not from 0 to 1")]
     SampleRatio(f64),
@@ -141,8 +139,9 @@ impl Traces {
         if !otlp.headers.is_empty() {
             exporter = exporter.with_headers(otlp.headers);
         }
+        let exporter = exporter.build().map_err(|error| OtlpError::Settings(error.into()))?;
         let mut provider = SdkTracerProvider::builder()
-            .with_span_processor(SpanQueue::new(exporter.build()?))
+            .with_span_processor(SpanQueue::new(exporter))
             .with_resource(resource(otlp.service_name))
             .with_span_limits(SpanLimits {
                 max_events_per_span: MAX_ATTRIBUTES,

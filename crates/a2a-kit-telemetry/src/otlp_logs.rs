@@ -37,8 +37,8 @@ impl OtlpLogs {
             exporter = exporter.with_headers(otlp.headers.clone());
         }
         let batches = BatchConfigBuilder::default().with_max_queue_size(MAX_QUEUED).build();
-        let processor =
-            BatchLogProcessor::builder(exporter.build()?).with_batch_config(batches).build();
+        let exporter = exporter.build().map_err(|error| OtlpError::Settings(error.into()))?;
+        let processor = BatchLogProcessor::builder(exporter).with_batch_config(batches).build();
         let provider = SdkLoggerProvider::builder()
             .with_log_processor(processor)
             .with_resource(resource(otlp.service_name.clone()))

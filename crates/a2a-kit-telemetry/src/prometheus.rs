@@ -8,7 +8,7 @@ use std::{
 
 use axum::{Router, routing::get};
 use http::header::CONTENT_TYPE;
-use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::process;
 
@@ -28,7 +28,7 @@ const UPKEEP: Duration = Duration::from_secs(5);
 pub enum PrometheusError {
     /// The process already has a metrics recorder.
     #[error("a global metrics recorder is already installed")]
-    Recorder(#[source] BuildError),
+    Recorder(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The upkeep thread could not be started.
     #[error("failed to start the metrics upkeep thread")]
     Thread(#[source] std::io::Error),
@@ -58,7 +58,7 @@ impl Prometheus {
                 builder.set_buckets_for_metric(execution, &[&SECONDS[..], &MINUTES[..]].concat())
             })
             .and_then(PrometheusBuilder::install_recorder)
-            .map_err(PrometheusError::Recorder)?;
+            .map_err(|error| PrometheusError::Recorder(error.into()))?;
         a2a_kit_operations::metrics::describe();
         process::describe();
         for name in ["a2a_audit_dropped_total", "a2a_log_dropped_total", "a2a_spans_dropped_total"]

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::{error::Error, fmt, sync::Arc};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ring::{
@@ -35,7 +35,7 @@ pub(super) enum Pair {
 pub enum KeyError {
     /// The text contains no PEM private key.
     #[error("no PEM private key found")]
-    NoPem(#[source] rustls::pki_types::pem::Error),
+    NoPem(#[source] Box<dyn Error + Send + Sync>),
     /// The text is not a private JSON Web Key.
     #[error("not a private JSON Web Key")]
     NoJwk(#[source] serde_json::Error),
@@ -105,7 +105,8 @@ impl SigningKey {
     ///
     /// [`NoPem`](KeyError::NoPem) and [`Unusable`](KeyError::Unusable).
     pub fn from_pem(pem: &str) -> Result<Self, KeyError> {
-        let key = PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(KeyError::NoPem)?;
+        let key = PrivateKeyDer::from_pem_slice(pem.as_bytes())
+            .map_err(|error| KeyError::NoPem(error.into()))?;
         let random = SystemRandom::new();
         let pair = match &key {
             PrivateKeyDer::Pkcs8(key) => Pair::from_pkcs8(key.secret_pkcs8_der(), &random),

@@ -1,5 +1,7 @@
 //! Addresses of gRPC servers.
 
+use std::error::Error;
+
 use a2a_core::host;
 use a2a_kit_http::tls::TlsError;
 use http::{
@@ -25,7 +27,7 @@ pub enum AddressError {
     },
     /// The connection can't be set up, for any address.
     #[error("failed to set up the connection")]
-    Transport(#[from] tonic::transport::Error),
+    Transport(#[source] Box<dyn Error + Send + Sync>),
     /// The certificates of the settings are invalid.
     #[error("invalid certificates")]
     Tls(#[from] TlsError),

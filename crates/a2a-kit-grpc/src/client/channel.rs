@@ -57,7 +57,8 @@ impl Channel {
         parts.scheme = Some(Scheme::HTTP);
         let mut endpoint = Endpoint::from(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
             .origin(uri)
-            .user_agent(settings.user_agent.as_str())?
+            .user_agent(settings.user_agent.as_str())
+            .map_err(|error| AddressError::Transport(error.into()))?
             .connect_timeout(settings.connect_timeout)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)

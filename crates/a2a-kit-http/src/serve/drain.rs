@@ -69,7 +69,12 @@ impl Drain {
     }
 
     /// Waits until draining starts.
-    pub fn started(&self) -> WaitForCancellationFutureOwned {
+    pub fn started(&self) -> impl Future<Output = ()> + Send + Sync + use<> {
+        self.start_signal()
+    }
+
+    /// The same with a name, to keep it in a field.
+    pub(crate) fn start_signal(&self) -> WaitForCancellationFutureOwned {
         self.started.clone().cancelled_owned()
     }
 

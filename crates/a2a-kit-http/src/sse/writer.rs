@@ -79,7 +79,7 @@ fn stream_response(
         interval,
         keep_alive: Box::pin(tokio::time::sleep(interval)),
         drain: drain.clone(),
-        drained: Box::pin(drain.started()),
+        drained: Box::pin(drain.start_signal()),
     };
     let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
