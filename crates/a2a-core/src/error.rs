@@ -38,6 +38,27 @@ pub fn error_chain(error: &dyn StdError) -> String {
     text
 }
 
+/// A text that could not be parsed. The message says what is wrong, or what was expected.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ParseError(Cow<'static, str>);
+
+impl ParseError {
+    /// Creates an error with a message.
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for ParseError {}
+
+crate::debug_as_chain!(ParseError);
+
 /// Implements `Debug` for errors as [`error_chain`], so that an error that `main` returns is
 /// readable.
 #[macro_export]

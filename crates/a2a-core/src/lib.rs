@@ -39,7 +39,9 @@ mod validate;
 pub mod value_limit;
 mod version;
 
-pub use error::{Detail, ERROR_DOMAIN, Error, ErrorKind, Result, Violation, error_chain};
+pub use error::{
+    Detail, ERROR_DOMAIN, Error, ErrorKind, ParseError, Result, Violation, error_chain,
+};
 pub use extension::ExtensionSet;
 pub use operation::Operation;
 pub use v1::{
@@ -47,7 +49,7 @@ pub use v1::{
     stream_response::Payload as EventPayload,
 };
 pub use validate::Validate;
-pub use version::{ProtocolVersion, UnknownVersion};
+pub use version::ProtocolVersion;
 
 /// For bindings.
 #[doc(hidden)]

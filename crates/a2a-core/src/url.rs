@@ -1,30 +1,11 @@
 //! Absolute URLs as text, so that a URL that passes a check means the same to whatever calls it.
 
 use std::{
-    error, fmt,
+    fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// The text is not an absolute URL.
-#[derive(Clone, PartialEq, Eq)]
-pub struct InvalidUrl(String);
-
-crate::debug_as_chain!(InvalidUrl);
-
-impl InvalidUrl {
-    /// Creates an error with a reason.
-    pub fn new(reason: impl Into<String>) -> Self {
-        Self(reason.into())
-    }
-}
-
-impl fmt::Display for InvalidUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl error::Error for InvalidUrl {}
+use crate::ParseError;
 
 /// Normalizes an absolute URL of any scheme: scheme and host are in lower case, and it has neither a
 /// fragment nor the default port of its scheme.
@@ -34,11 +15,11 @@ impl error::Error for InvalidUrl {}
 ///
 /// # Errors
 ///
-/// [`InvalidUrl`] if the scheme or the host is missing, or the host or the port is malformed. IPv4
+/// [`ParseError`] if the scheme or the host is missing, or the host or the port is malformed. IPv4
 /// addresses are valid only as four decimal numbers: resolvers also accept `127.1`, `0x7f.1` and
 /// `2130706433`.
-pub fn normalize(text: &str) -> Result<String, InvalidUrl> {
-    let (scheme, rest) = text.split_once("://").ok_or_else(|| InvalidUrl::new("missing scheme"))?;
+pub fn normalize(text: &str) -> Result<String, ParseError> {
+    let (scheme, rest) = text.split_once("://").ok_or_else(|| ParseError::new("missing scheme"))?;
     let (rest, _fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     // Credentials are kept, for callers to reject.
@@ -55,9 +36,9 @@ pub fn normalize(text: &str) -> Result<String, InvalidUrl> {
         Some("") => None,
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
             let port = digits.parse::<u16>();
-            Some(port.map_err(|_error| InvalidUrl::new("port out of range"))?)
+            Some(port.map_err(|_error| ParseError::new("port out of range"))?)
         }
-        _ => return Err(InvalidUrl::new("invalid port")),
+        _ => return Err(ParseError::new("invalid port")),
     };
     let port = port.filter(|port| Some(*port) != default_port(&scheme));
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
@@ -96,10 +77,10 @@ impl<'a> Host<'a> {
     ///
     /// # Errors
     ///
-    /// [`InvalidUrl`] if it is neither an address nor an ASCII name, or a name that resolvers read
+    /// [`ParseError`] if it is neither an address nor an ASCII name, or a name that resolvers read
     /// as an address.
-    pub fn parse(text: &'a str) -> Result<Self, InvalidUrl> {
-        let invalid = || InvalidUrl(format!("invalid host {text:?}"));
+    pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+        let invalid = || ParseError::new(format!("invalid host {text:?}"));
         if let Some(rest) = text.strip_prefix('[') {
             let v6 = rest.strip_suffix(']').and_then(|v6| v6.parse::<Ipv6Addr>().ok());
             return v6.map(|v6| Self::Address(v6.into())).ok_or_else(invalid);
@@ -109,7 +90,7 @@ impl<'a> Host<'a> {
         }
         if !text.is_ascii() {
             let reason = format!("host {text:?} is not ASCII (use its punycode form, xn--…)");
-            return Err(InvalidUrl(reason));
+            return Err(ParseError::new(reason));
         }
         let mut labels = text.strip_suffix('.').unwrap_or(text).rsplit('.').peekable();
         let is_number = labels.peek().is_some_and(|last| is_number(last));

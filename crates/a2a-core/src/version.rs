@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, ParseError};
 
 /// A published revision of the protocol.
 ///
@@ -68,24 +68,12 @@ impl fmt::Display for ProtocolVersion {
     }
 }
 
-/// A string that names no protocol revision.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownVersion(pub String);
-
-impl fmt::Display for UnknownVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a version of the protocol", self.0)
-    }
-}
-
-impl std::error::Error for UnknownVersion {}
-
 impl FromStr for ProtocolVersion {
-    type Err = UnknownVersion;
+    type Err = ParseError;
 
     /// Parses `Major.Minor`, ignoring a patch number; empty means 0.3 (spec §3.6.2).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unknown = || UnknownVersion(text.to_owned());
+        let unknown = || ParseError::new(format!("{text:?} is not a version of the protocol"));
         let trimmed = text.trim();
         if trimmed.is_empty() {
             return Ok(Self::V0_3);

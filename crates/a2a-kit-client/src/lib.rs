@@ -94,7 +94,7 @@ pub use retry_policy::RetryPolicy;
 pub use signature_policy::SignaturePolicy;
 pub use snapshot::Snapshot;
 pub use timeouts::Timeouts;
-pub use transport::{Transport, UnknownTransport};
+pub use transport::Transport;
 pub use wait_options::{PollPolicy, UpdateDelivery, WaitOptions};
 pub use watch::Watch;
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use a2a_core::{ProtocolVersion, card};
+use a2a_core::{ParseError, ProtocolVersion, card};
 
 /// A binding of the protocol (spec §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,21 +51,17 @@ impl fmt::Display for Transport {
     }
 }
 
-/// The name of a binding is unknown.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown binding {0:?} (expected jsonrpc, http+json or grpc)")]
-pub struct UnknownTransport(pub String);
-
-a2a_core::debug_as_chain!(UnknownTransport);
-
 impl FromStr for Transport {
-    type Err = UnknownTransport;
+    type Err = ParseError;
 
     /// Parses the name of a binding, ignoring case; `rest` is an alias of `http+json`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.trim().eq_ignore_ascii_case("rest") {
             return Ok(Self::Rest);
         }
-        Self::of_interface(text).ok_or_else(|| UnknownTransport(text.to_owned()))
+        Self::of_interface(text).ok_or_else(|| {
+            let expected = "expected jsonrpc, http+json or grpc";
+            ParseError::new(format!("unknown binding {text:?} ({expected})"))
+        })
     }
 }

@@ -67,7 +67,7 @@ pub mod webhook;
 pub use dialect::{Dialect, ErrorObject};
 #[doc(hidden)]
 pub use operation::{AnyOutput, AnyRequest, AnyResponse, call};
-pub use revision::{Revisions, UnknownRevision};
+pub use revision::Revisions;
 #[cfg(feature = "server")]
 pub use server::options::ServerOptions;
 #[cfg(feature = "server")]

@@ -1,8 +1,8 @@
 //! The set of enabled revisions, and the JSON format of each.
 
-use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
+use std::{collections::BTreeSet, str::FromStr, sync::Arc};
 
-use a2a_core::ProtocolVersion;
+use a2a_core::{ParseError, ProtocolVersion};
 
 use crate::{Dialect, v0_1::V0_1, v0_3::V0_3, v1_draft::V1Draft};
 
@@ -49,21 +49,8 @@ impl Default for Revisions {
     }
 }
 
-/// A string that names no revision.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownRevision(String);
-
-impl fmt::Display for UnknownRevision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = "1.0, draft, 0.3, 0.2, 0.1, latest, all";
-        write!(f, "unknown revision {:?} (known: {known})", self.0)
-    }
-}
-
-impl std::error::Error for UnknownRevision {}
-
 impl FromStr for Revisions {
-    type Err = UnknownRevision;
+    type Err = ParseError;
 
     /// Parses a comma-separated list of `1.0`, `draft`, `0.3`, `0.2`, `0.1`, `latest` (`1.0`) and
     /// `all`.
@@ -77,7 +64,12 @@ impl FromStr for Revisions {
                 "0.2" => drop(revisions.insert(ProtocolVersion::V0_2)),
                 "0.1" => drop(revisions.insert(ProtocolVersion::V0_1)),
                 "all" => revisions.extend(Self::all().0),
-                other => return Err(UnknownRevision(other.to_owned())),
+                other => {
+                    let known = "1.0, draft, 0.3, 0.2, 0.1, latest, all";
+                    return Err(ParseError::new(format!(
+                        "unknown revision {other:?} (known: {known})"
+                    )));
+                }
             }
         }
         Ok(Self(revisions))

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use a2a_core::ParseError;
 use a2a_kit_lint::{CheckResult, Outcome};
 
 use crate::glob;
@@ -20,26 +21,17 @@ struct Known {
     reason: String,
 }
 
-/// A line of a list of known results is invalid.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {text:?} is not an id, an interface if need be, a colon and a reason")]
-pub struct InvalidKnownResult {
-    /// The number of the line, from 1.
-    pub line: usize,
-    /// The line.
-    pub text: String,
-}
-
-a2a_core::debug_as_chain!(InvalidKnownResult);
-
 impl FromStr for KnownResults {
-    type Err = InvalidKnownResult;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let lines = text.lines().map(str::trim).enumerate();
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let known = lines.map(|(at, line)| {
-            let invalid = || InvalidKnownResult { line: at + 1, text: line.to_owned() };
+            let invalid = || {
+                let expected = "an id, an interface if need be, a colon and a reason";
+                ParseError::new(format!("line {}: {line:?} is not {expected}", at + 1))
+            };
             let (what, reason) = line.split_once(':').ok_or_else(invalid)?;
             let (id, place) = what.split_once(' ').unwrap_or((what, "*"));
             if id.is_empty() || reason.trim().is_empty() {

@@ -50,8 +50,8 @@ pub use a2a_kit_lint as lint;
 pub use conformance::{Conformance, Progress};
 pub use fetch::RunError;
 pub use identity::Credential;
-pub use known::{InvalidKnownResult, KnownResults};
-pub use prompts::{InvalidPrompt, Prompts};
+pub use known::KnownResults;
+pub use prompts::Prompts;
 pub use report::{CheckInfo, Report};
 
 /// Compiles the examples of the README.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use a2a_core::{AgentCard, v1::AgentSkill};
+use a2a_core::{AgentCard, ParseError, v1::AgentSkill};
 
 /// The texts that make the agent under test behave in a certain way. What has no text can only be
 /// measured if the agent behaves that way for [`Prompts::hello`].
@@ -105,8 +105,8 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// [`InvalidPrompt`] for an entry that is not `behavior=text` or an unknown behavior.
-    pub fn set(&mut self, list: &str) -> Result<(), InvalidPrompt> {
+    /// [`ParseError`] for an entry that is not `behavior=text` or an unknown behavior.
+    pub fn set(&mut self, list: &str) -> Result<(), ParseError> {
         let mut entries = vec![String::new()];
         let mut characters = list.chars().peekable();
         while let Some(c) = characters.next() {
@@ -120,7 +120,11 @@ impl Prompts {
             }
         }
         for entry in entries {
-            let invalid = || InvalidPrompt(entry.clone());
+            let invalid = || {
+                let known = "hello, ask, stream, slow, artifact, message or fail";
+                let expected = format!("expected {known}, then = and a text");
+                ParseError::new(format!("invalid prompt {entry:?} ({expected})"))
+            };
             let (behavior, text) = entry.split_once('=').ok_or_else(invalid)?;
             let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
             match behavior.trim() {
@@ -142,15 +146,8 @@ fn push(entries: &mut [String], c: char) {
     }
 }
 
-/// An entry of a list of prompts is invalid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid prompt {0:?} (expected hello, ask, stream, slow, artifact, message or fail, then = and a text)"
-)]
-pub struct InvalidPrompt(pub String);
-
 impl FromStr for Prompts {
-    type Err = InvalidPrompt;
+    type Err = ParseError;
 
     fn from_str(list: &str) -> Result<Self, Self::Err> {
         let mut prompts = Self::default();

@@ -5,6 +5,7 @@ use std::{
     str::FromStr,
 };
 
+use a2a_core::ParseError;
 use axum::extract::ConnectInfo;
 use http::{HeaderMap, HeaderName, request::Parts};
 use ipnet::IpNet;
@@ -21,20 +22,16 @@ pub struct TrustedProxy(IpNet);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientAddress(pub IpAddr);
 
-/// The text is neither an IP address nor a network.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("neither an IP address nor a network in CIDR notation: {0:?}")]
-pub struct InvalidNetwork(String);
-
-a2a_core::debug_as_chain!(InvalidNetwork);
-
 impl FromStr for TrustedProxy {
-    type Err = InvalidNetwork;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let network = text.parse::<IpNet>().ok();
         let network = network.or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-        network.map(Self).ok_or_else(|| InvalidNetwork(text.to_owned()))
+        network.map(Self).ok_or_else(|| {
+            let expected = "neither an IP address nor a network in CIDR notation";
+            ParseError::new(format!("{expected}: {text:?}"))
+        })
     }
 }
 

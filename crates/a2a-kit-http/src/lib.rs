@@ -96,7 +96,7 @@ pub mod uri;
 mod webhook;
 
 #[cfg(feature = "server")]
-pub use address::{ClientAddress, InvalidNetwork, TrustedProxy, client_address, network};
+pub use address::{ClientAddress, TrustedProxy, client_address, network};
 pub use error_log::report;
 pub use limits::Limits;
 #[cfg(feature = "server")]
@@ -110,13 +110,13 @@ pub use serve::{BindError, Drain, HttpServer, bind, shutdown_signal};
 pub use serve::{PerIpLimit, PerIpPermit};
 #[doc(inline)]
 pub use service_parameters::VersionPolicy;
-#[cfg(feature = "client")]
-pub use webhook::{Allowed, UnknownAddress, WebhookPolicy};
 #[cfg(feature = "webhook")]
 #[doc(hidden)]
 pub use webhook::Payload;
 #[cfg(feature = "webhook")]
 pub use webhook::Webhooks;
+#[cfg(feature = "client")]
+pub use webhook::{Allowed, WebhookPolicy};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@ use std::{net::IpAddr, sync::Arc};
 
 use a2a_core::{Error, ErrorKind, Result};
 use a2a_kit_operations::metrics;
-pub use a2a_kit_operations::rate::{InvalidRate, Rate, Rates};
+pub use a2a_kit_operations::rate::{Rate, Rates};
 use axum::Router;
 use http::request::Parts;
 use tracing::debug;

@@ -3,16 +3,19 @@
 //! [`parse`] is stricter than `str::parse::<Uri>`: it validates and normalizes the host and the
 //! port, so that a URL that passes a check means the same to whatever calls it.
 
-use a2a_core::url::{Host, InvalidUrl, default_port, normalize};
+use a2a_core::{
+    ParseError,
+    url::{Host, default_port, normalize},
+};
 use http::Uri;
 
 /// Parses an absolute URL of any scheme, and [normalizes](normalize) it.
 ///
 /// # Errors
 ///
-/// [`InvalidUrl`] if it is not an absolute URL.
-pub fn parse(text: &str) -> Result<Uri, InvalidUrl> {
-    Uri::try_from(normalize(text)?).map_err(|error| InvalidUrl::new(error.to_string()))
+/// [`ParseError`] if it is not an absolute URL.
+pub fn parse(text: &str) -> Result<Uri, ParseError> {
+    Uri::try_from(normalize(text)?).map_err(|error| ParseError::new(error.to_string()))
 }
 
 /// Returns whether a URL contains a user name or a password.
@@ -33,8 +36,8 @@ pub fn is_segment(value: &str) -> bool {
 ///
 /// # Errors
 ///
-/// [`InvalidUrl`] if the path is malformed.
-pub fn with_path(url: &Uri, path: &str) -> Result<Uri, InvalidUrl> {
+/// [`ParseError`] if the path is malformed.
+pub fn with_path(url: &Uri, path: &str) -> Result<Uri, ParseError> {
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
     parse(&format!("{}{path}{query}", start(url)))
 }
@@ -54,8 +57,8 @@ pub(crate) fn port(url: &Uri) -> Option<u16> {
 ///
 /// # Errors
 ///
-/// [`InvalidUrl`] if the result is not an absolute URL.
-pub(crate) fn resolve(base: &Uri, reference: &str) -> Result<Uri, InvalidUrl> {
+/// [`ParseError`] if the result is not an absolute URL.
+pub(crate) fn resolve(base: &Uri, reference: &str) -> Result<Uri, ParseError> {
     let (reference, _fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let (path, query) = reference.split_at(reference.find('?').unwrap_or(reference.len()));
     let first = path.split('/').next().unwrap_or_default();

@@ -52,10 +52,10 @@ pub use a2a_kit_operations as operations;
 #[cfg(feature = "client")]
 pub use client::Client;
 #[cfg(feature = "server")]
-pub use server::{router, router_with, serve};
-#[cfg(feature = "server")]
 #[doc(hidden)]
 pub use server::{Endpoint, Envelope, Opened, check_id, response as wire};
+#[cfg(feature = "server")]
+pub use server::{router, router_with, serve};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

@@ -5,11 +5,12 @@ use std::{
     fmt,
     hash::Hash,
     mem,
-    num::{NonZeroU32, ParseIntError},
+    num::NonZeroU32,
     str::FromStr,
     time::{Duration, Instant},
 };
 
+use a2a_core::ParseError;
 use parking_lot::Mutex;
 
 /// A rate: a count per period, spread evenly, with a burst after an idle time.
@@ -22,26 +23,6 @@ pub struct Rate {
     period: Duration,
     burst: NonZeroU32,
 }
-
-/// Why a text is not a rate.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InvalidRate {
-    /// The period is missing or unknown.
-    #[error("{0:?} is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h")]
-    Form(String),
-    /// A number is malformed or out of range.
-    #[error("invalid number {text:?} in rate")]
-    Number {
-        /// The malformed text.
-        text: String,
-        /// The cause.
-        #[source]
-        source: ParseIntError,
-    },
-}
-
-a2a_core::debug_as_chain!(InvalidRate);
 
 impl Rate {
     /// Allows `count` per `period`, which is at least one nanosecond each, with a burst of the same
@@ -64,15 +45,19 @@ impl Rate {
 }
 
 impl FromStr for Rate {
-    type Err = InvalidRate;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |part: &str| {
-            part.trim()
-                .parse::<NonZeroU32>()
-                .map_err(|source| InvalidRate::Number { text: part.trim().to_owned(), source })
+            let part = part.trim();
+            part.parse::<NonZeroU32>().map_err(|error| {
+                ParseError::new(format!("invalid number {part:?} in rate: {error}"))
+            })
         };
-        let malformed = || InvalidRate::Form(text.to_owned());
+        let malformed = || {
+            let expected = "write a number and a time, such as 10/s, 600/m or 36000/h";
+            ParseError::new(format!("{text:?} is not a rate: {expected}"))
+        };
         let (count, rest) = text.split_once('/').ok_or_else(malformed)?;
         let (period, burst) = match rest.split_once('+') {
             Some((period, burst)) => (period, Some(burst)),

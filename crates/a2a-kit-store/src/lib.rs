@@ -43,7 +43,7 @@ pub mod sqlite;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod writability;
 
-pub use seal::{SecretKey, SecretKeyError, SecretKeys};
+pub use seal::{SecretKey, SecretKeys};
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

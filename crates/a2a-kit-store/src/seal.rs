@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use a2a_core::ParseError;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
@@ -27,13 +28,6 @@ const SEALED: u8 = 1;
 /// Its text form is base64, as printed by `openssl rand -base64 32`, or hexadecimal.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey([u8; KEY_BYTES]);
-
-/// The text is not 32 bytes in base64 or hexadecimal. It is not included here.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a secret key must be 32 bytes in base64 or hexadecimal")]
-pub struct SecretKeyError;
-
-a2a_core::debug_as_chain!(SecretKeyError);
 
 /// The keys to encrypt secrets with, if any.
 ///
@@ -80,14 +74,19 @@ impl SecretKey {
     }
 }
 
+/// The text is not included.
+fn invalid_key() -> ParseError {
+    ParseError::new("a secret key must be 32 bytes in base64 or hexadecimal")
+}
+
 impl FromStr for SecretKey {
-    type Err = SecretKeyError;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
         let bytes = from_hex(text).or_else(|| BASE64_STANDARD.decode(text).ok());
-        let bytes = bytes.ok_or(SecretKeyError)?;
-        <[u8; KEY_BYTES]>::try_from(bytes).map(Self).or(Err(SecretKeyError))
+        let bytes = bytes.ok_or_else(invalid_key)?;
+        <[u8; KEY_BYTES]>::try_from(bytes).map(Self).map_err(|_bytes| invalid_key())
     }
 }
 
@@ -217,7 +216,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(key(7)), "{text}");
         }
         for text in ["", "secret", &hex[1..], &base64[4..], &"0g".repeat(KEY_BYTES)] {
-            assert_eq!(text.parse::<SecretKey>(), Err(SecretKeyError), "{text}");
+            assert_eq!(text.parse::<SecretKey>(), Err(invalid_key()), "{text}");
         }
     }
 

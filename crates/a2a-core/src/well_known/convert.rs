@@ -1,6 +1,7 @@
 //! Conversions of [`Value`] from Rust types, and from and to `serde_json`.
 
-use super::{NotAnObject, Number, Struct, Value};
+use super::{Number, Struct, Value, value::not_an_object};
+use crate::ParseError;
 
 impl From<bool> for Value {
     fn from(boolean: bool) -> Self {
@@ -108,12 +109,12 @@ impl From<Struct> for serde_json::Map<String, serde_json::Value> {
 }
 
 impl TryFrom<serde_json::Value> for Struct {
-    type Error = NotAnObject;
+    type Error = ParseError;
 
-    fn try_from(json: serde_json::Value) -> Result<Self, NotAnObject> {
+    fn try_from(json: serde_json::Value) -> Result<Self, ParseError> {
         match json {
             serde_json::Value::Object(object) => Ok(object.into()),
-            _ => Err(NotAnObject),
+            _ => Err(not_an_object()),
         }
     }
 }

@@ -16,4 +16,4 @@ mod wire_encode;
 
 pub use number::Number;
 pub use timestamp::{Timestamp, TimestampError};
-pub use value::{NotAnObject, Struct, Value};
+pub use value::{Struct, Value};

@@ -2,12 +2,12 @@
 
 use std::{
     collections::{BTreeMap, btree_map},
-    error, fmt,
-    fmt::{Debug, Display},
+    fmt::{self, Debug},
     ops::{Deref, DerefMut},
 };
 
 use super::Number;
+use crate::ParseError;
 
 /// Any JSON value.
 ///
@@ -232,33 +232,25 @@ impl<'a> IntoIterator for &'a Struct {
 }
 
 impl TryFrom<Value> for Struct {
-    type Error = NotAnObject;
+    type Error = ParseError;
 
-    fn try_from(value: Value) -> Result<Self, NotAnObject> {
+    fn try_from(value: Value) -> Result<Self, ParseError> {
         match value {
             Value::Object(object) => Ok(object),
-            _ => Err(NotAnObject),
+            _ => Err(not_an_object()),
         }
     }
 }
 
-/// A JSON value that is not an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotAnObject;
-
-impl Display for NotAnObject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the value is not a JSON object")
-    }
+pub(super) fn not_an_object() -> ParseError {
+    ParseError::new("the value is not a JSON object")
 }
-
-impl error::Error for NotAnObject {}
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{NotAnObject, Struct, Value};
+    use super::{Struct, Value, not_an_object};
 
     #[test]
     fn accessors_check_the_type() {
@@ -310,7 +302,7 @@ mod tests {
     fn only_objects_convert_to_structs() {
         let object = Struct::from([("a", 1)]);
         assert_eq!(Struct::try_from(Value::from(object.clone())), Ok(object));
-        assert_eq!(Struct::try_from(Value::Null), Err(NotAnObject));
-        assert_eq!(Struct::try_from(serde_json::json!([])), Err(NotAnObject));
+        assert_eq!(Struct::try_from(Value::Null), Err(not_an_object()));
+        assert_eq!(Struct::try_from(serde_json::json!([])), Err(not_an_object()));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use a2a_core::Error;
+use a2a_core::{Error, ParseError};
 use a2a_kit_operations::CardSignature;
 use bytes::Bytes;
 
 use super::{CanonicalForm, MalformedHeader, NotACard};
-use crate::jose::{Algorithm, MissingKey, UnsupportedAlgorithm};
+use crate::jose::{Algorithm, MissingKey};
 
 /// The result of verifying the signatures of a card.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub enum Reason {
     Malformed(#[from] MalformedHeader),
     /// The algorithm is unknown or insecure.
     #[error(transparent)]
-    Algorithm(#[from] UnsupportedAlgorithm),
+    Algorithm(#[from] ParseError),
     /// The key is for another algorithm.
     #[error("key is for algorithm {0}")]
     OtherAlgorithm(Algorithm),

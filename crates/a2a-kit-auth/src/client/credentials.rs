@@ -9,7 +9,7 @@ use std::{
 };
 
 use a2a_core::{
-    card,
+    ParseError, card,
     v1::{
         AgentCard, AgentInterface, HttpAuthSecurityScheme, SecurityScheme, security_scheme::Scheme,
     },
@@ -18,7 +18,7 @@ use a2a_kit_operations::Credential;
 use futures_util::FutureExt as _;
 
 use super::{
-    CredentialError, CredentialSource, InvalidOrigin, Origin, Secret,
+    CredentialError, CredentialSource, Origin, Secret,
     scheme_selection::{SchemeSelector, SelectedScheme},
     secret_cache::SecretCache,
     source::RegisteredSource,
@@ -99,8 +99,8 @@ impl Credentials {
     ///
     /// # Errors
     ///
-    /// [`InvalidOrigin`] if the text is not an origin.
-    pub fn with_origin(mut self, origin: &str) -> Result<Self, InvalidOrigin> {
+    /// [`ParseError`] if the text is not an origin.
+    pub fn with_origin(mut self, origin: &str) -> Result<Self, ParseError> {
         self.origins.push(origin.parse()?);
         Ok(self)
     }

@@ -2,9 +2,9 @@
 
 use std::{error::Error as StdError, sync::Arc};
 
-use a2a_core::{Error, ErrorKind};
+use a2a_core::{Error, ErrorKind, ParseError};
 
-use super::{InvalidOrigin, Origin};
+use super::Origin;
 
 /// Why no credentials are available. Contains no secrets.
 #[derive(Clone, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum CredentialError {
     Plaintext(Origin),
     /// The interface URL has no valid origin.
     #[error(transparent)]
-    Origin(#[from] InvalidOrigin),
+    Origin(#[from] ParseError),
     /// A URL of an authorization server is neither https nor http with a loopback host.
     #[error("{what} {url:?} must be https, or http with a loopback host")]
     Insecure {

@@ -41,7 +41,7 @@ pub use oauth::{
     AuthorizationCode, AuthorizationRequest, ClientCredentials, DeviceCode, DevicePrompt,
     Endpoints, OAuthClient, RefreshToken, TokenExchange,
 };
-pub use origin::{InvalidOrigin, Origin};
+pub use origin::Origin;
 pub use secret::Secret;
 pub use source::{CredentialRequest, CredentialSource};
 pub use static_credentials::{ApiKey, Basic, Bearer};

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use a2a_core::host;
+use a2a_core::{ParseError, host};
 use a2a_kit_http::uri;
 use http::Uri;
 
@@ -14,13 +14,6 @@ pub struct Origin {
     is_encrypted: bool,
     is_loopback: bool,
 }
-
-/// The text is not an origin.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid origin {0:?} (expected https://agent.example, or host:port for gRPC)")]
-pub struct InvalidOrigin(pub String);
-
-a2a_core::debug_as_chain!(InvalidOrigin);
 
 impl Origin {
     /// Returns the origin of a URL; `None` for other schemes than HTTP and gRPC.
@@ -60,12 +53,16 @@ impl Origin {
 }
 
 impl FromStr for Origin {
-    type Err = InvalidOrigin;
+    type Err = ParseError;
 
     /// Parses the origin of an interface URL in a card. `host:port`, as for gRPC, is encrypted
     /// unless the host is a loopback one.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let invalid = || InvalidOrigin(text.chars().take(200).collect());
+        let invalid = || {
+            let text: String = text.chars().take(200).collect();
+            let expected = "expected https://agent.example, or host:port for gRPC";
+            ParseError::new(format!("invalid origin {text:?} ({expected})"))
+        };
         let parse = |text: &str| uri::parse(text).ok();
         let url = parse(text).or_else(|| {
             let url = parse(&format!("https://{text}"))?;

@@ -1,5 +1,7 @@
 use std::{fmt, str::FromStr};
 
+use a2a_core::ParseError;
+
 /// A signature algorithm. All can be verified; [`SigningKey`](super::SigningKey) signs with ES256,
 /// `EdDSA` and RS256.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,13 +26,6 @@ pub enum Algorithm {
     /// RSA (PSS) with SHA-512 and at least 2048 bits.
     Ps512,
 }
-
-/// The algorithm is unknown or insecure.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unsupported algorithm {0:?}")]
-pub struct UnsupportedAlgorithm(pub String);
-
-a2a_core::debug_as_chain!(UnsupportedAlgorithm);
 
 impl Algorithm {
     /// Every algorithm.
@@ -63,12 +58,12 @@ impl Algorithm {
 }
 
 impl FromStr for Algorithm {
-    type Err = UnsupportedAlgorithm;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // Names are case-sensitive (RFC 7515 §4.1.1).
         let known = Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == text);
-        known.ok_or_else(|| UnsupportedAlgorithm(text.to_owned()))
+        known.ok_or_else(|| ParseError::new(format!("unsupported algorithm {text:?}")))
     }
 }
 

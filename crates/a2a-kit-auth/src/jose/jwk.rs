@@ -1,5 +1,6 @@
 use std::time::{Duration, SystemTime};
 
+use a2a_core::ParseError;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     digest,
@@ -41,13 +42,6 @@ pub(super) enum Material {
         e: Vec<u8>,
     },
 }
-
-/// A JSON Web Key is malformed or unsupported.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid key: {0}")]
-pub struct InvalidKey(pub(super) &'static str);
-
-a2a_core::debug_as_chain!(InvalidKey);
 
 /// The signature does not match the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,7 +287,7 @@ impl Wire {
         }
     }
 
-    fn material(&self) -> Result<Material, InvalidKey> {
+    fn material(&self) -> Result<Material, ParseError> {
         match (self.kty.as_str(), self.crv.as_deref()) {
             ("EC", Some("P-256")) => {
                 let mut point = [4; 65];
@@ -311,13 +305,13 @@ impl Wire {
             ("RSA", _) => {
                 Ok(Material::Rsa { n: number(self.n.as_deref())?, e: number(self.e.as_deref())? })
             }
-            _ => Err(InvalidKey("unsupported key type")),
+            _ => Err(invalid("unsupported key type")),
         }
     }
 }
 
 impl TryFrom<Wire> for Jwk {
-    type Error = InvalidKey;
+    type Error = ParseError;
 
     fn try_from(wire: Wire) -> Result<Self, Self::Error> {
         let material = wire.material()?;
@@ -325,14 +319,14 @@ impl TryFrom<Wire> for Jwk {
             // For RSA, the key type does not determine the algorithm.
             None => Some(material.default_algorithm()).filter(|it| *it != Algorithm::Rs256),
             Some(Ok(algorithm)) if material.fits(algorithm) => Some(algorithm),
-            Some(_) => return Err(InvalidKey("unsupported alg, or one of another key type")),
+            Some(_) => return Err(invalid("unsupported alg, or one of another key type")),
         };
         let mut key = Self::with_algorithm(material, algorithm);
         if wire.usage.is_some_and(|usage| usage != "sig") {
-            return Err(InvalidKey("use is not sig"));
+            return Err(invalid("use is not sig"));
         }
         if wire.revoked.is_some() {
-            return Err(InvalidKey("key is revoked"));
+            return Err(invalid("key is revoked"));
         }
         (key.not_before, key.not_after) = (wire.nbf, wire.exp);
         if let Some(id) = wire.kid {
@@ -362,19 +356,23 @@ fn time(seconds: u64) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-fn decode(text: Option<&str>) -> Result<Vec<u8>, InvalidKey> {
-    let text = text.ok_or(InvalidKey("missing member"))?;
-    let decoded = URL_SAFE_NO_PAD.decode(text);
-    decoded.map_err(|_error| InvalidKey("member is not base64url"))
+fn invalid(reason: &str) -> ParseError {
+    ParseError::new(format!("invalid key: {reason}"))
 }
 
-fn fixed<const N: usize>(text: Option<&str>) -> Result<[u8; N], InvalidKey> {
+fn decode(text: Option<&str>) -> Result<Vec<u8>, ParseError> {
+    let text = text.ok_or_else(|| invalid("missing member"))?;
+    let decoded = URL_SAFE_NO_PAD.decode(text);
+    decoded.map_err(|_error| invalid("member is not base64url"))
+}
+
+fn fixed<const N: usize>(text: Option<&str>) -> Result<[u8; N], ParseError> {
     let decoded = decode(text)?.try_into();
-    decoded.map_err(|_bytes| InvalidKey("member has the wrong length"))
+    decoded.map_err(|_bytes| invalid("member has the wrong length"))
 }
 
 /// Decodes an unsigned integer without leading zeros, as ring requires.
-fn number(text: Option<&str>) -> Result<Vec<u8>, InvalidKey> {
+fn number(text: Option<&str>) -> Result<Vec<u8>, ParseError> {
     let bytes = decode(text)?;
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     Ok(bytes[zeros..].to_vec())

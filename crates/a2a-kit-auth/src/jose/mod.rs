@@ -14,8 +14,8 @@ mod signing_key;
 mod token;
 
 pub use crate::fetch::SetupError;
-pub use algorithm::{Algorithm, UnsupportedAlgorithm};
-pub use jwk::{InvalidKey, Jwk};
+pub use algorithm::Algorithm;
+pub use jwk::Jwk;
 pub use jwk_set::{JWKS_PATH, JwkSet};
 pub use key_source::{KeySource, MissingKey};
 pub use remote_keys::RemoteKeys;

@@ -1,10 +1,11 @@
 use std::borrow::Cow;
 
+use a2a_core::ParseError;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Algorithm, Jwk, KeyError, SigningKey, UnsupportedAlgorithm, jwk::InvalidSignature};
+use super::{Algorithm, Jwk, KeyError, SigningKey, jwk::InvalidSignature};
 
 /// A parsed token (RFC 7515 §7.1), not yet verified.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub enum TokenError {
     Malformed(&'static str),
     /// The algorithm is unknown or insecure.
     #[error(transparent)]
-    Algorithm(#[from] UnsupportedAlgorithm),
+    Algorithm(#[from] ParseError),
     /// The signature does not match the key.
     #[error("invalid signature")]
     Signature,

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, sync::Arc, thread, time::Duration};
 
-use a2a_core::v1::security_scheme::Scheme;
+use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_operations::Caller;
 use argon2::{Argon2, PasswordHash, PasswordVerifier as _};
 use async_trait::async_trait;
@@ -43,16 +43,6 @@ struct Shared {
     hasher: CredentialHasher,
 }
 
-/// Invalid password hash.
-#[derive(thiserror::Error)]
-#[error("password hash of user {user:?} is not an Argon2 hash in PHC format: {source}")]
-pub struct InvalidHash {
-    user: String,
-    source: argon2::password_hash::Error,
-}
-
-a2a_core::debug_as_chain!(InvalidHash);
-
 impl Default for BasicUsers {
     fn default() -> Self {
         Self::new()
@@ -77,16 +67,18 @@ impl BasicUsers {
     ///
     /// # Errors
     ///
-    /// [`InvalidHash`].
+    /// [`ParseError`].
     pub fn with_user(
         mut self,
         user: impl Into<String>,
         hash: &str,
         caller: Caller,
-    ) -> Result<Self, InvalidHash> {
+    ) -> Result<Self, ParseError> {
         let user = user.into();
-        if let Err(source) = validate(hash) {
-            return Err(InvalidHash { user, source });
+        if let Err(error) = validate(hash) {
+            return Err(ParseError::new(format!(
+                "password hash of user {user:?} is not an Argon2 hash in PHC format: {error}"
+            )));
         }
         let users = Arc::make_mut(&mut self.users);
         users.insert(user, User { hash: hash.into(), caller });

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fmt, time::SystemTime};
 
-use a2a_core::v1::security_scheme::Scheme;
+use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
 use ring::digest;
@@ -12,7 +12,7 @@ use x509_cert::{
     ext::pkix::{SubjectAltName, name::GeneralName},
 };
 
-use super::{Attempt, Rejection, RequestCredential, Verifier, secrets::InvalidDigest};
+use super::{Attempt, Rejection, RequestCredential, Verifier};
 
 /// Client certificates and their callers. TLS verifies the certificates: the server requests
 /// one, and has trust anchors for them.
@@ -44,8 +44,8 @@ impl Certificates {
     ///
     /// # Errors
     ///
-    /// [`InvalidDigest`].
-    pub fn with_fingerprint(mut self, sha256: &str, caller: Caller) -> Result<Self, InvalidDigest> {
+    /// [`ParseError`].
+    pub fn with_fingerprint(mut self, sha256: &str, caller: Caller) -> Result<Self, ParseError> {
         let plain = sha256.replace(':', "");
         self.known.insert(Name::Fingerprint(super::secrets::parse_sha256(&plain)?), caller);
         Ok(self)

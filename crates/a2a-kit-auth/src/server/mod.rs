@@ -56,7 +56,7 @@ mod throttle;
 mod verification_queue;
 mod verifier;
 
-pub use basic::{BasicUsers, InvalidHash};
+pub use basic::BasicUsers;
 pub use certificate::Certificates;
 pub use claims::Claims;
 pub use enforcement::Enforcement;
@@ -65,8 +65,8 @@ pub use introspection::Introspection;
 pub use jwt::Jwt;
 pub use oidc_discovery::IssuerUrlError;
 pub use request_credentials::RequestCredential;
-pub use secrets::{ApiKeys, BearerTokens, InvalidDigest};
+pub use secrets::{ApiKeys, BearerTokens};
 pub use throttle::Throttle;
 pub use verifier::{Attempt, Rejection, Verifier};
 
-pub use a2a_kit_http::{InvalidNetwork, TrustedProxy};
+pub use a2a_kit_http::TrustedProxy;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use a2a_core::v1::security_scheme::Scheme;
+use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
 use ring::digest;
@@ -17,13 +17,6 @@ pub struct ApiKeys(Secrets);
 /// Static bearer tokens and their callers. Only the SHA-256 of each token is kept.
 #[derive(Clone, Debug, Default)]
 pub struct BearerTokens(Secrets);
-
-/// Not a SHA-256 digest in hexadecimal.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a SHA-256 digest of 64 hexadecimal digits")]
-pub struct InvalidDigest;
-
-a2a_core::debug_as_chain!(InvalidDigest);
 
 impl ApiKeys {
     /// Creates an empty set of keys.
@@ -42,8 +35,8 @@ impl ApiKeys {
     ///
     /// # Errors
     ///
-    /// [`InvalidDigest`].
-    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, InvalidDigest> {
+    /// [`ParseError`].
+    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, ParseError> {
         self.0.add_digest(digest, caller)?;
         Ok(self)
     }
@@ -66,8 +59,8 @@ impl BearerTokens {
     ///
     /// # Errors
     ///
-    /// [`InvalidDigest`].
-    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, InvalidDigest> {
+    /// [`ParseError`].
+    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, ParseError> {
         self.0.add_digest(digest, caller)?;
         Ok(self)
     }
@@ -136,7 +129,7 @@ impl Secrets {
         self.0.push((sha256(secret), caller));
     }
 
-    fn add_digest(&mut self, text: &str, caller: Caller) -> Result<(), InvalidDigest> {
+    fn add_digest(&mut self, text: &str, caller: Caller) -> Result<(), ParseError> {
         self.0.push((parse_sha256(text)?, caller));
         Ok(())
     }
@@ -165,17 +158,21 @@ impl fmt::Debug for Secrets {
     }
 }
 
+fn invalid_digest() -> ParseError {
+    ParseError::new("not a SHA-256 digest of 64 hexadecimal digits")
+}
+
 /// Parses a SHA-256 digest in hexadecimal.
-pub(super) fn parse_sha256(text: &str) -> Result<Digest, InvalidDigest> {
+pub(super) fn parse_sha256(text: &str) -> Result<Digest, ParseError> {
     let mut digest = Digest::default();
     let text = text.as_bytes();
     if text.len() != 2 * digest.len() {
-        return Err(InvalidDigest);
+        return Err(invalid_digest());
     }
     for (byte, pair) in digest.iter_mut().zip(text.chunks(2)) {
         let digit = |letter: u8| char::from(letter).to_digit(16);
         let value = digit(pair[0]).zip(digit(pair[1])).map(|(high, low)| high << 4 | low);
-        *byte = value.and_then(|value| u8::try_from(value).ok()).ok_or(InvalidDigest)?;
+        *byte = value.and_then(|value| u8::try_from(value).ok()).ok_or_else(invalid_digest)?;
     }
     Ok(digest)
 }
@@ -216,7 +213,7 @@ mod tests {
         let almost = "x".repeat(64);
         for text in ["", "ab", &*almost, &"\u{e4}".repeat(32)] {
             let keys = BearerTokens::new().with_digest(text, Caller::ANONYMOUS);
-            assert!(matches!(keys, Err(InvalidDigest)), "{text}");
+            assert!(keys.is_err(), "{text}");
         }
     }
 }

@@ -6,9 +6,7 @@ use a2a_core::{AgentCard, v1::AgentExtension};
 use a2a_kit_auth::webhook::WebhookSigner;
 use a2a_kit_exec::{self as exec, CheckError, Exec};
 use a2a_kit_http::Webhooks;
-use a2a_kit_operations::{
-    Engine, EngineBuilder, EngineConfig, Recovery, Store, store::Measured,
-};
+use a2a_kit_operations::{Engine, EngineBuilder, EngineConfig, Recovery, Store, store::Measured};
 
 use super::{
     access,

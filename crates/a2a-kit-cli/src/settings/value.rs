@@ -3,11 +3,8 @@
 use std::time::Duration;
 
 pub(crate) use a2a_core::text::{duration, state};
-use a2a_core::{ProtocolVersion, well_known::Struct};
-use a2a_kit_client::{
-    Transport,
-    credentials::{InvalidOrigin, Origin},
-};
+use a2a_core::{ParseError, ProtocolVersion, well_known::Struct};
+use a2a_kit_client::{Transport, credentials::Origin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -103,7 +100,7 @@ pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> 
 
 /// Reads an origin, as `https://agents.example`.
 pub(crate) fn origin(text: &str) -> Result<Origin, String> {
-    text.trim().parse().map_err(|unknown: InvalidOrigin| unknown.to_string())
+    text.trim().parse().map_err(|unknown: ParseError| unknown.to_string())
 }
 
 /// Reads an origin as browsers send it, or `*`.

@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use a2a_core::url::Host;
+use a2a_core::{ParseError, url::Host};
 use ipnet::IpNet;
 
 /// A host or network that webhooks may call although it is not public. With a port, webhooks may
@@ -34,12 +34,9 @@ enum Kind {
     Host(String),
 }
 
-/// The text is neither a network, an IP address nor a host name.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is neither a network, an IP address nor a host name")]
-pub struct UnknownAddress(String);
-
-a2a_core::debug_as_chain!(UnknownAddress);
+fn unknown_address(text: &str) -> ParseError {
+    ParseError::new(format!("{text:?} is neither a network, an IP address nor a host name"))
+}
 
 impl Allowed {
     /// Returns whether an address is in this network.
@@ -76,7 +73,7 @@ impl Allowed {
 }
 
 impl FromStr for Allowed {
-    type Err = UnknownAddress;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
@@ -86,12 +83,12 @@ impl FromStr for Allowed {
         let with_port = text.rsplit_once(':').and_then(|(host, port)| {
             Some(Self { kind: host.parse().ok()?, service_port: Some(port.parse().ok()?) })
         });
-        with_port.ok_or_else(|| UnknownAddress(text.to_owned()))
+        with_port.ok_or_else(|| unknown_address(text))
     }
 }
 
 impl FromStr for Kind {
-    type Err = UnknownAddress;
+    type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if let Ok(network) = text.parse() {
@@ -104,7 +101,7 @@ impl FromStr for Kind {
         let is_host = !host.is_empty()
             && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
         if !is_host {
-            return Err(UnknownAddress(text.to_owned()));
+            return Err(unknown_address(text));
         }
         Ok(Self::Host(host.to_ascii_lowercase()))
     }

@@ -6,7 +6,7 @@ pub(crate) mod resolver;
 #[cfg(feature = "webhook")]
 mod sender;
 
-pub use address::{Allowed, UnknownAddress};
+pub use address::Allowed;
 pub use policy::WebhookPolicy;
 #[cfg(feature = "webhook")]
 pub use sender::{Payload, Webhooks};

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
+use a2a_core::ParseError;
+
 /// The parameter with the trace id and the parent span id (W3C Trace Context §3.2).
 pub const TRACEPARENT: &str = "traceparent";
 /// The parameter with vendor-specific trace data (W3C Trace Context §3.3).
@@ -25,7 +27,7 @@ const MAX_STATE_MEMBERS: usize = 32;
 /// let context: TraceContext = text.parse()?;
 /// assert!(context.is_sampled());
 /// assert_eq!(context.to_string(), text);
-/// # Ok::<(), a2a_kit_operations::trace::InvalidTraceContext>(())
+/// # Ok::<(), a2a_core::ParseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
@@ -34,13 +36,6 @@ pub struct TraceContext {
     flags: u8,
     state: String,
 }
-
-/// The text is not a `traceparent`.
-#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a traceparent: version, trace id, span id and flags in lower-case hex")]
-pub struct InvalidTraceContext;
-
-a2a_core::debug_as_chain!(InvalidTraceContext);
 
 impl TraceContext {
     /// Creates the context of a span; `None` for zero ids, which are invalid.
@@ -113,24 +108,24 @@ impl TraceContext {
 }
 
 impl FromStr for TraceContext {
-    type Err = InvalidTraceContext;
+    type Err = ParseError;
 
     /// Parses a `traceparent`. For later versions, the known fields are parsed, as specified.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes = text.trim_matches([' ', '\t']).as_bytes();
-        let (head, rest) = bytes.split_at_checked(LENGTH).ok_or(InvalidTraceContext)?;
+        let (head, rest) = bytes.split_at_checked(LENGTH).ok_or_else(invalid)?;
         let version = hex(&head[..2])?;
         let ends = rest.is_empty() || version > 0 && rest[0] == b'-';
         let dashed = [2, 35, 52].iter().all(|place| head[*place] == b'-');
         if version == 0xff || !ends || !dashed {
-            return Err(InvalidTraceContext);
+            return Err(invalid());
         }
         let trace_id = hex(&head[3..35])?;
         let span_id = u64::try_from(hex(&head[36..52])?).unwrap_or_default();
         let flags = u8::try_from(hex(&head[53..])?).unwrap_or_default();
         // The flags of later versions are unknown.
         let flags = if version == 0 { flags } else { flags & 1 };
-        Self::new(trace_id, span_id, flags).ok_or(InvalidTraceContext)
+        Self::new(trace_id, span_id, flags).ok_or_else(invalid)
     }
 }
 
@@ -140,13 +135,17 @@ impl fmt::Display for TraceContext {
     }
 }
 
+fn invalid() -> ParseError {
+    ParseError::new("not a traceparent: version, trace id, span id and flags in lower-case hex")
+}
+
 /// Parses up to 32 lower-case hex digits.
-fn hex(digits: &[u8]) -> Result<u128, InvalidTraceContext> {
+fn hex(digits: &[u8]) -> Result<u128, ParseError> {
     digits.iter().try_fold(0, |number, digit| {
         let digit = match digit {
             b'0'..=b'9' => digit - b'0',
             b'a'..=b'f' => digit - b'a' + 10,
-            _ => return Err(InvalidTraceContext),
+            _ => return Err(invalid()),
         };
         Ok(number << 4 | u128::from(digit))
     })

@@ -13,7 +13,7 @@ mod operation_log;
 mod propagation;
 mod server_span;
 
-pub use context::{InvalidTraceContext, TRACEPARENT, TRACESTATE, TraceContext};
+pub use context::{TRACEPARENT, TRACESTATE, TraceContext};
 #[cfg(feature = "engine")]
 pub(crate) use engine_span::{delivery, execution};
 pub use operation_log::OPERATION;

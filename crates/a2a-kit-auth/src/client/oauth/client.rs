@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::v1::security_scheme::Scheme;
+use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_http::{client::HttpClient, tls::ClientTls};
 use http::Uri;
 
@@ -12,10 +12,7 @@ use super::{
     provider_metadata,
 };
 use crate::{
-    client::{
-        CredentialError, CredentialRequest, InvalidOrigin, Origin,
-        static_credentials::uses_bearer_token,
-    },
+    client::{CredentialError, CredentialRequest, Origin, static_credentials::uses_bearer_token},
     fetch,
 };
 
@@ -94,8 +91,8 @@ impl OAuthClient {
     ///
     /// # Errors
     ///
-    /// [`InvalidOrigin`] if the text is not an origin.
-    pub fn with_trusted(mut self, origin: &str) -> Result<Self, InvalidOrigin> {
+    /// [`ParseError`] if the text is not an origin.
+    pub fn with_trusted(mut self, origin: &str) -> Result<Self, ParseError> {
         self.trusted.push(origin.parse()?);
         Ok(self)
     }
