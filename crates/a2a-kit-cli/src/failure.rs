@@ -37,6 +37,8 @@ pub(crate) enum Code {
     Timeout,
     Internal,
     Interrupted,
+    /// Another program listens at the address.
+    AddressInUse,
     /// The check ran and its result, which is printed, is negative.
     Reported,
     /// A signal ended the command, and what it has so far is printed.
@@ -59,6 +61,7 @@ impl Code {
             Self::Timeout => "A2ACLI_ERR_TIMEOUT",
             Self::Internal => "A2ACLI_ERR_INTERNAL",
             Self::Interrupted => "A2AX_ERR_INTERRUPTED",
+            Self::AddressInUse => "A2AX_ERR_ADDRESS_IN_USE",
             Self::Reported | Self::ReportedInterrupted | Self::OutputClosed => "",
         }
     }
@@ -66,7 +69,11 @@ impl Code {
     /// The exit status of the process.
     pub(crate) const fn exit(self) -> u8 {
         match self {
-            Self::Protocol(_) | Self::CardInvalid | Self::Internal | Self::Reported => 1,
+            Self::Protocol(_)
+            | Self::CardInvalid
+            | Self::Internal
+            | Self::AddressInUse
+            | Self::Reported => 1,
             Self::Usage => 2,
             Self::CardNotFound | Self::Unreachable => 3,
             Self::CredentialsMissing | Self::AuthFailed => 4,
@@ -387,6 +394,7 @@ const fn hint(code: Code) -> Option<&'static str> {
         }
         Code::AuthFailed => Some("check that the credential is valid and has not expired"),
         Code::Unreachable
+        | Code::AddressInUse
         | Code::Usage
         | Code::CardNotFound
         | Code::CardInvalid

@@ -38,6 +38,7 @@ pub mod v1 {
     clippy::all,
     clippy::allow_attributes_without_reason,
     clippy::map_err_ignore,
+    clippy::uninlined_format_args,
     clippy::use_self,
     reason = "generated from proto/kinds.proto"
 )]

@@ -1,7 +1,7 @@
 //! The codes of errors, with the exit status of each.
 
 /// A code and its exit status.
-pub(super) const ERROR_CODES: [(&str, i32); 23] = [
+pub(super) const ERROR_CODES: [(&str, i32); 25] = [
     ("TaskNotFoundError", 1),
     ("TaskNotCancelableError", 1),
     ("PushNotificationNotSupportedError", 1),
@@ -24,5 +24,7 @@ pub(super) const ERROR_CODES: [(&str, i32); 23] = [
     ("A2ACLI_ERR_AUTH_FAILED", 4),
     ("A2ACLI_ERR_TIMEOUT", 5),
     ("A2ACLI_ERR_INTERNAL", 1),
+    ("A2AX_ERR_ADDRESS_IN_USE", 1),
     ("A2AX_ERR_INTERRUPTED", 130),
+    ("A2AX_ERR_LIMITED", 1),
 ];

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{chain, encryption::insecure};
 use crate::{
-    failure::Failure,
+    failure::{Code, Failure},
     output::Output,
     settings::{
         serve::{GrpcInCard, Serve},
@@ -39,9 +39,10 @@ pub(super) async fn bind_at(
         let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
         let hint = match cause.map(io::Error::kind) {
             Some(io::ErrorKind::AddrInUse) => {
-                format!(
+                let hint = format!(
                     "another program listens there: choose another {port}; 0 takes any that is free"
-                )
+                );
+                return Failure::new(Code::AddressInUse, chain(error)).with_hint(hint);
             }
             Some(io::ErrorKind::PermissionDenied) => {
                 format!("choose a {port} from 1024 on, or allow this program to use lower ones")

@@ -1,6 +1,6 @@
 //! Composes a server from its options: agent, card, and what is around the bindings.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::{AgentCard, ProtocolVersion, card};
 use a2a_kit::{Server, TaskRevisions};
@@ -18,8 +18,8 @@ use axum::{Router, http::Uri, middleware};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 use super::{
-    DemoAgent, SCRIPT_GRACE,
     address::reachable,
+    built_in::DemoAgent,
     encryption,
     engine::{self, customize_card},
     options::Options,
@@ -30,6 +30,9 @@ use crate::{
     failure::Failure,
     settings::serve::{GrpcInCard, Serve},
 };
+
+/// Grace period of scripts, which continue where they stopped at the next start.
+const SCRIPT_GRACE: Duration = Duration::from_millis(500);
 
 /// A composed server.
 #[derive(Debug)]

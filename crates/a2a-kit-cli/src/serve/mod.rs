@@ -16,7 +16,7 @@ mod replay;
 mod resources;
 mod store;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use a2a_core::AgentCard;
 use a2a_kit_auth::webhook::JWKS_PATH;
@@ -46,9 +46,6 @@ use options::Options;
 use proxy::Upstream;
 use resources::Resources;
 use store::{OpenedStore, StoreConfig};
-
-/// Grace period of scripts, which continue where they stopped at the next start.
-const SCRIPT_GRACE: Duration = Duration::from_millis(500);
 
 /// Serves until a signal comes.
 pub(crate) async fn run(

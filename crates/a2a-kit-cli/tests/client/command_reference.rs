@@ -12,6 +12,8 @@ const SETTINGS: &str = "Address and protocol:";
 
 const INTRODUCTION: &str = "# Command reference
 
+<!-- page tested by: crates/a2a-kit-cli/tests/client/command_reference.rs -->
+
 What `a2a <command> --help` prints, without the [global options](command-line.md#global-options).
 ";
 

@@ -64,8 +64,8 @@ fn a_port_in_use_is_an_error_that_names_it() {
     let server = Server::start(&[]);
     let port = server.address.rsplit(':').next().unwrap();
     let run = Run::of(command().args(["serve", "--port", port]));
-    assert_eq!(run.code, 2);
-    assert!(run.stderr.contains("A2ACLI_ERR_USAGE"), "{run:?}");
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("A2AX_ERR_ADDRESS_IN_USE"), "{run:?}");
     assert!(run.stderr.contains(&server.address), "{run:?}");
     assert!(run.stderr.contains("--port"), "{run:?}");
 }

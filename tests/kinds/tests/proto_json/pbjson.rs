@@ -5,8 +5,11 @@ use prost_reflect::EnumDescriptor;
 
 use super::*;
 
+/// Whether a difference can be in a field with a value.
+type Applies = fn(&FieldDescriptor, &Value) -> bool;
+
 /// What pbjson writes or reads differently in a message, as tests of a member.
-const DIFFERENCES: [(&str, fn(&FieldDescriptor, &Value) -> bool); 4] = [
+const DIFFERENCES: [(&str, Applies); 4] = [
     ("NaN and infinity are written as null", |_, value| {
         number(value).is_some_and(|number| !number.is_finite())
     }),

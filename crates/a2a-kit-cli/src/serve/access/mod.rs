@@ -1,6 +1,7 @@
 //! Authentication of callers, as configured in the settings.
 
 mod card;
+mod declared;
 mod tokens;
 
 pub(super) use card::{check_open, plaintext_urls};
@@ -11,44 +12,19 @@ use std::{
     sync::Arc,
 };
 
-use a2a_core::v1::{
-    ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
-};
+use a2a_core::v1::{ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme};
 use a2a_kit_auth::server::{
-    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy, Verifier,
+    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy,
 };
 use a2a_kit_http::tls::ClientTls;
 use a2a_kit_operations::Caller;
+
+use declared::{Declared, http, invalid};
 
 use crate::{
     failure::Failure,
     settings::serve::{Secret, Serve},
 };
-
-/// A security scheme and its verifier.
-#[derive(Debug)]
-struct Declared {
-    name: String,
-    scheme: Scheme,
-    /// The required scopes.
-    scopes: Vec<String>,
-    verifier: Arc<dyn Verifier>,
-    /// The flag or settings table that configures it, for messages.
-    source: String,
-}
-
-/// A failure for a table of the settings file, such as `auth.api_key[0]`.
-fn invalid(table: &str, index: usize, error: impl Display) -> Failure {
-    Failure::usage(format!("auth.{table}[{index}]: {error}"))
-}
-
-fn http(scheme: &str, format: &str) -> Scheme {
-    Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
-        scheme: scheme.into(),
-        bearer_format: format.into(),
-        ..HttpAuthSecurityScheme::default()
-    })
-}
 
 /// The subject of callers with the shared secret of `--require-bearer` or `--require-api-key`.
 const SHARED: &str = "shared";
