@@ -106,7 +106,7 @@ mod tests {
             url: "https://a.example".into(),
             ..TaskPushNotificationConfig::default()
         };
-        Webhook { revision, ..Webhook::from(config) }
+        Webhook::from(config).with_revision(revision)
     }
 
     fn body(payload: &Payload) -> Value {

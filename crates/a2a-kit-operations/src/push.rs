@@ -7,11 +7,14 @@ use a2a_core::{
     v1::{Task, TaskPushNotificationConfig},
 };
 use async_trait::async_trait;
+use derive_setters::Setters;
 
 use crate::{Event, trace::TraceContext};
 
 /// A webhook of a task.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct Webhook {
     /// Its URL and credentials.
     pub config: TaskPushNotificationConfig,

@@ -298,7 +298,7 @@ impl LeaseStore for MemoryNode {
                 Some(Acquired::Reacquired(orphan)) => orphan,
                 Some(Acquired::Here(stored) | Acquired::Elsewhere(stored)) => {
                     let scope = scope.clone();
-                    Orphan { scope, stored, checkpoint: Bytes::new(), checkpoint_epoch: 0 }
+                    Orphan::new(scope, stored)
                 }
                 None => {
                     state.leases.remove(&task_id);

@@ -70,7 +70,7 @@ const TRACED: u8 = 0x80;
 
 /// Encodes a webhook, encrypted with its task and id as associated data.
 pub(crate) fn encode_webhook(webhook: &Webhook, keys: &SecretKeys) -> Result<Vec<u8>, CodecError> {
-    let Webhook { config, revision, trace } = webhook;
+    let Webhook { config, revision, trace, .. } = webhook;
     if !config.token.is_empty() || config.authentication.is_some() {
         keys.warn_if_plain();
     }
@@ -104,7 +104,8 @@ pub(crate) fn decode_webhook(
         sealed = rest;
     }
     let config = keys.open(&place(task_id, config_id), sealed)?;
-    Ok(Webhook { config: TaskPushNotificationConfig::decode(&*config)?, revision, trace })
+    let webhook = Webhook::from(TaskPushNotificationConfig::decode(&*config)?);
+    Ok(webhook.with_revision(revision).with_trace(trace))
 }
 
 fn place(task_id: &str, config_id: &str) -> Vec<u8> {
@@ -255,7 +256,7 @@ mod tests {
         for byte in 1..=5 {
             let revision = revision_of(byte).unwrap();
             for trace in [None, TraceContext::new(1 << 100, 2 << 50, 1)] {
-                let webhook = Webhook { revision, trace, ..webhook("t", "a") };
+                let webhook = webhook("t", "a").with_revision(revision).with_trace(trace);
                 let bytes = encode_webhook(&webhook, &keys).unwrap();
                 assert_eq!(decode_webhook("t", "a", &bytes, &keys).unwrap(), webhook);
                 assert!(decode_webhook("t", "b", &bytes, &keys).is_err());

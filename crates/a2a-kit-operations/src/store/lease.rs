@@ -2,6 +2,7 @@ use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use derive_setters::Setters;
 use futures_core::Stream;
 
 use super::{StoreError, StoredTask};
@@ -21,7 +22,9 @@ pub enum Acquired {
 }
 
 /// A task with interrupted work, whose lease this node now holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct Orphan {
     /// The scope of the task.
     pub scope: Scope,
@@ -33,13 +36,28 @@ pub struct Orphan {
     pub checkpoint_epoch: u64,
 }
 
+impl Orphan {
+    /// A task that was taken over, without a checkpoint.
+    pub fn new(scope: Scope, stored: StoredTask) -> Self {
+        Self { scope, stored, checkpoint: Bytes::new(), checkpoint_epoch: 0 }
+    }
+}
+
 /// A request to the node that holds the lease on a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Command {
     /// A fresh id.
     pub id: Arc<str>,
     /// The payload, opaque to the store.
     pub body: Bytes,
+}
+
+impl Command {
+    /// Creates a command with an id and a payload.
+    pub fn new(id: impl Into<Arc<str>>, body: impl Into<Bytes>) -> Self {
+        Self { id: id.into(), body: body.into() }
+    }
 }
 
 /// Leases on tasks, and commands to their holders.

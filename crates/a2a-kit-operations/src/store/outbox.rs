@@ -8,7 +8,9 @@ use super::StoreError;
 use crate::{Event, EventId, Scope, Webhook};
 
 /// A webhook with pending events, claimed by this node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct ClaimedDelivery {
     /// Identifies the claim.
     pub key: DeliveryKey,
@@ -24,8 +26,22 @@ pub struct ClaimedDelivery {
     pub attempts: u32,
 }
 
+impl ClaimedDelivery {
+    /// A claim of the pending events of a webhook, none of which was attempted.
+    pub fn new(
+        key: DeliveryKey,
+        scope: Scope,
+        webhook: Webhook,
+        task: Arc<Task>,
+        events: Vec<Event>,
+    ) -> Self {
+        Self { key, scope, webhook, task, events, attempts: 0 }
+    }
+}
+
 /// Identifies a claimed webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeliveryKey {
     /// The task.
     pub task_id: Arc<str>,
@@ -33,6 +49,13 @@ pub struct DeliveryKey {
     pub config_id: Arc<str>,
     /// The number of the claim; a later claim voids it.
     pub claim: u64,
+}
+
+impl DeliveryKey {
+    /// The key of a claim of a webhook.
+    pub fn new(task_id: impl Into<Arc<str>>, config_id: impl Into<Arc<str>>, claim: u64) -> Self {
+        Self { task_id: task_id.into(), config_id: config_id.into(), claim }
+    }
 }
 
 /// The result of [`PushStore::claim_deliveries`].
@@ -92,7 +115,9 @@ pub enum DeliveryOutcome {
 }
 
 /// An event that could not be delivered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct DeadLetter {
     /// The scope of the task.
     pub scope: Scope,
@@ -110,6 +135,28 @@ pub struct DeadLetter {
     pub error: String,
     /// When it was given up.
     pub time: Timestamp,
+}
+
+impl DeadLetter {
+    /// An event for a webhook that was given up at a time.
+    pub fn new(
+        scope: Scope,
+        task_id: impl Into<String>,
+        config_id: impl Into<String>,
+        event: EventId,
+        time: Timestamp,
+    ) -> Self {
+        Self {
+            scope,
+            task_id: task_id.into(),
+            config_id: config_id.into(),
+            url: String::new(),
+            event,
+            attempts: 0,
+            error: String::new(),
+            time,
+        }
+    }
 }
 
 /// Selects dead letters; all filters that are set apply.

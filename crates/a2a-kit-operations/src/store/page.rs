@@ -31,6 +31,7 @@ pub struct TaskQuery {
 
 /// The part of each task that a list returns. Default: everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TaskView {
     /// Maximum number of history messages, newest first.
     pub history: usize,
@@ -45,6 +46,11 @@ impl Default for TaskView {
 }
 
 impl TaskView {
+    /// A view with `history` messages, with or without artifacts.
+    pub const fn new(history: usize, artifacts: bool) -> Self {
+        Self { history, artifacts }
+    }
+
     /// Reduces a task to the view. The task is cloned only if it is shared.
     pub fn apply(self, task: Arc<Task>) -> Task {
         let skip = self.skipped(&task);
@@ -88,6 +94,7 @@ fn framed_len(message: &impl Message) -> usize {
 
 /// A position in list order: by status time, newest first, then by id, greatest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageKey {
     /// The status time, in milliseconds since 1970.
     pub millis: i64,
@@ -96,6 +103,11 @@ pub struct PageKey {
 }
 
 impl PageKey {
+    /// The key of a task by its status time, in milliseconds since 1970, and its id.
+    pub fn new(millis: i64, task_id: impl Into<String>) -> Self {
+        Self { millis, task_id: task_id.into() }
+    }
+
     /// The key of a task.
     pub fn of(task: &Task) -> Self {
         Self { millis: Self::millis_of(task), task_id: task.id.clone() }
@@ -109,7 +121,9 @@ impl PageKey {
 }
 
 /// A page of a list.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct TaskPage {
     /// The tasks, newest status first.
     pub tasks: Vec<Arc<Task>>,

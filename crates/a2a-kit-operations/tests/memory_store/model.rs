@@ -45,7 +45,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         ])
     };
     let millis = || -2..4_i64;
-    let place = || (millis(), id()).prop_map(|(millis, task_id)| PageKey { millis, task_id });
+    let place = || (millis(), id()).prop_map(|(millis, task_id)| PageKey::new(millis, task_id));
     let late = || prop::bool::weighted(0.1);
     let query = (
         option::of(context()),

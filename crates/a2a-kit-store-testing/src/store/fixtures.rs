@@ -197,7 +197,7 @@ pub async fn insert_held(store: &dyn Store, scope: &Scope, id: &str, checkpoint:
 
 /// A command whose payload contains its id.
 pub fn command(id: &str) -> Command {
-    Command { id: id.into(), body: format!("please {id}").into() }
+    Command::new(id, format!("please {id}"))
 }
 
 /// Posts a command, and returns whether it was accepted.

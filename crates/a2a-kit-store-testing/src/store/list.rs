@@ -112,7 +112,7 @@ pub async fn page_can_start_after_any_key(store: Arc<dyn Store>) {
         ((0, ""), vec![]),
     ];
     for ((millis, task_id), expected) in places {
-        let after = Some(PageKey { millis, task_id: task_id.into() });
+        let after = Some(PageKey::new(millis, task_id));
         for since in [None, Some(Timestamp::from_millis(1))] {
             let query = query(10).with_after(after.clone()).with_since(since);
             let page = list(&*store, &scope, &query).await;

@@ -499,7 +499,7 @@ impl Model {
             .with_since((self.below(4) == 0).then(|| Timestamp::from_millis(self.millis())))
             .with_after((self.below(2) == 0).then(|| {
                 let number = self.below(self.number + 1);
-                PageKey { millis: self.millis(), task_id: format!("task{number}") }
+                PageKey::new(self.millis(), format!("task{number}"))
             }))
             .with_limit(self.one_of(&[0, 1, 3, 50]));
         self.trail.push(format!("list {query:?}"));

@@ -105,14 +105,12 @@ impl<'a> Params<'a> {
 
 fn letter(row: &Row) -> Result<DeadLetter, StoreError> {
     let attempts: i32 = get(row, "attempts")?;
-    Ok(DeadLetter {
-        scope: scope(row)?,
-        task_id: get(row, "task_id")?,
-        config_id: get(row, "config_id")?,
-        url: get(row, "url")?,
-        event: position(get(row, "event")?),
-        attempts: u32::try_from(attempts).unwrap_or_default(),
-        error: get(row, "error")?,
-        time: Timestamp::from_millis(get(row, "millis")?),
-    })
+    let (task_id, config_id): (String, String) = (get(row, "task_id")?, get(row, "config_id")?);
+    let event = position(get(row, "event")?);
+    let time = Timestamp::from_millis(get(row, "millis")?);
+    let (url, error): (String, String) = (get(row, "url")?, get(row, "error")?);
+    Ok(DeadLetter::new(scope(row)?, task_id, config_id, event, time)
+        .with_url(url)
+        .with_attempts(u32::try_from(attempts).unwrap_or_default())
+        .with_error(error))
 }

@@ -262,7 +262,7 @@ impl LeaseStore for PostgresStore {
         let rows = self.pool.read(WAITING, &[&task_id]).await?;
         let command = |row| {
             let (id, body): (&str, &[u8]) = (get(row, "id")?, get(row, "body")?);
-            Ok(Command { id: Arc::from(id), body: Bytes::copy_from_slice(body) })
+            Ok(Command::new(id, Bytes::copy_from_slice(body)))
         };
         rows.iter().map(command).collect()
     }
@@ -293,10 +293,7 @@ impl LeaseStore for PostgresStore {
 
 fn orphan(row: &Row) -> Result<Orphan, StoreError> {
     let execution: Option<&[u8]> = get(row, "execution")?;
-    Ok(Orphan {
-        scope: scope(row)?,
-        stored: StoredRow::read(row)?.stored,
-        checkpoint: execution.map(Bytes::copy_from_slice).unwrap_or_default(),
-        checkpoint_epoch: natural(get(row, "recorded")?),
-    })
+    Ok(Orphan::new(scope(row)?, StoredRow::read(row)?.stored)
+        .with_checkpoint(execution.map(Bytes::copy_from_slice).unwrap_or_default())
+        .with_checkpoint_epoch(natural(get(row, "recorded")?)))
 }

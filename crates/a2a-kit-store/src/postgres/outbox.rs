@@ -130,7 +130,7 @@ impl PostgresStore {
         let claim = natural(get(row, "claim")?);
         let attempts: i32 = get(row, "attempts")?;
         Ok(Claimed {
-            key: DeliveryKey { task_id: task_id.into(), config_id: config_id.into(), claim },
+            key: DeliveryKey::new(task_id, config_id, claim),
             scope: scope(row)?,
             place: natural(get(row, "place")?),
             attempts: u32::try_from(attempts).unwrap_or_default(),
@@ -162,7 +162,8 @@ impl PostgresStore {
             match (tasks.get(&*key.task_id), events.remove(&n)) {
                 (Some(task), Some(events)) if !events.is_empty() => {
                     let task = Arc::clone(task);
-                    pushes.push(ClaimedDelivery { key, scope, webhook, task, events, attempts });
+                    let claimed = ClaimedDelivery::new(key, scope, webhook, task, events);
+                    pushes.push(claimed.with_attempts(attempts));
                 }
                 // The events were removed, so nothing is pending.
                 _ => {

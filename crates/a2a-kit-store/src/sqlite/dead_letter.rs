@@ -27,16 +27,14 @@ fn choose(db: &Connection, query: &DeadLetterQuery) -> Result<Vec<(i64, DeadLett
     let mut choose = db.prepare_cached(CHOOSE)?;
     let params = params![task_id, config_id, tenant, owner, before, limit];
     let letters = choose.query_map(params, |row| {
-        let letter = DeadLetter {
-            scope: Scope { tenant: row.get(1)?, owner: row.get(2)? },
-            task_id: row.get(3)?,
-            config_id: row.get(4)?,
-            url: row.get(5)?,
-            event: event_id(row.get(6)?),
-            attempts: row.get(7)?,
-            error: row.get(8)?,
-            time: Timestamp::from_millis(row.get(9)?),
-        };
+        let scope = Scope { tenant: row.get(1)?, owner: row.get(2)? };
+        let (task_id, config_id): (String, String) = (row.get(3)?, row.get(4)?);
+        let (url, error): (String, String) = (row.get(5)?, row.get(8)?);
+        let (event, time) = (event_id(row.get(6)?), Timestamp::from_millis(row.get(9)?));
+        let letter = DeadLetter::new(scope, task_id, config_id, event, time)
+            .with_url(url)
+            .with_attempts(row.get::<_, u32>(7)?)
+            .with_error(error);
         Ok((row.get(0)?, letter))
     })?;
     Ok(letters.collect::<rusqlite::Result<_>>()?)

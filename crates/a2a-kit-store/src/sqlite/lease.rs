@@ -55,13 +55,8 @@ pub(super) fn acquire(
         // An orphaned lease is taken over, together with its checkpoint.
         Some((true, ..)) => Acquired::Elsewhere(stored_task(db, no)?),
         Some((false, recorded, execution)) if !execution.is_empty() => {
-            let (scope, stored) = (scope.clone(), take(db, no, node)?);
-            Acquired::Reacquired(Orphan {
-                scope,
-                stored,
-                checkpoint: execution.into(),
-                checkpoint_epoch: recorded,
-            })
+            let orphan = Orphan::new(scope.clone(), take(db, no, node)?);
+            Acquired::Reacquired(orphan.with_checkpoint(execution).with_checkpoint_epoch(recorded))
         }
         Some(_) | None => Acquired::Here(take(db, no, node)?),
     }))
@@ -116,12 +111,8 @@ pub(super) fn take_over(db: &Connection, node: &str, limit: usize) -> Result<Vec
     })?;
     let lost = lost.collect::<rusqlite::Result<Vec<_>>>()?;
     let orphan = |(no, recorded, execution, scope): (i64, u64, Vec<u8>, Scope)| {
-        Ok(Orphan {
-            scope,
-            stored: take(db, no, node)?,
-            checkpoint: execution.into(),
-            checkpoint_epoch: recorded,
-        })
+        let orphan = Orphan::new(scope, take(db, no, node)?);
+        Ok(orphan.with_checkpoint(execution).with_checkpoint_epoch(recorded))
     };
     lost.into_iter().map(orphan).collect()
 }
@@ -154,7 +145,7 @@ pub(super) fn commands(db: &Connection, task_id: &str) -> Result<Vec<Command>> {
     let commands = query.query_map([task_id], |row| {
         let id: Arc<str> = row.get(0)?;
         let body: Vec<u8> = row.get(1)?;
-        Ok(Command { id, body: body.into() })
+        Ok(Command::new(id, body))
     })?;
     Ok(commands.collect::<rusqlite::Result<_>>()?)
 }

@@ -40,7 +40,7 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
         Some(_) => selection.count(db)?,
         None => selection.total(db)?,
     };
-    Ok(TaskPage { tasks, total, has_more })
+    Ok(TaskPage::default().with_tasks(tasks).with_total(total).with_has_more(has_more))
 }
 
 /// The tasks that a query selects, and the index to read them from.
@@ -117,7 +117,7 @@ impl Selection {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let mut parameters = self.parameters();
         parameters.push((":limit", &limit));
-        if let Some(PageKey { millis, task_id }) = after {
+        if let Some(PageKey { millis, task_id, .. }) = after {
             parameters.extend([(":millis", millis as &dyn ToSql), (":id", task_id)]);
         }
         let mut query = db.prepare_cached(&self.numbers_query(after.is_some()))?;
@@ -185,7 +185,7 @@ mod tests {
                         assert!(!plan.contains("SCAN tasks"), "{statement}: {plan}");
                         assert!(!plan.contains("TEMP B-TREE"), "{statement}: {plan}");
                     }
-                    let after = PageKey { millis: 5, task_id: "t".into() };
+                    let after = PageKey::new(5, "t");
                     assert!(selection.numbers(&db, Some(&after), 10).unwrap().is_empty());
                     assert_eq!(
                         (selection.count(&db).unwrap(), selection.total(&db).unwrap()),

@@ -148,18 +148,11 @@ fn push(db: &Connection, claim: &Claimed, keys: &SecretKeys) -> Result<Option<Cl
     if events.is_empty() {
         return Ok(None);
     }
-    Ok(Some(ClaimedDelivery {
-        key: DeliveryKey {
-            task_id: task_id.as_str().into(),
-            config_id: config_id.as_str().into(),
-            claim: u64::try_from(claim.number)?,
-        },
-        scope: Scope { tenant: row.get(6)?, owner: row.get(7)? },
-        webhook: codec::decode_webhook(&task_id, &config_id, &body, keys)?,
-        task: task(db, no)?.into(),
-        events,
-        attempts: row.get(5)?,
-    }))
+    let key = DeliveryKey::new(&*task_id, &*config_id, u64::try_from(claim.number)?);
+    let scope = Scope { tenant: row.get(6)?, owner: row.get(7)? };
+    let webhook = codec::decode_webhook(&task_id, &config_id, &body, keys)?;
+    let claimed = ClaimedDelivery::new(key, scope, webhook, task(db, no)?.into(), events);
+    Ok(Some(claimed.with_attempts(row.get::<_, u32>(5)?)))
 }
 
 /// The state of a webhook.

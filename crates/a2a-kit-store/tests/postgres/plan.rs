@@ -35,7 +35,7 @@ async fn fill(client: &Client, count: i32) {
 }
 
 fn queries(count: i64) -> Vec<(&'static str, TaskQuery)> {
-    let after = |millis| Some(PageKey { millis, task_id: "t".into() });
+    let after = |millis| Some(PageKey::new(millis, "t"));
     let big = || Some("big".to_owned());
     let state = Some(TaskState::InputRequired);
     let middle = |query: &mut TaskQuery| query.after = after(count / 2);

@@ -139,8 +139,7 @@ impl Case {
     fn query(self, tasks: usize, round: usize) -> TaskQuery {
         // Steps that visit all regions, with more than a page left at the end.
         let anywhere = 300 + round * 7_919 % (tasks - 300);
-        let behind =
-            |number: usize| Some(PageKey { millis: millis(number), task_id: String::new() });
+        let behind = |number: usize| Some(PageKey::new(millis(number), ""));
         let context = |id: &str| Some(id.to_owned());
         let mut query = query(PAGE);
         match self {
