@@ -34,6 +34,7 @@ mod security;
 mod task;
 #[doc(hidden)]
 pub mod text;
+#[doc(hidden)]
 pub mod url;
 mod validate;
 pub mod value_limit;

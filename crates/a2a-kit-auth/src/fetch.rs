@@ -13,10 +13,23 @@ use http::{Request, Response};
 /// Maximum length of a response body, in bytes.
 const MAX_LENGTH: usize = 1 << 20;
 
-/// The TLS configuration is invalid.
+/// Why keys, an issuer or a trusted host can't be set up.
 #[derive(thiserror::Error)]
-#[error("failed to set up TLS")]
-pub struct SetupError(#[source] Box<dyn std::error::Error + Send + Sync>);
+#[non_exhaustive]
+pub enum SetupError {
+    /// The TLS configuration is invalid.
+    #[error("failed to set up TLS")]
+    Tls(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The URL is malformed, or plaintext to a remote host.
+    #[error("URL {0:?} must be https, or http with a loopback host")]
+    Insecure(String),
+    /// Not the URL of a discovery document, so that the issuer can't be derived.
+    #[error("URL {0:?} must end in /.well-known/openid-configuration")]
+    NotWellKnown(String),
+    /// Not a host.
+    #[error("invalid host {0:?} (expected keys.example or keys.example:8443)")]
+    Host(String),
+}
 
 a2a_core::debug_as_chain!(SetupError);
 
@@ -38,7 +51,7 @@ fn settings() -> ClientSettings {
 }
 
 fn new(settings: ClientSettings) -> Result<HttpClient, SetupError> {
-    HttpClient::new(settings).map_err(|error| SetupError(error.into()))
+    HttpClient::new(settings).map_err(|error| SetupError::Tls(error.into()))
 }
 
 /// Fetches a document.

@@ -49,6 +49,8 @@ mod unique_names;
 #[cfg(feature = "server")]
 pub mod webhook;
 
+pub use fetch::SetupError;
+
 /// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

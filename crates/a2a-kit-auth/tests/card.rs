@@ -11,10 +11,8 @@ use a2a_core::{
     well_known::Struct,
 };
 use a2a_kit_auth::{
-    card::{
-        CanonicalForm, JwsCardSigner, Reason, TrustError, TrustStore, Verification, Verified,
-        Verifier,
-    },
+    SetupError,
+    card::{CanonicalForm, JwsCardSigner, Reason, TrustStore, Verification, Verified, Verifier},
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
 };
 use a2a_kit_operations::{CardSignature, CardSigner, CardVerifier};
@@ -365,7 +363,7 @@ async fn jku_is_fetched_only_from_trusted_hosts() {
     let plain = JwsCardSigner::new(self::key()).with_key_id("2026").sign(card()).unwrap();
     verified(TrustStore::new().with_source(source), &plain).await;
     let host = TrustStore::new().with_host("https://keys.example/");
-    assert!(matches!(host, Err(TrustError::Host(_))));
+    assert!(matches!(host, Err(SetupError::Host(_))));
 }
 
 //

@@ -80,6 +80,7 @@ pub use builder::ClientBuilder;
 pub use card_cache::CardCache;
 pub use card_document::Document;
 pub use card_reference::CardReference;
+#[doc(hidden)]
 pub use catalog_location::CatalogLocation;
 pub use client::Client;
 pub use client_event::ClientEvent;

@@ -71,7 +71,10 @@ pub use revision::Revisions;
 #[cfg(feature = "server")]
 pub use server::options::ServerOptions;
 #[cfg(feature = "server")]
-pub use task_revision::{TaskRevision, TaskRevisions};
+#[doc(hidden)]
+pub use task_revision::TaskRevision;
+#[cfg(feature = "server")]
+pub use task_revision::TaskRevisions;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

@@ -52,7 +52,9 @@ pub use fetch::RunError;
 pub use identity::Credential;
 pub use known::KnownResults;
 pub use prompts::Prompts;
-pub use report::{CheckInfo, Report};
+#[doc(hidden)]
+pub use report::CheckInfo;
+pub use report::Report;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

@@ -56,8 +56,13 @@ mod upstream_error;
 pub use forward::Forward;
 pub use isolation::{Isolation, Tenants};
 pub use owner_index::OwnerIndex;
-pub use recorder::{Entry, Recorder, Step};
-pub use recording::{Recording, RecordingError};
+pub use recorder::Recorder;
+/// What a recorder passes on, to be written as a line of JSON.
+#[doc(hidden)]
+pub use recorder::{Entry, Step};
+pub use recording::Recording;
+#[doc(hidden)]
+pub use recording::RecordingError;
 pub use replay::Replay;
 
 /// Compiles the examples of the README.

@@ -85,6 +85,7 @@ mod serve;
 #[doc(hidden)]
 pub mod service_parameters;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub mod site_guard;
 #[doc(hidden)]
 pub mod sse;
@@ -96,12 +97,16 @@ pub mod uri;
 mod webhook;
 
 #[cfg(feature = "server")]
-pub use address::{ClientAddress, TrustedProxy, client_address, network};
+pub use address::TrustedProxy;
+#[cfg(feature = "server")]
+#[doc(hidden)]
+pub use address::{ClientAddress, client_address, network};
 pub use error_log::report;
 pub use limits::Limits;
 #[cfg(feature = "server")]
 pub use options::BindingOptions;
 #[cfg(feature = "server")]
+#[doc(hidden)]
 pub use peer::PeerCertificates;
 #[cfg(feature = "server")]
 pub use serve::{BindError, Drain, HttpServer, bind, shutdown_signal};

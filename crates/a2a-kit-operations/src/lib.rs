@@ -95,21 +95,28 @@ pub use bytes;
 pub use agent::forward;
 pub use agent::{Agent, AgentMethod, ReplyFuture};
 pub use agent_label::AgentLabel;
-pub use call::{Call, CallContext, Caller, Credential, CredentialLocation, Reply, Scope};
+pub use call::{Call, CallContext, Caller, Reply, Scope};
+#[doc(hidden)]
+pub use call::{Credential, CredentialLocation};
 pub use card::{CardSignature, CardSigner, CardVerifier};
 #[cfg(feature = "engine")]
 pub use closure::{
-    Answer, ContextFn, Data, FromContext, IntoAnswer, StateFn, agent_fn, agent_fn_with, stream_fn,
-    stream_fn_with,
+    Answer, Data, FromContext, IntoAnswer, agent_fn, agent_fn_with, stream_fn, stream_fn_with,
 };
+#[cfg(feature = "engine")]
+#[doc(hidden)]
+pub use closure::{ContextFn, StateFn};
 #[cfg(feature = "engine")]
 pub use engine::{
     CallerLimits, Engine, EngineBuilder, EngineConfig, Exchange, RunLimits, TaskLimit, TaskLimits,
     list_stored,
 };
-pub use event::{Event, EventId, StreamEnd};
+#[doc(hidden)]
+pub use event::StreamEnd;
+pub use event::{Event, EventId};
 #[cfg(feature = "engine")]
 pub use executor::{AgentError, AgentExecutor, BoxError, CancelContext, Recovery, RequestContext};
+#[doc(hidden)]
 pub use log_limit::LogLimit;
 pub use page::list_tasks_within;
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
@@ -122,7 +129,10 @@ pub use stream::EventStream;
 #[cfg(feature = "engine")]
 pub use update_error::UpdateError;
 #[cfg(feature = "engine")]
-pub use updater::{IntoChunk, StatusMessage, StreamedArtifact, TaskUpdater};
+#[doc(hidden)]
+pub use updater::IntoChunk;
+#[cfg(feature = "engine")]
+pub use updater::{StatusMessage, StreamedArtifact, TaskUpdater};
 
 /// The pure parts of the engine, for benchmarks.
 #[cfg(feature = "testing")]

@@ -94,6 +94,7 @@ impl fmt::Display for Rate {
 ///
 /// At most `max_keys` are remembered. The least recently seen ones are evicted, at the latest after
 /// half as many other keys were seen, and start anew.
+#[doc(hidden)]
 pub struct Rates<K> {
     rate: Rate,
     half: usize,

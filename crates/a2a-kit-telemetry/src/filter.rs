@@ -1,6 +1,7 @@
 //! The log filter.
 
-use tracing_subscriber::{EnvFilter, filter::ParseError};
+use a2a_core::ParseError;
+use tracing_subscriber::EnvFilter;
 
 /// Crates that log headers, frames, statements or keys at `debug` and `trace`, which has to be
 /// enabled by naming the crate.
@@ -20,24 +21,13 @@ const VERBOSE_CRATES: [&str; 13] = [
     "tower_http",
 ];
 
-/// The filter is malformed.
-#[derive(thiserror::Error)]
-#[error("invalid log filter {filter:?}")]
-pub struct FilterError {
-    filter: String,
-    #[source]
-    source: ParseError,
-}
-
-a2a_core::debug_as_chain!(FilterError);
-
 /// Parses a filter, and limits crates that log headers and the like to level `info`, so that
 /// `trace` alone shows no credentials. A filter that names such a crate overrides this.
 ///
 /// # Errors
 ///
 /// The filter is malformed.
-pub fn quiet(filter: &str) -> Result<EnvFilter, FilterError> {
+pub fn quiet(filter: &str) -> Result<EnvFilter, ParseError> {
     let mut text = filter.to_owned();
     let named = |name: &str| {
         filter.split(',').any(|directive| {
@@ -61,7 +51,7 @@ pub fn quiet(filter: &str) -> Result<EnvFilter, FilterError> {
     }
     EnvFilter::builder()
         .parse(&text)
-        .map_err(|source| FilterError { filter: filter.to_owned(), source })
+        .map_err(|error| ParseError::new(format!("invalid log filter {filter:?}: {error}")))
 }
 
 #[cfg(test)]

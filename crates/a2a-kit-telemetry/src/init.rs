@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use axum::Router;
-use tracing::dispatcher::{self, Dispatch, SetGlobalDefaultError};
+use tracing::dispatcher::{self, Dispatch};
 use tracing_subscriber::{
     Layer, Registry,
     filter::{FilterExt as _, filter_fn},
@@ -12,39 +12,13 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    AUDIT, Audit, AuditLog, Config, FilterError, Format, OtlpError, Prometheus, PrometheusError,
-    Traces, escape::OneLine, json::TracedJson, line_writer::LineWriter, otlp_logs::OtlpLogs,
-    otlp_metrics::OtlpMetrics, propagation, quiet,
+    AUDIT, Audit, AuditLog, Config, Format, InitError, Prometheus, Traces, escape::OneLine,
+    json::TracedJson, line_writer::LineWriter, otlp_logs::OtlpLogs, otlp_metrics::OtlpMetrics,
+    propagation, quiet,
 };
 
 /// Timeout of exporting pending spans at shutdown.
 const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Why telemetry could not be initialized.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum InitError {
-    /// The log filter is malformed.
-    #[error(transparent)]
-    Filter(#[from] FilterError),
-    /// The span exporter could not be created.
-    #[error(transparent)]
-    Otlp(#[from] OtlpError),
-    /// The metrics recorder could not be installed.
-    #[error(transparent)]
-    Metrics(#[from] PrometheusError),
-    /// The log writer thread could not be started.
-    #[error("failed to start the log writer")]
-    Log(#[source] io::Error),
-    /// The audit log could not be opened.
-    #[error("failed to open the audit log")]
-    Audit(#[source] io::Error),
-    /// The process already has a global subscriber.
-    #[error("a global tracing subscriber is already set")]
-    Subscriber(#[source] SetGlobalDefaultError),
-}
-
-a2a_core::debug_as_chain!(InitError);
 
 /// Keeps logs, traces and metrics running. Dropping it flushes pending output, which may block for
 /// some seconds; [`shutdown`](Self::shutdown) does not block.

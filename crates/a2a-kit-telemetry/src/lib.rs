@@ -27,6 +27,7 @@
 
 mod audit;
 mod config;
+mod error;
 mod escape;
 mod filter;
 mod init;
@@ -45,10 +46,11 @@ mod span_queue;
 pub use a2a_kit_tls as tls;
 pub use audit::{AUDIT, AuditLog};
 pub use config::{Audit, Config, Format};
-pub use filter::{FilterError, quiet};
-pub use init::{InitError, TelemetryGuard, init};
-pub use otlp::{Otlp, OtlpError, Traces};
-pub use prometheus::{Prometheus, PrometheusError};
+pub use error::InitError;
+pub use filter::quiet;
+pub use init::{TelemetryGuard, init};
+pub use otlp::{Otlp, Traces};
+pub use prometheus::Prometheus;
 
 /// Compiles the examples of the README.
 #[cfg(doctest)]

@@ -13,7 +13,7 @@ use opentelemetry_sdk::{
 use tracing::{Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 
-use crate::{audit::AUDIT, otlp_client::OtlpClient, span_queue::SpanQueue};
+use crate::{InitError, audit::AUDIT, otlp_client::OtlpClient, span_queue::SpanQueue};
 
 /// Timeout of exporting a batch.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
@@ -96,23 +96,6 @@ impl fmt::Debug for Otlp {
     }
 }
 
-/// Why the exporter could not be created.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum OtlpError {
-    /// The HTTP client could not be created.
-    #[error("failed to create the OTLP client")]
-    Client(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The configuration or the standard variables are invalid.
-    #[error("invalid OTLP configuration")]
-    Settings(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The sample ratio is not from 0 to 1.
-    #[error("sample ratio {0} is not from 0 to 1")]
-    SampleRatio(f64),
-}
-
-a2a_core::debug_as_chain!(OtlpError);
-
 /// Exports spans to a collector, in batches from a separate thread, with at most 4,096 pending. If
 /// the collector is unreachable, spans are dropped, and counted.
 #[derive(Clone, Debug)]
@@ -125,10 +108,9 @@ impl Traces {
     ///
     /// # Errors
     ///
-    /// [`OtlpError`] for an invalid configuration. An unreachable collector is only logged.
-    pub fn new(otlp: Otlp) -> Result<Self, OtlpError> {
-        let otlp_client =
-            OtlpClient::new("traces", TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
+    /// [`InitError`] for an invalid configuration. An unreachable collector is only logged.
+    pub fn new(otlp: Otlp) -> Result<Self, InitError> {
+        let otlp_client = OtlpClient::new("traces", TIMEOUT, &otlp.tls).map_err(InitError::Otlp)?;
         let mut exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(otlp_client)
@@ -139,7 +121,7 @@ impl Traces {
         if !otlp.headers.is_empty() {
             exporter = exporter.with_headers(otlp.headers);
         }
-        let exporter = exporter.build().map_err(|error| OtlpError::Settings(error.into()))?;
+        let exporter = exporter.build().map_err(|error| InitError::OtlpSettings(error.into()))?;
         let mut provider = SdkTracerProvider::builder()
             .with_span_processor(SpanQueue::new(exporter))
             .with_resource(resource(otlp.service_name))
@@ -150,7 +132,7 @@ impl Traces {
             });
         if let Some(ratio) = otlp.sample_ratio {
             if !(0.0..=1.0).contains(&ratio) {
-                return Err(OtlpError::SampleRatio(ratio));
+                return Err(InitError::SampleRatio(ratio));
             }
             let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(ratio)));
             provider = provider.with_sampler(sampler);

@@ -9,7 +9,7 @@ use tracing::Subscriber;
 use tracing_subscriber::{Layer, registry::LookupSpan};
 
 use crate::{
-    Otlp, OtlpError,
+    InitError, Otlp,
     otlp::{TIMEOUT, resource},
     otlp_client::OtlpClient,
 };
@@ -24,8 +24,8 @@ pub(crate) struct OtlpLogs {
 }
 
 impl OtlpLogs {
-    pub(crate) fn new(otlp: &Otlp) -> Result<Self, OtlpError> {
-        let client = OtlpClient::new("logs", TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
+    pub(crate) fn new(otlp: &Otlp) -> Result<Self, InitError> {
+        let client = OtlpClient::new("logs", TIMEOUT, &otlp.tls).map_err(InitError::Otlp)?;
         let mut exporter = LogExporter::builder()
             .with_http()
             .with_http_client(client)
@@ -37,7 +37,7 @@ impl OtlpLogs {
             exporter = exporter.with_headers(otlp.headers.clone());
         }
         let batches = BatchConfigBuilder::default().with_max_queue_size(MAX_QUEUED).build();
-        let exporter = exporter.build().map_err(|error| OtlpError::Settings(error.into()))?;
+        let exporter = exporter.build().map_err(|error| InitError::OtlpSettings(error.into()))?;
         let processor = BatchLogProcessor::builder(exporter).with_batch_config(batches).build();
         let provider = SdkLoggerProvider::builder()
             .with_log_processor(processor)

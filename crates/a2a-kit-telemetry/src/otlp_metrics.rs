@@ -17,7 +17,7 @@ use opentelemetry_proto::tonic::{
 use prost::Message as _;
 
 use crate::{
-    Otlp, OtlpError, Prometheus,
+    InitError, Otlp, Prometheus,
     otlp::{TIMEOUT, resource},
     otlp_client::OtlpClient,
     prometheus_text::{self, attribute},
@@ -34,8 +34,8 @@ pub(crate) struct OtlpMetrics {
 }
 
 impl OtlpMetrics {
-    pub(crate) fn start(otlp: &Otlp, prometheus: Prometheus) -> Result<Self, OtlpError> {
-        let client = OtlpClient::new("metrics", TIMEOUT, &otlp.tls).map_err(OtlpError::Client)?;
+    pub(crate) fn start(otlp: &Otlp, prometheus: Prometheus) -> Result<Self, InitError> {
+        let client = OtlpClient::new("metrics", TIMEOUT, &otlp.tls).map_err(InitError::Otlp)?;
         let request = request(otlp)?;
         let resource = resource(otlp.service_name.clone());
         let attributes: Vec<_> = resource
@@ -61,7 +61,7 @@ impl OtlpMetrics {
             }
         };
         let thread = thread::Builder::new().name("a2a-otlp-metrics".to_owned()).spawn(run);
-        let thread = thread.map_err(|error| OtlpError::Client(error.into()))?;
+        let thread = thread.map_err(|error| InitError::Otlp(error.into()))?;
         Ok(Self { stop, thread: Some(thread) })
     }
 
@@ -75,7 +75,7 @@ impl OtlpMetrics {
 }
 
 /// The request of an export, without its body.
-fn request(otlp: &Otlp) -> Result<Request<Bytes>, OtlpError> {
+fn request(otlp: &Otlp) -> Result<Request<Bytes>, InitError> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let url = otlp
         .url("metrics")
@@ -88,7 +88,7 @@ fn request(otlp: &Otlp) -> Result<Request<Bytes>, OtlpError> {
         Request::post(url.unwrap_or_else(|| "http://localhost:4318/v1/metrics".into()))
             .header(CONTENT_TYPE, "application/x-protobuf")
             .body(Bytes::new())
-            .map_err(|error| OtlpError::Client(error.into()))?;
+            .map_err(|error| InitError::Otlp(error.into()))?;
     let from_variables = variable("OTEL_EXPORTER_OTLP_METRICS_HEADERS")
         .or_else(|| variable("OTEL_EXPORTER_OTLP_HEADERS"))
         .unwrap_or_default();

@@ -10,7 +10,7 @@ use axum::{Router, routing::get};
 use http::header::CONTENT_TYPE;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::process;
+use crate::{InitError, process};
 
 /// Buckets of duration histograms, in seconds.
 const SECONDS: [f64; 14] =
@@ -21,20 +21,6 @@ const MINUTES: [f64; 3] = [300.0, 900.0, 3_600.0];
 
 /// Interval of recorder upkeep, which bounds memory when nothing scrapes.
 const UPKEEP: Duration = Duration::from_secs(5);
-
-/// Why the metrics recorder could not be installed.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum PrometheusError {
-    /// The process already has a metrics recorder.
-    #[error("a global metrics recorder is already installed")]
-    Recorder(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The upkeep thread could not be started.
-    #[error("failed to start the metrics upkeep thread")]
-    Thread(#[source] std::io::Error),
-}
-
-a2a_core::debug_as_chain!(PrometheusError);
 
 /// The metrics of this process.
 #[derive(Clone, Debug)]
@@ -50,7 +36,7 @@ impl Prometheus {
     /// # Errors
     ///
     /// If a recorder is already installed, or the thread can't be started.
-    pub fn install() -> Result<Self, PrometheusError> {
+    pub fn install() -> Result<Self, InitError> {
         let handle = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
             .and_then(|builder| {
@@ -58,7 +44,7 @@ impl Prometheus {
                 builder.set_buckets_for_metric(execution, &[&SECONDS[..], &MINUTES[..]].concat())
             })
             .and_then(PrometheusBuilder::install_recorder)
-            .map_err(|error| PrometheusError::Recorder(error.into()))?;
+            .map_err(|error| InitError::Recorder(error.into()))?;
         a2a_kit_operations::metrics::describe();
         process::describe();
         for name in ["a2a_audit_dropped_total", "a2a_log_dropped_total", "a2a_spans_dropped_total"]
@@ -74,7 +60,7 @@ impl Prometheus {
                     kept.run_upkeep();
                 }
             })
-            .map_err(PrometheusError::Thread)?;
+            .map_err(InitError::Upkeep)?;
         Ok(Self { handle, _upkeep: sender })
     }
 

@@ -3,7 +3,7 @@
 
 use std::{net::TcpListener, thread, time::Duration};
 
-use a2a_kit_telemetry::{Otlp, OtlpError, Traces};
+use a2a_kit_telemetry::{InitError, Otlp, Traces};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 /// More than the queue holds.
@@ -37,7 +37,7 @@ fn unreachable_or_hanging_collector_does_not_block() {
 fn invalid_configuration_is_rejected() {
     for part in [-0.1, 1.1, f64::NAN] {
         let rejected = Traces::new(Otlp::to("http://127.0.0.1:9").with_sample_ratio(part));
-        assert!(matches!(rejected, Err(OtlpError::SampleRatio(_))), "{part}");
+        assert!(matches!(rejected, Err(InitError::SampleRatio(_))), "{part}");
     }
     assert!(Traces::new(Otlp::to("no address")).is_err());
 }

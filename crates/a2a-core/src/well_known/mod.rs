@@ -15,5 +15,5 @@ mod wire_decode;
 mod wire_encode;
 
 pub use number::Number;
-pub use timestamp::{Timestamp, TimestampError};
+pub use timestamp::Timestamp;
 pub use value::{Struct, Value};

@@ -1,8 +1,10 @@
 //! A timestamp: `google.protobuf.Timestamp`.
 
-use std::{cell::Cell, error, fmt, fmt::Display, str::FromStr, time::SystemTime};
+use std::{cell::Cell, fmt, fmt::Display, str::FromStr, time::SystemTime};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+
+use crate::ParseError;
 
 /// A timestamp in UTC.
 ///
@@ -58,12 +60,12 @@ impl Timestamp {
     }
 
     /// Returns the same time, if RFC 3339 can represent it.
-    fn in_range(self) -> Result<Self, TimestampError> {
+    fn in_range(self) -> Result<Self, ParseError> {
         let normal = self.normalized();
         if (Self::MIN_SECONDS..=Self::MAX_SECONDS).contains(&normal.seconds) {
             Ok(normal)
         } else {
-            Err(TimestampError::OutOfRange(self))
+            Err(ParseError::new(format!("{self} is not in the years 1 to 9999")))
         }
     }
 
@@ -71,32 +73,6 @@ impl Timestamp {
         prost_types::Timestamp { seconds: self.seconds, nanos: self.nanos }
     }
 }
-
-/// Why a timestamp is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TimestampError {
-    /// The string, which starts with this, is not an RFC 3339 date and time with an offset.
-    Malformed(String),
-    /// The time is out of the range of RFC 3339, the years 1 to 9999.
-    OutOfRange(Timestamp),
-    /// The time is out of the range of [`SystemTime`] on this platform.
-    OutOfSystemRange(Timestamp),
-}
-
-impl Display for TimestampError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(text) => write!(f, "{text:?} is not an RFC 3339 date and time"),
-            Self::OutOfRange(timestamp) => write!(f, "{timestamp} is not in the years 1 to 9999"),
-            Self::OutOfSystemRange(timestamp) => {
-                write!(f, "{timestamp} is beyond this system's clock")
-            }
-        }
-    }
-}
-
-impl error::Error for TimestampError {}
 
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
@@ -119,11 +95,13 @@ impl From<SystemTime> for Timestamp {
 }
 
 impl TryFrom<Timestamp> for SystemTime {
-    type Error = TimestampError;
+    type Error = ParseError;
 
-    fn try_from(timestamp: Timestamp) -> Result<Self, TimestampError> {
+    fn try_from(timestamp: Timestamp) -> Result<Self, ParseError> {
         // The error of prost-types has no further information.
-        Self::try_from(timestamp.to_prost()).ok().ok_or(TimestampError::OutOfSystemRange(timestamp))
+        let converted = Self::try_from(timestamp.to_prost()).ok();
+        converted
+            .ok_or_else(|| ParseError::new(format!("{timestamp} is beyond this system's clock")))
     }
 }
 
@@ -174,16 +152,18 @@ impl Timestamp {
 }
 
 impl FromStr for Timestamp {
-    type Err = TimestampError;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, TimestampError> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let parsed = if is_full_date_time(text) {
             text.parse::<prost_types::Timestamp>().ok()
         } else {
             None
         };
-        let prost_types::Timestamp { seconds, nanos } =
-            parsed.ok_or_else(|| TimestampError::Malformed(text.chars().take(64).collect()))?;
+        let prost_types::Timestamp { seconds, nanos } = parsed.ok_or_else(|| {
+            let start: String = text.chars().take(64).collect();
+            ParseError::new(format!("{start:?} is not an RFC 3339 date and time"))
+        })?;
         Self { seconds, nanos }.in_range()
     }
 }
@@ -236,7 +216,7 @@ mod tests {
     use proptest::prelude::{any, prop_assert_eq, proptest};
     use prost::Message;
 
-    use super::{SystemTime, Timestamp, TimestampError};
+    use super::{ParseError, SystemTime, Timestamp};
 
     //
     #[test]
@@ -302,7 +282,7 @@ mod tests {
         ] {
             assert_eq!(
                 text.parse::<Timestamp>(),
-                Err(TimestampError::Malformed(text.to_owned())),
+                Err(ParseError::new(format!("{text:?} is not an RFC 3339 date and time"))),
                 "{text}"
             );
         }
@@ -314,7 +294,8 @@ mod tests {
             ["0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01"]
         {
             let rejected = text.parse::<Timestamp>();
-            assert!(matches!(rejected, Err(TimestampError::OutOfRange(_))), "{text}: {rejected:?}");
+            let error = rejected.unwrap_err().to_string();
+            assert!(error.ends_with("is not in the years 1 to 9999"), "{text}: {error}");
         }
         for seconds in [i64::MIN, -62_135_596_801, 253_402_300_800, i64::MAX] {
             let timestamp = Timestamp { seconds, nanos: 0 };

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use a2a_core::ParseError;
 use serde_json::{Map, Value};
 
 use super::{
-    document::{self, NotACard},
+    document::{self, not_a_card},
     schema::{self, InvalidCard, Unknown},
 };
 
@@ -45,12 +46,11 @@ impl CanonicalForm {
     ///
     /// # Errors
     ///
-    /// [`NotACard`] for input that is not a JSON object, or has duplicate names or members of the
+    /// [`ParseError`] for input that is not a JSON object, or has duplicate names or members of the
     /// wrong type.
-    pub fn canonicalize(self, json: &[u8]) -> Result<Vec<u8>, NotACard> {
+    pub fn canonicalize(self, json: &[u8]) -> Result<Vec<u8>, ParseError> {
         let members = document::read(json)?;
-        self.write(&members)
-            .map_err(|InvalidCard(reason)| NotACard(serde::de::Error::custom(reason)))
+        self.write(&members).map_err(|InvalidCard(reason)| not_a_card(reason))
     }
 
     pub(super) fn write(self, card: &Map<String, Value>) -> Result<Vec<u8>, InvalidCard> {

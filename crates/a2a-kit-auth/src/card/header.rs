@@ -8,11 +8,8 @@ use serde_json::{Map, Value};
 use crate::jose::Algorithm;
 
 /// A malformed signature.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the signature is malformed: {0}")]
-pub struct MalformedHeader(pub(super) &'static str);
-
-a2a_core::debug_as_chain!(MalformedHeader);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MalformedHeader(pub(super) &'static str);
 
 /// The verified fields of a protected header.
 #[derive(Clone, Debug, PartialEq, Eq)]

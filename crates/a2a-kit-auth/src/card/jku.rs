@@ -12,8 +12,8 @@ use http::Uri;
 use tokio::time::Instant;
 
 use crate::{
-    fetch,
-    jose::{Jwk, KeySource as _, MissingKey, RemoteKeys, SetupError},
+    SetupError, fetch,
+    jose::{Jwk, KeySource as _, MissingKey, RemoteKeys},
 };
 
 /// The URL of a key set on a trusted host.

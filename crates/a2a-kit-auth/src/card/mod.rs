@@ -34,9 +34,7 @@ mod verification;
 mod verifier;
 
 pub use canonical::CanonicalForm;
-pub use document::NotACard;
-pub use header::MalformedHeader;
 pub use signer::{JwsCardSigner, SignError};
-pub use trust_store::{TrustError, TrustStore};
+pub use trust_store::TrustStore;
 pub use verification::{Reason, Rejected, Verification, Verified};
 pub use verifier::Verifier;

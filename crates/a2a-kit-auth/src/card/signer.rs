@@ -1,12 +1,12 @@
 //! Signing of agent cards (spec §8.4.2).
 
-use a2a_core::{AgentCard, v1::AgentCardSignature, well_known::Struct};
+use a2a_core::{AgentCard, ParseError, v1::AgentCardSignature, well_known::Struct};
 use a2a_kit_operations::CardSigner;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use derive_setters::Setters;
 use serde_json::{Map, Value};
 
-use super::{CanonicalForm, NotACard, document, header::Header, schema::InvalidCard};
+use super::{CanonicalForm, document, header::Header, schema::InvalidCard};
 use crate::jose::{JwkSet, KeyError, SigningKey};
 
 /// Signs agent cards with a key.
@@ -42,7 +42,7 @@ pub struct JwsCardSigner {
 pub enum SignError {
     /// The input is not a valid card.
     #[error(transparent)]
-    NotACard(#[from] NotACard),
+    NotACard(#[from] ParseError),
     /// Signing failed.
     #[error(transparent)]
     Key(#[from] KeyError),
@@ -52,13 +52,13 @@ a2a_core::debug_as_chain!(SignError);
 
 impl From<serde_json::Error> for SignError {
     fn from(error: serde_json::Error) -> Self {
-        Self::NotACard(error.into())
+        Self::NotACard(document::not_a_card(error))
     }
 }
 
 impl From<InvalidCard> for SignError {
     fn from(InvalidCard(reason): InvalidCard) -> Self {
-        serde_json::Error::into(serde::de::Error::custom(reason))
+        Self::NotACard(document::not_a_card(reason))
     }
 }
 

@@ -13,7 +13,10 @@ use super::{
     jku::{Address, JkuKeys},
     verification::Reason,
 };
-use crate::jose::{Jwk, JwkSet, KeySource, MissingKey, SetupError};
+use crate::{
+    SetupError,
+    jose::{Jwk, JwkSet, KeySource, MissingKey},
+};
 
 /// The trusted keys: static keys, keys published at known URLs, and hosts on which signatures may
 /// name key URLs.
@@ -29,20 +32,6 @@ pub struct TrustStore {
     tls: ClientTls,
     revoked: BTreeSet<String>,
 }
-
-/// Why a trusted host can't be added.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum TrustError {
-    /// Not a host.
-    #[error("invalid host {0:?} (expected keys.example or keys.example:8443)")]
-    Host(String),
-    /// The TLS configuration is invalid.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-}
-
-a2a_core::debug_as_chain!(TrustError);
 
 impl TrustStore {
     /// Creates a store that trusts nothing.
@@ -78,9 +67,9 @@ impl TrustStore {
     ///
     /// # Errors
     ///
-    /// [`TrustError`].
-    pub fn with_host(mut self, host: &str) -> Result<Self, TrustError> {
-        let known = Address::host(host).ok_or_else(|| TrustError::Host(host.to_owned()))?;
+    /// [`SetupError`].
+    pub fn with_host(mut self, host: &str) -> Result<Self, SetupError> {
+        let known = Address::host(host).ok_or_else(|| SetupError::Host(host.to_owned()))?;
         if self.remote.is_none() {
             self.remote = Some(Arc::new(JkuKeys::new(self.tls.clone())?));
         }
@@ -93,8 +82,8 @@ impl TrustStore {
     ///
     /// # Errors
     ///
-    /// [`TrustError::Setup`].
-    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, TrustError> {
+    /// [`SetupError::Tls`].
+    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, SetupError> {
         if self.remote.is_some() {
             self.remote = Some(Arc::new(JkuKeys::new(tls.clone())?));
         }

@@ -6,7 +6,7 @@ use a2a_core::{Error, ParseError};
 use a2a_kit_operations::CardSignature;
 use bytes::Bytes;
 
-use super::{CanonicalForm, MalformedHeader, NotACard};
+use super::{CanonicalForm, header::MalformedHeader};
 use crate::jose::{Algorithm, MissingKey};
 
 /// The result of verifying the signatures of a card.
@@ -69,10 +69,10 @@ pub struct Rejected {
 pub enum Reason {
     /// The document is not a valid card.
     #[error(transparent)]
-    NotACard(#[from] NotACard),
+    NotACard(ParseError),
     /// The signature is malformed.
-    #[error(transparent)]
-    Malformed(#[from] MalformedHeader),
+    #[error("the signature is malformed: {0}")]
+    Malformed(&'static str),
     /// The algorithm is unknown or insecure.
     #[error(transparent)]
     Algorithm(#[from] ParseError),
@@ -103,6 +103,12 @@ pub enum Reason {
 }
 
 a2a_core::debug_as_chain!(Reason);
+
+impl From<MalformedHeader> for Reason {
+    fn from(MalformedHeader(reason): MalformedHeader) -> Self {
+        Self::Malformed(reason)
+    }
+}
 
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::{
-    CanonicalForm, MalformedHeader, Reason, Rejected, TrustStore, Verification, Verified, document,
-    header::Header,
+    CanonicalForm, Reason, Rejected, TrustStore, Verification, Verified, document,
+    header::{Header, MalformedHeader},
 };
 use crate::jose::{Algorithm, Jwk};
 
@@ -70,7 +70,7 @@ impl Verifier {
             |reason| Verification::Unverifiable(vec![Rejected { key_id: None, reason }]);
         let card = match document::read(json) {
             Ok(card) => card,
-            Err(error) => return unreadable(error.into()),
+            Err(error) => return unreadable(Reason::NotACard(error)),
         };
         let entries = match card.get("signatures") {
             None | Some(Value::Null) => return Verification::Absent,

@@ -35,7 +35,9 @@ mod secret_cache;
 mod source;
 mod static_credentials;
 
-pub use credentials::{AgentCredentials, Credentials};
+#[doc(hidden)]
+pub use credentials::AgentCredentials;
+pub use credentials::Credentials;
 pub use error::CredentialError;
 pub use oauth::{
     AuthorizationCode, AuthorizationRequest, ClientCredentials, DeviceCode, DevicePrompt,

@@ -13,11 +13,14 @@ mod remote_keys;
 mod signing_key;
 mod token;
 
-pub use crate::fetch::SetupError;
 pub use algorithm::Algorithm;
 pub use jwk::Jwk;
 pub use jwk_set::{JWKS_PATH, JwkSet};
-pub use key_source::{KeySource, MissingKey};
 pub use remote_keys::RemoteKeys;
 pub use signing_key::{KeyError, SigningKey};
-pub use token::{Header, Token, TokenError};
+/// For verifiers.
+#[doc(hidden)]
+pub use {
+    key_source::{KeySource, MissingKey},
+    token::{Header, Token, TokenError},
+};

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Attempt, Claims, IssuerUrlError, Rejection, RequestCredential, Verifier,
+    Attempt, Claims, Rejection, RequestCredential, Verifier,
     credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache,
     jwt::{CLAIMS, is_valid_subject},
@@ -27,7 +27,7 @@ use super::{
     pending_verifications::PendingVerifications,
     secrets::uses_bearer_token,
 };
-use crate::{fetch, unique_names::object};
+use crate::{SetupError, fetch, unique_names::object};
 
 /// Capacity of the cache of active tokens, and of the cache of other ones.
 const CACHE_CAPACITY: usize = 16_384;
@@ -85,19 +85,19 @@ impl Introspection {
     ///
     /// # Errors
     ///
-    /// [`IssuerUrlError`] if the URL is neither https nor http with a loopback host.
+    /// [`SetupError`] if the URL is neither https nor http with a loopback host.
     pub fn new(
         issuer: impl Into<String>,
         url: &str,
         client_id: &str,
         client_secret: &str,
-    ) -> Result<Self, IssuerUrlError> {
+    ) -> Result<Self, SetupError> {
         secure(url)?;
         let [_, pair] = basic_forms(client_id, client_secret);
         // Base64 is valid in a header.
         let authorization = HeaderValue::try_from(format!("Basic {pair}"));
         let mut authorization =
-            authorization.map_err(|_error| IssuerUrlError::Insecure(url.to_owned()))?;
+            authorization.map_err(|_error| SetupError::Insecure(url.to_owned()))?;
         authorization.set_sensitive(true);
         let shared = Shared {
             callers: ExpiringCache::new(CACHE_CAPACITY),
@@ -122,8 +122,8 @@ impl Introspection {
     ///
     /// # Errors
     ///
-    /// [`IssuerUrlError::Setup`] if the TLS configuration is invalid.
-    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, IssuerUrlError> {
+    /// [`SetupError::Tls`] if the TLS configuration is invalid.
+    pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, SetupError> {
         Arc::make_mut(&mut self.0).client = fetch::client(tls)?;
         Ok(self)
     }

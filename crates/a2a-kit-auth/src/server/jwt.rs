@@ -11,11 +11,12 @@ use a2a_kit_operations::Caller;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, Claims, IssuerUrlError, Rejection, RequestCredential, Verifier, access_token,
+    Attempt, Claims, Rejection, RequestCredential, Verifier, access_token,
     credential_digest::CredentialHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
     secrets::uses_bearer_token,
 };
 use crate::{
+    SetupError,
     jose::{Header, Jwk, KeySource, MissingKey, Token, TokenError},
     unique_names::object,
 };
@@ -114,9 +115,9 @@ impl Jwt {
     ///
     /// # Errors
     ///
-    /// [`IssuerUrlError`] if the URL is neither https nor http with a loopback host, or has another
+    /// [`SetupError`] if the URL is neither https nor http with a loopback host, or has another
     /// path.
-    pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, IssuerUrlError> {
+    pub fn discovered(url: &str, audience: impl Into<String>) -> Result<Self, SetupError> {
         Self::discovered_with_tls(url, audience, ClientTls::new())
     }
 
@@ -130,7 +131,7 @@ impl Jwt {
         url: &str,
         audience: impl Into<String>,
         tls: ClientTls,
-    ) -> Result<Self, IssuerUrlError> {
+    ) -> Result<Self, SetupError> {
         let (issuer, keys) = discover(url, tls)?;
         let discovery_url = Some(url.into());
         Ok(Self { discovery_url, ..Self::new(issuer, audience, keys) })

@@ -59,11 +59,11 @@ mod verifier;
 pub use basic::BasicUsers;
 pub use certificate::Certificates;
 pub use claims::Claims;
+#[doc(hidden)]
 pub use enforcement::Enforcement;
 pub use guard::{Guard, GuardError};
 pub use introspection::Introspection;
 pub use jwt::Jwt;
-pub use oidc_discovery::IssuerUrlError;
 pub use request_credentials::RequestCredential;
 pub use secrets::{ApiKeys, BearerTokens};
 pub use throttle::Throttle;

@@ -15,23 +15,6 @@ use crate::{
 /// The path of the discovery document, appended to the issuer.
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 
-/// Why the URL of an issuer or authorization server can't be used.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum IssuerUrlError {
-    /// Malformed, or plaintext to a remote host.
-    #[error("URL {0:?} must be https, or http with a loopback host")]
-    Insecure(String),
-    /// Not the URL of a discovery document, so that the issuer can't be derived.
-    #[error("URL {0:?} must end in /.well-known/openid-configuration")]
-    NotWellKnown(String),
-    /// The TLS configuration is invalid.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-}
-
-a2a_core::debug_as_chain!(IssuerUrlError);
-
 #[derive(Deserialize)]
 struct Configuration {
     issuer: String,
@@ -39,11 +22,11 @@ struct Configuration {
 }
 
 /// Returns the issuer of a discovery document, and its keys.
-pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), IssuerUrlError> {
+pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), SetupError> {
     secure(url)?;
     let issuer: Arc<str> = url
         .strip_suffix(WELL_KNOWN)
-        .ok_or_else(|| IssuerUrlError::NotWellKnown(url.to_owned()))?
+        .ok_or_else(|| SetupError::NotWellKnown(url.to_owned()))?
         .into();
     let client = fetch::client(tls)?;
     let (url, named) = (Arc::<str>::from(url), issuer.to_string());
@@ -69,8 +52,8 @@ async fn keys(
 }
 
 /// Checks that a URL is protected in transit.
-pub(super) fn secure(address: &str) -> Result<(), IssuerUrlError> {
-    let insecure = || IssuerUrlError::Insecure(address.to_owned());
+pub(super) fn secure(address: &str) -> Result<(), SetupError> {
+    let insecure = || SetupError::Insecure(address.to_owned());
     let url = uri::parse(address).map_err(|_error| insecure())?;
     match url.scheme_str() {
         Some("https") => Ok(()),
@@ -112,6 +95,6 @@ mod tests {
             discover("https://a.example/realm/.well-known/openid-configuration").unwrap();
         assert_eq!(issuer, "https://a.example/realm");
         let other = discover("https://a.example/.well-known/oauth-authorization-server");
-        assert!(matches!(other, Err(IssuerUrlError::NotWellKnown(_))));
+        assert!(matches!(other, Err(SetupError::NotWellKnown(_))));
     }
 }

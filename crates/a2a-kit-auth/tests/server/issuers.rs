@@ -16,8 +16,9 @@ use a2a_core::v1::{
 };
 use a2a_kit::{AgentCard, ErrorKind};
 use a2a_kit_auth::{
+    SetupError,
     jose::{Algorithm, JwkSet, SigningKey},
-    server::{Guard, GuardError, Introspection, IssuerUrlError, Jwt},
+    server::{Guard, GuardError, Introspection, Jwt},
 };
 use axum::{
     Router,
@@ -116,7 +117,7 @@ async fn discovery_of_another_issuer_or_with_plaintext_keys_is_rejected() {
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{issuer} {jwks}");
     }
     for url in ["http://issuer.example/.well-known/openid-configuration", "nonsense"] {
-        assert!(matches!(Jwt::discovered(url, "agent"), Err(IssuerUrlError::Insecure(_))), "{url}");
+        assert!(matches!(Jwt::discovered(url, "agent"), Err(SetupError::Insecure(_))), "{url}");
     }
 }
 
@@ -318,6 +319,6 @@ async fn opaque_tokens_are_introspected() {
 fn plaintext_introspection_url_is_rejected() {
     for url in ["http://issuer.example/introspect", "issuer.example"] {
         let refused = Introspection::new("https://issuer", url, "a", "b");
-        assert!(matches!(refused, Err(IssuerUrlError::Insecure(_))), "{url}");
+        assert!(matches!(refused, Err(SetupError::Insecure(_))), "{url}");
     }
 }

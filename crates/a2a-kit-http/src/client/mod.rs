@@ -13,12 +13,11 @@ mod settings;
 mod stream;
 mod transport;
 
-pub use crate::{read_budget::ReadBudget, response_error::ResponseError};
+pub use crate::response_error::ResponseError;
 pub use http_client::HttpClient;
-pub use observer::{WireObserver, WirePart};
 pub use settings::ClientSettings;
 
-/// For the bindings.
+/// For the bindings, the gateway and diagnostics.
 #[doc(hidden)]
 pub use self::{
     answer::{read_answer, read_answer_with, without_content},
@@ -26,10 +25,13 @@ pub use self::{
     connector::Connector,
     dialer::Connected,
     events::{open_stream, read_events, read_events_with},
-    observer::HttpExchange,
+    observer::{HttpExchange, WireObserver, WirePart},
     reconnect::with_reconnection_time,
     stream::ByteStream,
     transport::TransportError,
 };
 #[doc(hidden)]
-pub use crate::{read_budget::HeldBytes, response_error::with_url};
+pub use crate::{
+    read_budget::{HeldBytes, ReadBudget},
+    response_error::with_url,
+};

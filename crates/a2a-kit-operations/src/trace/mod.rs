@@ -17,14 +17,10 @@ pub use context::{TRACEPARENT, TRACESTATE, TraceContext};
 #[cfg(feature = "engine")]
 pub(crate) use engine_span::{delivery, execution};
 pub use operation_log::OPERATION;
-pub use propagation::{Propagation, install};
+pub use propagation::{Propagation, adopt, current, install};
 /// For bindings and clients.
 #[doc(hidden)]
-pub use {
-    client_span::ClientSpan,
-    propagation::{adopt, current, inject},
-    server_span::ServerSpan,
-};
+pub use {client_span::ClientSpan, propagation::inject, server_span::ServerSpan};
 
 /// The OpenTelemetry name of the service.
 const SERVICE: &str = "lf.a2a.v1.A2AService";
