@@ -45,7 +45,7 @@ const ROWS: &[Row] = &[
             format!(": hi\n\nevent: ping\ndata: {{}}\n\ndata: {}\n\n", task(wire, id, "working")))) },
     Row { name: "SSE as application/json", expected: "WORKING",
         answer: |wire, id| Some(Answer::new(JSON, format!("data: {}\n\n", task(wire, id, "working")))) },
-    Row { name: "web page", expected: "InvalidAgentResponse: *web page*Sign in",
+    Row { name: "web page", expected: "InvalidAgentResponse: *<title>Sign in*text/html, page titled \"Sign in",
         answer: |_, _| Some(Answer::new("text/html", "<html>\n<title>Sign in</title></html>")) },
     Row { name: "broken JSON", expected: "InvalidAgentResponse: *{\\\"id\\\": 7,",
         answer: |_, _| Some(Answer::new(JSON, "{\"id\": 7,")) },

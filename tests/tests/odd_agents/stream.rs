@@ -147,7 +147,7 @@ const ROWS: &[Row] = &[
         } },
     Row { name: "broken JSON", content_type: SSE, expected: &["task WORKING", "InvalidAgentResponse: *{\\\"broken"],
         stream: |wire| between(wire, raw("data: {\"broken\n\n")) },
-    Row { name: "web page instead of a stream", content_type: "text/html; charset=utf-8", expected: &["InvalidAgentResponse: *web page*Sign in"],
+    Row { name: "web page instead of a stream", content_type: "text/html; charset=utf-8", expected: &["InvalidAgentResponse: *<title>Sign in*text/html*titled"],
         stream: |_| Some(vec![raw("<html><title>Sign in</title></html>")]) },
     Row { name: "coding that was not asked for", content_type: "text/event-stream\r\ncontent-encoding: gzip", expected: &["InvalidAgentResponse: *gzip"],
         stream: |_| Some(vec![raw("\u{1f}\u{8b}\u{8}")]) },

@@ -27,7 +27,7 @@ const VALUES: [&str; 9] = [
 ];
 
 /// What they may use from elsewhere: nothing that waits, locks or reads.
-const LIBRARIES: [&str; 16] = [
+const LIBRARIES: [&str; 17] = [
     "a2a_core",
     "bytes",
     "hashbrown",
@@ -44,10 +44,11 @@ const LIBRARIES: [&str; 16] = [
     "str",
     "u64",
     "usize",
+    "uuid::Uuid",
 ];
 
 /// Functions of these that read a clock or make a random id.
-const IMPURE: [&str; 8] = [
+const IMPURE: [&str; 10] = [
     "Instant::now",
     "Message::agent",
     "Message::new",
@@ -55,6 +56,8 @@ const IMPURE: [&str; 8] = [
     "SystemTime::now",
     "TaskStatus::now",
     "Timestamp::now",
+    "Uuid::new_v4",
+    "Uuid::now_v7",
     "fresh_id",
 ];
 

@@ -34,6 +34,7 @@ use a2a_core::{
     },
     well_known::Timestamp,
 };
+use uuid::Uuid;
 
 pub use self::size::TaskLimit;
 pub(crate) use self::turn::TurnRequest;
@@ -292,13 +293,23 @@ impl LiveTask {
     /// Sets a state with a text of the engine, and returns the position of the event.
     pub(super) fn set_state(&mut self, state: TaskState, text: Option<String>, now: Now) -> u64 {
         let (task_id, context_id) = (self.task.id.clone(), self.task.context_id.clone());
-        // No other event of the task has this position.
-        let message_id = || format!("{task_id}-{}", self.changes.last + 1);
-        let message = text.map(|text| self.message(message_id(), text));
+        let message = text.map(|text| self.message(self.own_message_id(), text));
         let status = TaskStatus { state: state.into(), message, timestamp: Some(now.time) };
         let status = Some(status);
         let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata: None };
         self.push(Payload::StatusUpdate(update), now)
+    }
+
+    /// The id of a message of the engine: that of the task and the position of its event, which no
+    /// other event of the task has, as a UUID.
+    fn own_message_id(&self) -> String {
+        let position = self.changes.last + 1;
+        let Ok(task) = Uuid::parse_str(&self.task.id) else {
+            return format!("{}-{position}", self.task.id);
+        };
+        let (time, random) = task.as_u64_pair();
+        let bytes = Uuid::from_u64_pair(time, random ^ position).into_bytes();
+        Uuid::new_v8(bytes).to_string()
     }
 
     /// A message of the engine about the task.
