@@ -7,6 +7,10 @@
 //!
 //! `a2a-kit-cli` is left out. Its interface is its commands and settings, which
 //! its tests compare with `docs/settings.md`.
+//!
+//! The types are counted too, and types of other crates are refused: see [`surface`].
+
+mod surface;
 
 use std::{
     env,
@@ -15,6 +19,7 @@ use std::{
 };
 
 use public_api::{Builder, PublicApi};
+use surface::Surface;
 
 use crate::{
     Result,
@@ -40,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let json = root.join("target/doc");
     document()?;
     let mut up_to_date = true;
+    let mut surface = Surface::default();
     for Package { name, .. } in crates {
         let file = json.join(format!("{}.json", name.replace('-', "_")));
         let api = Builder::from_rustdoc_json(&file)
@@ -48,8 +54,13 @@ pub(crate) fn run(args: &Args) -> Result {
             .omit_auto_derived_impls(true)
             .build()
             .map_err(|error| format!("{}: {error}", workspace::relative(&file)))?;
+        surface.add(&name, &api);
         let path = root.join(FOLDER).join(format!("{name}.txt"));
         up_to_date &= workspace::write_or_check(&path, &listing(&api), args.check)?;
+    }
+    let faults = surface.faults();
+    if !faults.is_empty() {
+        return Err(faults.join("\n").into());
     }
     if up_to_date {
         return Ok(());
