@@ -65,7 +65,9 @@ impl Timestamp {
         if (Self::MIN_SECONDS..=Self::MAX_SECONDS).contains(&normal.seconds) {
             Ok(normal)
         } else {
-            Err(ParseError::new(format!("{self} is not in the years 1 to 9999")))
+            // As `Display` writes it, which calls this.
+            let text = self.normalized().to_prost();
+            Err(ParseError::new(format!("{text} is not in the years 1 to 9999")))
         }
     }
 
