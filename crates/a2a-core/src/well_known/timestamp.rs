@@ -33,7 +33,8 @@ impl Timestamp {
     /// are equal.
     #[must_use]
     pub fn now() -> Self {
-        Self::from_millis(Self::from(SystemTime::now()).as_millis())
+        let now = Self::from(SystemTime::now());
+        Self { nanos: now.nanos - now.nanos % 1_000_000, ..now }
     }
 
     /// Creates a timestamp from milliseconds since 1970-01-01T00:00:00Z.

@@ -90,12 +90,14 @@ impl Handle {
 
     /// Returns whether changes were written.
     fn perform(&self, Settled { effects, wakers, released }: Settled) -> bool {
-        wakers.into_iter().for_each(Waker::wake);
+        if !wakers.is_empty() {
+            wakers.into_iter().for_each(Waker::wake);
+        }
         drop(released);
         let Some(effects) = effects else { return false };
         let is_written = effects.write && self.start_writer();
         if let Some(start) = effects.run {
-            self.start_run(start);
+            self.start_run(*start);
         }
         if let Some(cancellation) = effects.cancel {
             self.start_cancel(*cancellation);

@@ -24,7 +24,7 @@ pub(crate) struct Effects {
     /// Webhook deliveries may be due.
     pub(crate) wake_outbox: bool,
     /// The executor runs.
-    pub(crate) run: Option<Start>,
+    pub(crate) run: Option<Box<Start>>,
     /// The client cancels.
     pub(crate) cancel: Option<Box<Cancellation>>,
     /// Answers to commands that no write follows for.
@@ -78,6 +78,6 @@ impl LiveTask {
     /// Runs the executor for a message.
     pub(super) fn start(&mut self, turn: TurnRequest, mode: StartMode) {
         let generation = self.ownership.generation;
-        self.effects.run = Some(Start { turn, generation, mode });
+        self.effects.run = Some(Box::new(Start { turn, generation, mode }));
     }
 }
