@@ -183,10 +183,13 @@ mod tests {
                 "10/d",
                 "\"10/d\" is not a rate: write a number and a time, such as 10/s, 600/m or 36000/h",
             ),
-            ("0/s", "invalid number \"0\" in rate"),
-            ("x/s", "invalid number \"x\" in rate"),
-            ("1/s+0", "invalid number \"0\" in rate"),
-            ("5000000000/s", "invalid number \"5000000000\" in rate"),
+            ("0/s", "invalid number \"0\" in rate: number would be zero for non-zero type"),
+            ("x/s", "invalid number \"x\" in rate: invalid digit found in string"),
+            ("1/s+0", "invalid number \"0\" in rate: number would be zero for non-zero type"),
+            (
+                "5000000000/s",
+                "invalid number \"5000000000\" in rate: number too large to fit in target type",
+            ),
         ] {
             assert_eq!(text.parse::<Rate>().unwrap_err().to_string(), message);
         }
