@@ -21,7 +21,10 @@ impl Admission {
     /// # Errors
     ///
     /// Why its credentials are rejected.
-    #[cfg_attr(not(feature = "auth"), expect(clippy::unused_async, reason = "there is no guard"))]
+    #[cfg_attr(
+        not(feature = "auth"),
+        expect(clippy::unused_async, unused_variables, reason = "there is no guard")
+    )]
     pub(super) async fn admits(&self, request: &Parts) -> Result<bool> {
         match self {
             Self::Open => Ok(true),
@@ -40,6 +43,7 @@ impl Admission {
     }
 
     /// Records a rejected request.
+    #[cfg_attr(not(feature = "auth"), expect(unused_variables, reason = "there is no guard"))]
     pub(super) fn record_failure(&self, request: &Parts) {
         match self {
             Self::Open => {}
