@@ -73,7 +73,6 @@ pub use server::options::ServerOptions;
 #[cfg(feature = "server")]
 #[doc(hidden)]
 pub use task_revision::TaskRevision;
-#[cfg(feature = "server")]
 pub use task_revision::TaskRevisions;
 
 /// Compiles the examples of the README.

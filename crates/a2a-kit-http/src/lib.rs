@@ -90,7 +90,6 @@ pub mod site_guard;
 #[doc(hidden)]
 pub mod sse;
 pub mod tls;
-#[cfg(feature = "client")]
 #[doc(hidden)]
 pub mod uri;
 #[cfg(feature = "client")]

@@ -41,7 +41,6 @@
 
 #[cfg(feature = "client")]
 mod client;
-#[cfg(any(feature = "client", feature = "server"))]
 mod name;
 #[cfg(feature = "server")]
 mod server;
@@ -53,7 +52,6 @@ pub use a2a_kit_http::{BindError, BindingOptions, Limits, VersionPolicy};
 pub use a2a_kit_operations as operations;
 #[cfg(feature = "client")]
 pub use client::Client;
-#[cfg(any(feature = "client", feature = "server"))]
 #[doc(hidden)]
 pub use name::camel_case;
 #[cfg(feature = "server")]

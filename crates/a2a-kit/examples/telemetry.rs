@@ -32,8 +32,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request = Request::get(format!("{url}/metrics")).body(Bytes::new())?;
     let response = HttpClient::new(ClientSettings::default())?.send(request).await?;
     let text = String::from_utf8_lossy(response.body());
+    // What has not happened is counted too, as 0.
     let is_shown = |line: &&str| {
-        line.starts_with("a2a_operations_total") || line.starts_with("a2a_task_transitions")
+        let names = ["a2a_operations_total", "a2a_task_transitions"];
+        names.iter().any(|name| line.starts_with(name)) && !line.ends_with(" 0")
     };
     let mut lines: Vec<_> = text.lines().filter(is_shown).collect();
     lines.sort_unstable();
