@@ -1,7 +1,7 @@
 //! Revision 0.1: `tasks/send`, task ids chosen by the client, sessions, and artifacts by index.
 //!
-//! [`V0_1`] does not change task ids. Servers with their own ids replace them with [`chosen_id`],
-//! [`with_task_id`] and [`print_task_id`].
+//! [`V0_1`] does not change task ids. Servers with their own ids replace them with `chosen_id`,
+//! `with_task_id` and `print_task_id`.
 
 mod card;
 mod dialect;
