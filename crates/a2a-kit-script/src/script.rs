@@ -124,7 +124,7 @@ impl Script {
     }
 
     /// Lets a task go on that waits for its authorization (`wait_until = "authorized"`), and returns
-    /// whether there is one. Whoever offers this to callers checks that the task is theirs.
+    /// whether there is one. It does not check whose task it is: do that before calling it for a caller.
     pub fn authorize(&self, task_id: &str) -> bool {
         self.0.authorizations.grant(task_id)
     }

@@ -106,7 +106,7 @@ async fn storm(
         });
     }
     let started = Instant::now();
-    // The first attempt of a stranger comes before a login that has waited longer.
+    // The first attempt of an unknown client precedes a login that has waited longer.
     let is_full = || {
         turned_away.load(Ordering::SeqCst) >= TURNED_AWAY
             && arrived.load(Ordering::SeqCst) == STRANGERS as usize
