@@ -13,6 +13,7 @@ mod lock;
 mod migration;
 mod open;
 mod page;
+mod placement;
 mod push;
 mod read;
 mod reader;

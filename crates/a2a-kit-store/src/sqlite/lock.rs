@@ -3,11 +3,16 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::failure::Failure;
+/// How long a lock may be taken before it counts as held by another process. A child that was just
+/// started holds the locks of its parent until it executes its program.
+const TIMEOUT: Duration = Duration::from_millis(250);
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Exclusive access of one process to a database. The operating system releases the locks when the
 /// process ends.
@@ -42,8 +47,21 @@ pub(super) enum LockError {
 }
 
 impl DatabaseLock {
-    /// Locks a database, creating the file if it is missing.
+    /// Locks a database, creating the file if it is missing. Blocks for up to [`TIMEOUT`] if it is
+    /// locked.
     pub(super) fn acquire(database: &Path) -> Result<Self, LockError> {
+        let begun = Instant::now();
+        loop {
+            match Self::try_acquire(database) {
+                Err(LockError::Taken(_)) if begun.elapsed() < TIMEOUT => {
+                    thread::sleep(RETRY_INTERVAL);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn try_acquire(database: &Path) -> Result<Self, LockError> {
         let path = lock_path(database);
         let taken = || {
             let holder = fs::read_to_string(&path).ok().filter(|holder| !holder.is_empty());
@@ -149,32 +167,24 @@ fn lock_path(database: &Path) -> PathBuf {
     path.into()
 }
 
-/// The files to which writes go. After one of them was moved, removed or replaced, a write that
-/// succeeds is lost when the process ends.
-#[derive(Debug)]
-pub(super) struct Placement(Vec<(PathBuf, Identity)>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Placement {
-    /// Records the files of an open database: itself under the path as given, which may be a link,
-    /// and its write-ahead log.
-    pub(super) fn record(given: &Path, resolved: &Path) -> io::Result<Self> {
-        let mut log = resolved.as_os_str().to_owned();
-        log.push("-wal");
-        let paths = [std::path::absolute(given)?, PathBuf::from(log)];
-        let file = |path: PathBuf| {
-            let identity = identity(&path, &fs::metadata(&path)?);
-            Ok((path, identity))
-        };
-        Ok(Self(paths.into_iter().map(file).collect::<io::Result<_>>()?))
-    }
-
-    pub(super) fn check(&self) -> Result<(), Failure> {
-        let is_gone = |(path, opened): &&(PathBuf, Identity)| {
-            !fs::metadata(path).is_ok_and(|data| identity(path, &data) == *opened)
-        };
-        match self.0.iter().find(is_gone) {
-            Some((path, _)) => Err(Failure::Moved { path: path.clone() }),
-            None => Ok(()),
-        }
+    #[test]
+    fn lock_that_is_released_soon_is_awaited_and_another_one_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a2a.db");
+        let (inherited, held) = (File::create(&path).unwrap(), Duration::from_millis(50));
+        inherited.lock().unwrap();
+        let child = thread::spawn(move || {
+            thread::sleep(held);
+            drop(inherited);
+        });
+        let lock = DatabaseLock::acquire(&path).unwrap();
+        child.join().unwrap();
+        assert!(matches!(DatabaseLock::acquire(&path), Err(LockError::Taken(_))));
+        drop(lock);
+        DatabaseLock::acquire(&path).unwrap();
     }
 }

@@ -9,8 +9,9 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::{
     connection::{open_reader, open_writer},
-    lock::{DatabaseLock, LockError, Placement},
+    lock::{DatabaseLock, LockError},
     migration::{SchemaError, check_owner, migrate},
+    placement::Placement,
 };
 use crate::seal::SecretKeys;
 

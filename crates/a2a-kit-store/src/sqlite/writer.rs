@@ -17,7 +17,8 @@ use tokio::{
 use super::{
     connection::{remove_probe, write_probe},
     failure::{Failure, IntoStoreError as _, Result},
-    lock::{DatabaseLock, Placement},
+    lock::DatabaseLock,
+    placement::Placement,
 };
 use crate::writability::Writability;
 

@@ -16,12 +16,7 @@ use a2a_core::{
 
 use crate::{
     UpdateError,
-    engine::{
-        moment, now,
-        operations::Exchange,
-        runtime::Handle,
-        task::{LiveTask, Now},
-    },
+    engine::{moment, now, operations::Exchange, runtime::Handle, task::LiveTask},
     store::TaskQuery,
 };
 
@@ -121,12 +116,8 @@ impl Handle {
 
     fn accept(&self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
         let limits = &self.inner.config.task_limits;
-        let time = match &payload {
-            Payload::StatusUpdate(update) => update.status.as_ref().and_then(|it| it.timestamp),
-            _ => None,
-        };
-        let now = Now { instant: now(), time: time.unwrap_or_else(Timestamp::now) };
-        let accepted = self.change_silently(|live| live.update(generation, payload, limits, now));
+        let accepted =
+            self.change_silently(|live| live.update(generation, payload, limits, moment()));
         self.log_limit(&accepted);
         accepted
     }
