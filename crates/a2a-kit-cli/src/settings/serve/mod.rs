@@ -8,6 +8,7 @@ mod layered;
 mod limits;
 mod listen;
 mod print;
+mod store;
 mod suggestion;
 #[cfg(test)]
 mod tests;
@@ -21,9 +22,8 @@ pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Proxy, ProxyIsolation};
 use auth::Auth;
 pub(crate) use layered::{LayeredSettings, NO_COMPAT, store_location};
 pub(crate) use limits::Limits;
-pub(crate) use listen::{
-    ClientAuth, GrpcInCard, Listen, Store, Telemetry, Tls, TlsVersion, Webhooks,
-};
+pub(crate) use listen::{ClientAuth, GrpcInCard, Listen, Telemetry, Tls, TlsVersion};
+pub(crate) use store::{Store, Webhooks};
 pub(crate) use suggestion::{TEST_AGENT, is_of_test_agent, is_similar, renamed_flag};
 pub(crate) use types::{Duration, Secret};
 
