@@ -38,7 +38,7 @@ impl RunDirectory {
             let Ok(lock) = private_file(&path.path().join(LOCK)) else { continue };
             // Once locked, nobody removes it.
             if lock.try_lock().is_ok() && path.path().join(LOCK).exists() {
-                let guard = guard(path.path()).unwrap_or_else(|error| {
+                let guard = guard(path.path(), &lock).unwrap_or_else(|error| {
                     tracing::warn!(%error, "failed to start the process that ends commands after a crash of the server");
                     None
                 });
@@ -162,21 +162,38 @@ fn is_own(entry: &fs::DirEntry) -> bool {
 }
 
 /// Starts the process that outlives this one: once its stdin is closed, also by SIGKILL of the
-/// server, it kills the registered process groups and removes the directory.
+/// server, it kills the registered process groups and removes the directory. It shares the lock, so
+/// that no server that starts meanwhile removes the directory first.
 ///
 /// `PR_SET_PDEATHSIG` would end a command alone, without the processes that it started, and with the
 /// thread that spawned it instead of the server. A command that starts at the very moment of the
-/// kill, and is not registered yet, is missed.
+/// kill, and is not registered yet, is found by its environment a second later; where there is no
+/// `/proc`, it is missed.
 #[cfg(unix)]
-fn guard(directory: &Path) -> io::Result<Option<Child>> {
+fn guard(directory: &Path, lock: &File) -> io::Result<Option<Child>> {
     use std::{
         os::unix::process::CommandExt as _,
         process::{Command, Stdio},
     };
 
-    const SCRIPT: &str = "trap '' HUP INT QUIT TERM; while read -r _; do :; done; \
-        for group in \"$1\"/*/group; do read -r id < \"$group\" && kill -s KILL -- \"-$id\"; done; \
-        rm -rf -- \"$1\"";
+    const SCRIPT: &str = r#"
+        trap '' HUP INT QUIT TERM
+        while read -r _; do :; done
+        cd "$1" || exit
+        starting=
+        for command in */; do
+            if read -r id < "${command}group"; then kill -s KILL -- "-$id"
+            elif [ -d "$command" ]; then starting="$starting $command"; fi
+        done
+        [ -z "$starting" ] || sleep 1
+        for command in $starting; do
+            for process in /proc/[0-9]*; do
+                tr '\0' '\n' < "$process/environ" | grep -qxF "A2A_OUTPUT_DIR=$1/${command}output" &&
+                    kill -s KILL -- "-${process#/proc/}"
+            done
+        done
+        rm -rf -- "$1"
+    "#;
     Command::new("/bin/sh")
         .args(["-c", SCRIPT, "a2a-exec-guard"])
         .arg(directory)
@@ -186,7 +203,7 @@ fn guard(directory: &Path) -> io::Result<Option<Child>> {
         // Not the group that a terminal interrupts.
         .process_group(0)
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(lock.try_clone()?)
         .stderr(Stdio::null())
         .spawn()
         .map(Some)
@@ -195,6 +212,6 @@ fn guard(directory: &Path) -> io::Result<Option<Child>> {
 /// The job object of a command ends with the process that holds it.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-fn guard(_: &Path) -> io::Result<Option<Child>> {
+fn guard(_: &Path, _: &File) -> io::Result<Option<Child>> {
     Ok(None)
 }

@@ -219,6 +219,26 @@ fn commands_and_their_files_end_with_a_killed_server() {
     wait_until("files are left", || directories(folder.path()).is_empty());
 }
 
+/// The server has hardly heard of the command when it is killed, and the next one starts at once.
+#[test]
+fn command_that_has_just_started_ends_with_a_killed_server() {
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().unwrap();
+        let start = || in_folder(folder.path(), &["--exec", &stubborn(folder.path())]);
+        let ids = || fs::read_to_string(folder.path().join("ids")).unwrap_or_default();
+        let server = start();
+        server.json(&["send", "hi", "--data", "{\"n\":1}", "--async"]);
+        let end = Instant::now() + Duration::from_secs(30);
+        while ids().is_empty() {
+            assert!(Instant::now() < end, "the command did not start");
+        }
+        drop(server);
+        let _next = start();
+        wait_until("commands run on", || !ids().lines().any(runs));
+        wait_until("files are left", || directories(folder.path()).len() == 1);
+    }
+}
+
 #[test]
 fn files_of_servers_that_are_gone_are_removed_at_start() {
     let folder = tempfile::tempdir().unwrap();
