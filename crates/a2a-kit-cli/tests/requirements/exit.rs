@@ -61,6 +61,11 @@ fn exit_001_reserved_codes_are_used_consistently() {
         let run = Agent::at(&foreign.address).run(&["send", "x", "-o", "json"]);
         assert_failure(&run, "A2ACLI_ERR_UNREACHABLE", 3);
     }
+    let foreign = Foreign::start(false, &[("SendMessage", vec![Answer::Status(429)])]);
+    let limited = Agent::at(&foreign.address).run(&["send", "x", "-o", "json"]);
+    assert_failure(&limited, "A2AX_ERR_LIMITED", 1);
+    let port = agent.reference.rsplit(':').next().unwrap();
+    assert_failure(&run(&["serve", "--port", port]), "A2AX_ERR_ADDRESS_IN_USE", 1);
     for answer in [Answer::Text("<html>"), Answer::Result(json!({"task": {"id": 7}}))] {
         let foreign = Foreign::start(false, &[("SendMessage", vec![answer])]);
         let run = Agent::at(&foreign.address).run(&["send", "x", "-o", "json"]);
