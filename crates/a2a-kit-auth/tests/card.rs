@@ -12,7 +12,10 @@ use a2a_core::{
 };
 use a2a_kit_auth::{
     SetupError,
-    card::{CanonicalForm, JwsCardSigner, Reason, TrustStore, Verification, Verified, Verifier},
+    card::{
+        CanonicalForm, CardVerification, JwsCardSigner, JwsCardVerifier, SignatureError,
+        TrustStore, VerifiedSignature,
+    },
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
 };
 use a2a_kit_operations::{CardSignature, CardSigner, CardVerifier};
@@ -65,21 +68,21 @@ fn trusting(keys: &[&SigningKey]) -> TrustStore {
     keys.iter().fold(TrustStore::new(), |store, key| store.with_key(key.public().clone()))
 }
 
-async fn verify(trust: TrustStore, card: &impl serde::Serialize) -> Verification {
-    Verifier::new(trust).verify(&json(card)).await
+async fn verify(trust: TrustStore, card: &impl serde::Serialize) -> CardVerification {
+    JwsCardVerifier::new(trust).verify(&json(card)).await
 }
 
-async fn verified(trust: TrustStore, card: &impl serde::Serialize) -> Verified {
+async fn verified(trust: TrustStore, card: &impl serde::Serialize) -> VerifiedSignature {
     match verify(trust, card).await {
-        Verification::Verified(verified) => verified,
+        CardVerification::Verified(verified) => verified,
         other => panic!("{other}"),
     }
 }
 
 /// Why each signature was rejected.
-async fn reasons(trust: TrustStore, card: &impl serde::Serialize) -> Vec<Reason> {
+async fn reasons(trust: TrustStore, card: &impl serde::Serialize) -> Vec<SignatureError> {
     match verify(trust, card).await {
-        Verification::Unverifiable(rejected) => {
+        CardVerification::Unverifiable(rejected) => {
             rejected.into_iter().map(|rejected| rejected.reason).collect()
         }
         other => panic!("{other}"),
@@ -157,8 +160,8 @@ async fn signatures_of_other_sdks_are_verified() {
         let found = verified(trust.clone(), &serde_json::from_slice::<Value>(json).unwrap()).await;
         assert_eq!((found.algorithm(), found.form()), (key.algorithm(), CanonicalForm::Members));
         let tampered = String::from_utf8_lossy(json).replace("🦀", "🦞");
-        let tampered = Verifier::new(trust).verify(tampered.as_bytes()).await;
-        assert!(matches!(tampered, Verification::Unverifiable(_)), "{tampered}");
+        let tampered = JwsCardVerifier::new(trust).verify(tampered.as_bytes()).await;
+        assert!(matches!(tampered, CardVerification::Unverifiable(_)), "{tampered}");
     }
 }
 
@@ -193,7 +196,7 @@ async fn any_change_to_a_card_invalidates_its_signature() {
             other => panic!("{other}"),
         }
         let reasons = reasons(trusting(&[&key]), &tampered).await;
-        assert!(matches!(reasons[..], [Reason::Signature]), "{pointer}: {reasons:?}");
+        assert!(matches!(reasons[..], [SignatureError::Signature]), "{pointer}: {reasons:?}");
     }
 }
 
@@ -223,7 +226,10 @@ async fn keys_are_rotated_while_both_sign() {
     assert_eq!(verified(trusting(&[&old]), &signed).await.key_id(), old.public().id());
     assert_eq!(verified(trusting(&[&new]), &signed).await.key_id(), new.public().id());
     let reasons = reasons(TrustStore::new(), &signed).await;
-    assert!(matches!(reasons[..], [Reason::UnknownKey, Reason::UnknownKey]), "{reasons:?}");
+    assert!(
+        matches!(reasons[..], [SignatureError::UnknownKey, SignatureError::UnknownKey]),
+        "{reasons:?}"
+    );
 
     let again = JwsCardSigner::new(old.clone()).sign(signed).unwrap();
     assert_eq!(again.signatures.len(), 2, "replaced the signature of the same key");
@@ -281,8 +287,10 @@ async fn malformed_and_forged_signatures_are_rejected() {
         }
         let reasons = reasons(trusting(&[&key, &other]), &forged).await;
         let is_expected = match header["alg"].as_str() {
-            Some("none" | "HS256") => matches!(reasons[..], [Reason::Algorithm(_)]),
-            Some("ES256") => matches!(reasons[..], [Reason::OtherAlgorithm(Algorithm::EdDsa)]),
+            Some("none" | "HS256") => matches!(reasons[..], [SignatureError::Algorithm(_)]),
+            Some("ES256") => {
+                matches!(reasons[..], [SignatureError::OtherAlgorithm(Algorithm::EdDsa)])
+            }
             _ => !reasons.is_empty(),
         };
         assert!(is_expected, "{header}: {reasons:?}");
@@ -297,9 +305,9 @@ async fn expired_and_revoked_keys_are_rejected() {
     let now = SystemTime::now();
     let hour = Duration::from_secs(3600);
     let public = key.public().clone();
-    let verifier = |trust| Verifier::new(trust);
+    let verifier = |trust| JwsCardVerifier::new(trust);
     let until = verifier(TrustStore::new().with_key(public.clone().with_not_after(now + hour)));
-    assert!(matches!(until.verify_at(&signed, now).await, Verification::Verified(_)));
+    assert!(matches!(until.verify_at(&signed, now).await, CardVerification::Verified(_)));
     let from = verifier(TrustStore::new().with_key(public.clone().with_not_before(now + hour)));
     let trust = || TrustStore::new().with_key(public.clone());
     let by_id = verifier(trust().revoke(public.id()));
@@ -346,17 +354,20 @@ async fn jku_is_fetched_only_from_trusted_hosts() {
     assert_eq!(verified(trust.clone(), &signed).await.key_id(), "2026");
     for store in [TrustStore::new(), TrustStore::new().with_host("keys.example").unwrap()] {
         let reasons = reasons(store, &signed).await;
-        assert!(matches!(&reasons[..], [Reason::UntrustedAddress(at)] if *at == url));
+        assert!(matches!(&reasons[..], [SignatureError::UntrustedAddress(at)] if *at == url));
     }
     let refused = reasons(trust.clone().revoke(key.public().thumbprint()), &signed).await;
-    assert!(matches!(refused[..], [Reason::Revoked]), "{refused:?}");
+    assert!(matches!(refused[..], [SignatureError::Revoked]), "{refused:?}");
     let elsewhere = JwsCardSigner::new(key.clone()).with_url(format!("http://{host}/absent.json"));
     let unavailable = reasons(trust.clone(), &elsewhere.sign(card()).unwrap()).await;
-    assert!(matches!(unavailable[..], [Reason::Keys(_)]), "{unavailable:?}");
+    assert!(matches!(unavailable[..], [SignatureError::Keys(_)]), "{unavailable:?}");
     let unknown = JwsCardSigner::new(key).with_key_id("2027").with_url(&url).sign(card()).unwrap();
     // It may have been published meanwhile, but the fetch is rate-limited.
     let unknown = reasons(trust, &unknown).await;
-    assert!(matches!(unknown[..], [Reason::Keys(_) | Reason::UnknownKey]), "{unknown:?}");
+    assert!(
+        matches!(unknown[..], [SignatureError::Keys(_) | SignatureError::UnknownKey]),
+        "{unknown:?}"
+    );
 
     // A key source at a known URL needs no jku.
     let source = RemoteKeys::at(&url).unwrap();
@@ -379,7 +390,7 @@ async fn unprotected_header_is_kept_and_ignored() {
     verified(trusting(&[&key]), &received).await;
     received["signatures"][0]["header"] = json!({"alg": "none"});
     let reasons = reasons(trusting(&[&key]), &received).await;
-    assert!(matches!(reasons[..], [Reason::Malformed(_)]), "{reasons:?}");
+    assert!(matches!(reasons[..], [SignatureError::Malformed(_)]), "{reasons:?}");
 }
 
 // covers: R-238
@@ -418,7 +429,7 @@ async fn signatures_over_unknown_members_are_verified() {
         assert_eq!(verified(trusting(&[&key]), &signed).await.form(), form);
         *signed.pointer_mut(pointer).unwrap() = json!("https://evil.example");
         let reasons = reasons(trusting(&[&key]), &signed).await;
-        assert!(matches!(reasons[..], [Reason::Signature]), "{form}: {reasons:?}");
+        assert!(matches!(reasons[..], [SignatureError::Signature]), "{form}: {reasons:?}");
     }
 }
 
@@ -429,9 +440,9 @@ async fn form_without_empty_is_accepted_only_if_enabled() {
     let signer = JwsCardSigner::new(key.clone()).with_form(CanonicalForm::WithoutEmpty);
     let signed = signer.sign(card()).unwrap();
     let reasons = reasons(trusting(&[&key]), &signed).await;
-    assert!(matches!(reasons[..], [Reason::Signature]));
-    let verifier = Verifier::new(trusting(&[&key])).with_form_without_empty();
-    let Verification::Verified(verified) = verifier.verify(&json(&signed)).await else {
+    assert!(matches!(reasons[..], [SignatureError::Signature]));
+    let verifier = JwsCardVerifier::new(trusting(&[&key])).with_form_without_empty();
+    let CardVerification::Verified(verified) = verifier.verify(&json(&signed)).await else {
         panic!("not verified")
     };
     assert_eq!(verified.form(), CanonicalForm::WithoutEmpty);
@@ -447,13 +458,16 @@ async fn form_without_empty_is_accepted_only_if_enabled() {
 
 #[tokio::test]
 async fn cards_without_signatures_are_absent_and_other_documents_unverifiable() {
-    let verifier = Verifier::new(TrustStore::new());
+    let verifier = JwsCardVerifier::new(TrustStore::new());
     for text in ["{}", r#"{"signatures": null}"#, r#"{"signatures": []}"#] {
-        assert!(matches!(verifier.verify(text.as_bytes()).await, Verification::Absent), "{text}");
+        assert!(
+            matches!(verifier.verify(text.as_bytes()).await, CardVerification::Absent),
+            "{text}"
+        );
     }
     for text in ["", "[]", r#"{"signatures": {}}"#, r#"{"a": 1, "a": 2}"#] {
         let answer = verifier.verify(text.as_bytes()).await;
-        assert!(matches!(&answer, Verification::Unverifiable(_)), "{text}: {answer}");
+        assert!(matches!(&answer, CardVerification::Unverifiable(_)), "{text}: {answer}");
     }
 }
 
@@ -461,7 +475,7 @@ async fn cards_without_signatures_are_absent_and_other_documents_unverifiable() 
 async fn signer_and_verifier_implement_the_server_and_client_traits() {
     let key = key();
     let signer: &dyn CardSigner = &JwsCardSigner::new(key.clone());
-    let verifier: &dyn CardVerifier = &Verifier::new(trusting(&[&key]));
+    let verifier: &dyn CardVerifier = &JwsCardVerifier::new(trusting(&[&key]));
     let interface = AgentInterface { url: "https://b.example".into(), ..AgentInterface::default() };
     let mut signed = signer.sign(card()).unwrap();
     let CardSignature::Verified { key_id, .. } = verifier.verify(&json(&signed)).await else {

@@ -3,7 +3,7 @@
 
 use a2a_kit_auth::{
     jose::JwkSet,
-    server::{Attempt, Jwt, Rejection, RequestCredential, Verifier as _},
+    server::{Attempt, JwtVerifier, Rejection, RequestCredential, SchemeVerifier as _},
 };
 use a2a_kit_operations::Caller;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn list<'a>(document: &'a Value, name: &str) -> &'a [Value] {
 
 async fn verify(jwks: Value, token: &Value) -> Result<Caller, Rejection> {
     let keys: JwkSet = serde_json::from_value(jwks).unwrap();
-    let jwt = Jwt::new("https://issuer.example", "agent", keys);
+    let jwt = JwtVerifier::new("https://issuer.example", "agent", keys);
     let credential = RequestCredential::Bearer(token["token"].as_str().unwrap().to_owned());
     jwt.verify(&credential, Attempt::Stream).await
 }

@@ -1,7 +1,7 @@
 //! cargo run -p a2a-kit --features auth --example jwt
 //!
 //! An agent for callers with tokens of an issuer. The issuer of the example is a key in this
-//! program; a real one has a URL: `Jwt::discovered`, or `RemoteKeys::at` for its key set.
+//! program; a real one has a URL: `JwtVerifier::discovered`, or `RemoteKeys::at` for its key set.
 
 #![allow(clippy::print_stdout, reason = "examples print")]
 
@@ -11,7 +11,7 @@ use a2a_kit::{
     AgentCard, AgentExecutor, BoxError, Client, Engine, RequestContext, Server, TaskUpdater,
     auth::{
         jose::{Algorithm, JwkSet, SigningKey},
-        server::{Guard, Jwt},
+        server::{Guard, JwtVerifier},
     },
     client::credentials::{Bearer, Credentials},
     v1::SecurityScheme,
@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let card = AgentCard::new("Who am I", "Tells callers who they are")
         .with_security_scheme("login", SecurityScheme::bearer())
         .requiring("login");
-    let guard = Guard::new().with_verifier("login", Jwt::new(ISSUER, AUDIENCE, keys));
+    let guard = Guard::new().with_verifier("login", JwtVerifier::new(ISSUER, AUDIENCE, keys));
     let listener = a2a_kit::http::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
     let server = Server::from(Engine::new(card, WhoAmI)).with_auth(guard);

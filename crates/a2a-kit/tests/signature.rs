@@ -7,7 +7,7 @@ use std::sync::Arc;
 use a2a_core::v1::{AgentSkill, GetExtendedAgentCardRequest, SecurityScheme};
 use a2a_kit::{AgentCard, Client, Engine, Server, agent_fn};
 use a2a_kit_auth::{
-    card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, CardVerification, JwsCardSigner, JwsCardVerifier, TrustStore},
     jose::{Algorithm, SigningKey},
 };
 use a2a_kit_client::{ClientSettings, Discovery, DiscoveryError, Document, SignaturePolicy};
@@ -21,7 +21,7 @@ fn key() -> SigningKey {
 }
 
 fn verifier(key: &SigningKey) -> Arc<dyn CardVerifier> {
-    Arc::new(Verifier::new(TrustStore::new().with_key(key.public().clone())))
+    Arc::new(JwsCardVerifier::new(TrustStore::new().with_key(key.public().clone())))
 }
 
 /// A card with something of everything that older revisions write otherwise.
@@ -115,8 +115,9 @@ async fn the_extended_card_is_signed_too() {
     let extended = client.agent().get_extended_agent_card(request).await.unwrap().response;
     assert_eq!(extended.description, "Says more");
     let trust = TrustStore::new().with_key(key.public().clone());
-    let verification = Verifier::new(trust).verify(&serde_json::to_vec(&extended).unwrap()).await;
-    assert!(matches!(verification, Verification::Verified(_)), "{verification}");
+    let verification =
+        JwsCardVerifier::new(trust).verify(&serde_json::to_vec(&extended).unwrap()).await;
+    assert!(matches!(verification, CardVerification::Verified(_)), "{verification}");
 }
 
 //

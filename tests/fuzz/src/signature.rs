@@ -3,7 +3,7 @@
 use std::{cell::RefCell, sync::LazyLock};
 
 use a2a_kit_auth::{
-    card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, CardVerification, JwsCardSigner, JwsCardVerifier, TrustStore},
     jose::{Algorithm, SigningKey},
 };
 use tokio::runtime::{Builder, Runtime};
@@ -18,10 +18,10 @@ thread_local! {
 
 /// A served card. It verifies if and only if it was signed here.
 pub(crate) fn verify(input: &[u8]) {
-    let verifier = Verifier::new(TrustStore::new().with_key(KEY.public().clone()));
+    let verifier = JwsCardVerifier::new(TrustStore::new().with_key(KEY.public().clone()));
     let verify =
         |card: &[u8]| RUNTIME.with_borrow(|runtime| runtime.block_on(verifier.verify(card)));
-    let is_verified = |card: &[u8]| matches!(verify(card), Verification::Verified(_));
+    let is_verified = |card: &[u8]| matches!(verify(card), CardVerification::Verified(_));
     assert!(!is_verified(input), "a forged signature must not verify");
     for form in [CanonicalForm::Members, CanonicalForm::AllMembers, CanonicalForm::Received] {
         let Ok(canonical) = form.canonicalize(input) else { continue };

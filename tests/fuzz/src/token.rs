@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use a2a_kit_auth::jose::{Algorithm, JwkSet, SigningKey, Token};
+use a2a_kit_auth::jose::{Algorithm, JwkSet, SignedToken, SigningKey};
 
 static KEYS: LazyLock<Vec<SigningKey>> = LazyLock::new(|| {
     let key = |algorithm| SigningKey::generate(algorithm).expect("a key");
@@ -15,7 +15,7 @@ pub(crate) fn believe(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     for key in KEYS.iter() {
         let good = key.token(input).expect("it is signed");
-        let token = Token::parse(&good);
+        let token = SignedToken::parse(&good);
         match token {
             Ok(token) => {
                 let signed = token.verify(key.public()).expect("our own token verifies");
@@ -23,7 +23,7 @@ pub(crate) fn believe(input: &[u8]) {
             }
             Err(error) => assert!(good.len() > 8 << 10, "{error}"),
         }
-        if let Ok(token) = Token::parse(text) {
+        if let Ok(token) = SignedToken::parse(text) {
             assert!(token.verify(key.public()).is_err(), "a forged token must not verify");
         }
     }

@@ -1,11 +1,11 @@
 //! Signed agent cards (spec §8.4).
 //!
-//! A [`JwsCardSigner`] adds a signature to a card. A [`Verifier`] checks the signatures of a received
+//! A [`JwsCardSigner`] adds a signature to a card. A [`JwsCardVerifier`] checks the signatures of a
 //! card against the keys of a [`TrustStore`]. A signature covers a [`CanonicalForm`] of the card.
 //!
 //! ```
 //! use a2a_kit_auth::{
-//!     card::{JwsCardSigner, TrustStore, Verification, Verifier},
+//!     card::{CardVerification, JwsCardSigner, JwsCardVerifier, TrustStore},
 //!     jose::{Algorithm, SigningKey},
 //! };
 //! use a2a_core::AgentCard;
@@ -16,8 +16,8 @@
 //! let signed = JwsCardSigner::new(key).sign(AgentCard::new("Echo", "Says what it hears"))?;
 //!
 //! let received = serde_json::to_vec(&signed)?;
-//! let verification = Verifier::new(trusted).verify(&received).await;
-//! assert!(matches!(verification, Verification::Verified(_)));
+//! let verification = JwsCardVerifier::new(trusted).verify(&received).await;
+//! assert!(matches!(verification, CardVerification::Verified(_)));
 //! # Ok(())
 //! # }
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
@@ -36,5 +36,5 @@ mod verifier;
 pub use canonical::CanonicalForm;
 pub use signer::{JwsCardSigner, SignError};
 pub use trust_store::TrustStore;
-pub use verification::{Reason, Rejected, Verification, Verified};
-pub use verifier::Verifier;
+pub use verification::{CardVerification, RejectedSignature, SignatureError, VerifiedSignature};
+pub use verifier::JwsCardVerifier;

@@ -11,7 +11,7 @@ use a2a_kit_http::tls::ClientTls;
 use super::{
     header::Header,
     jku::{Address, JkuKeys},
-    verification::Reason,
+    verification::SignatureError,
 };
 use crate::{
     SetupError,
@@ -99,24 +99,28 @@ impl TrustStore {
     }
 
     /// Returns the key that a signature names, if it is trusted and valid now.
-    pub(super) async fn key(&self, header: &Header, now: SystemTime) -> Result<Jwk, Reason> {
+    pub(super) async fn key(
+        &self,
+        header: &Header,
+        now: SystemTime,
+    ) -> Result<Jwk, SignatureError> {
         if self.revoked.contains(&header.key_id) {
-            return Err(Reason::Revoked);
+            return Err(SignatureError::Revoked);
         }
         let key = self.find(header).await?;
         if self.revoked.contains(&key.thumbprint()) {
-            return Err(Reason::Revoked);
+            return Err(SignatureError::Revoked);
         }
         if key.not_before().is_some_and(|start| now < start) {
-            return Err(Reason::NotYetValid);
+            return Err(SignatureError::NotYetValid);
         }
         if key.not_after().is_some_and(|end| now >= end) {
-            return Err(Reason::Expired);
+            return Err(SignatureError::Expired);
         }
         Ok(key)
     }
 
-    async fn find(&self, header: &Header) -> Result<Jwk, Reason> {
+    async fn find(&self, header: &Header) -> Result<Jwk, SignatureError> {
         let id = &header.key_id;
         if let Some(key) = self.keys.get(id) {
             return Ok(key.clone());
@@ -132,8 +136,8 @@ impl TrustStore {
         if let Some(url) = &header.url {
             let Some(address) = Address::read(url, &self.hosts) else {
                 // Unavailable keys take precedence: they may include this one.
-                let untrusted = || Reason::UntrustedAddress(url.clone());
-                return Err(unavailable.map_or_else(untrusted, Reason::Keys));
+                let untrusted = || SignatureError::UntrustedAddress(url.clone());
+                return Err(unavailable.map_or_else(untrusted, SignatureError::Keys));
             };
             if let Some(remote) = &self.remote {
                 match remote.key(&address, id).await {
@@ -143,6 +147,6 @@ impl TrustStore {
                 }
             }
         }
-        Err(unavailable.map_or(Reason::UnknownKey, Reason::Keys))
+        Err(unavailable.map_or(SignatureError::UnknownKey, SignatureError::Keys))
     }
 }

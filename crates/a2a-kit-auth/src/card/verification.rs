@@ -12,25 +12,25 @@ use crate::jose::{Algorithm, MissingKey};
 /// The result of verifying the signatures of a card.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Verification {
+pub enum CardVerification {
     /// One of them is valid.
-    Verified(Verified),
+    Verified(VerifiedSignature),
     /// None of them is valid: the reason for each that was checked.
-    Unverifiable(Vec<Rejected>),
+    Unverifiable(Vec<RejectedSignature>),
     /// The card has no signatures.
     Absent,
 }
 
 /// A valid signature.
 #[derive(Clone, Debug)]
-pub struct Verified {
+pub struct VerifiedSignature {
     pub(super) key_id: String,
     pub(super) algorithm: Algorithm,
     pub(super) form: CanonicalForm,
     pub(super) covered: Bytes,
 }
 
-impl Verified {
+impl VerifiedSignature {
     /// The id of the key.
     pub fn key_id(&self) -> &str {
         &self.key_id
@@ -56,17 +56,17 @@ impl Verified {
 /// An invalid signature.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Rejected {
+pub struct RejectedSignature {
     /// The key id in its header, if any.
     pub key_id: Option<String>,
     /// The reason.
-    pub reason: Reason,
+    pub reason: SignatureError,
 }
 
 /// Why a signature was rejected.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum SignatureError {
     /// The document is not a valid card.
     #[error(transparent)]
     NotACard(ParseError),
@@ -102,15 +102,15 @@ pub enum Reason {
     Signature,
 }
 
-a2a_core::debug_as_chain!(Reason);
+a2a_core::debug_as_chain!(SignatureError);
 
-impl From<MalformedHeader> for Reason {
+impl From<MalformedHeader> for SignatureError {
     fn from(MalformedHeader(reason): MalformedHeader) -> Self {
         Self::Malformed(reason)
     }
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for RejectedSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(key_id) = &self.key_id {
             write!(f, "{key_id:?}: ")?;
@@ -119,7 +119,7 @@ impl fmt::Display for Rejected {
     }
 }
 
-impl fmt::Display for Verification {
+impl fmt::Display for CardVerification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Verified(verified) => write!(f, "verified ({})", verified.key_id),
@@ -129,7 +129,7 @@ impl fmt::Display for Verification {
     }
 }
 
-struct Listed<'a>(&'a [Rejected]);
+struct Listed<'a>(&'a [RejectedSignature]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,16 +141,16 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-impl From<Verification> for CardSignature {
-    fn from(verification: Verification) -> Self {
+impl From<CardVerification> for CardSignature {
+    fn from(verification: CardVerification) -> Self {
         match verification {
-            Verification::Verified(verified) => {
+            CardVerification::Verified(verified) => {
                 Self::Verified { key_id: verified.key_id, covered: verified.covered }
             }
-            Verification::Unverifiable(rejected) => {
+            CardVerification::Unverifiable(rejected) => {
                 Self::Unverifiable { reason: Listed(&rejected).to_string() }
             }
-            Verification::Absent => Self::Absent,
+            CardVerification::Absent => Self::Absent,
         }
     }
 }

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::{
-    CanonicalForm, Reason, Rejected, TrustStore, Verification, Verified, document,
+    CanonicalForm, CardVerification, RejectedSignature, SignatureError, TrustStore,
+    VerifiedSignature, document,
     header::{Header, MalformedHeader},
 };
 use crate::jose::{Algorithm, Jwk};
@@ -19,7 +20,7 @@ use crate::jose::{Algorithm, Jwk};
 /// It works on the received bytes, as a card may have members that this SDK does not know. One
 /// valid signature is enough, so that keys can be rotated.
 #[derive(Clone, Debug)]
-pub struct Verifier {
+pub struct JwsCardVerifier {
     trust: TrustStore,
     forms: Vec<CanonicalForm>,
 }
@@ -41,7 +42,7 @@ struct Payload {
     encoded: String,
 }
 
-impl Verifier {
+impl JwsCardVerifier {
     /// Creates a verifier with the keys of `trust`, which accepts the forms that are compatible
     /// with the specification: [`CanonicalForm::Members`], [`CanonicalForm::AllMembers`] and
     /// [`CanonicalForm::Received`].
@@ -60,21 +61,22 @@ impl Verifier {
     }
 
     /// Verifies the signatures of a card, given as received.
-    pub async fn verify(&self, json: &[u8]) -> Verification {
+    pub async fn verify(&self, json: &[u8]) -> CardVerification {
         self.verify_at(json, SystemTime::now()).await
     }
 
     /// Like [`verify`](Self::verify), with the keys that are valid at a time.
-    pub async fn verify_at(&self, json: &[u8], now: SystemTime) -> Verification {
-        let unreadable =
-            |reason| Verification::Unverifiable(vec![Rejected { key_id: None, reason }]);
+    pub async fn verify_at(&self, json: &[u8], now: SystemTime) -> CardVerification {
+        let unreadable = |reason| {
+            CardVerification::Unverifiable(vec![RejectedSignature { key_id: None, reason }])
+        };
         let card = match document::read(json) {
             Ok(card) => card,
-            Err(error) => return unreadable(Reason::NotACard(error)),
+            Err(error) => return unreadable(SignatureError::NotACard(error)),
         };
         let entries = match card.get("signatures") {
-            None | Some(Value::Null) => return Verification::Absent,
-            Some(Value::Array(entries)) if entries.is_empty() => return Verification::Absent,
+            None | Some(Value::Null) => return CardVerification::Absent,
+            Some(Value::Array(entries)) if entries.is_empty() => return CardVerification::Absent,
             Some(Value::Array(entries)) => entries,
             Some(_) => return unreadable(MalformedHeader("signatures is not a list").into()),
         };
@@ -84,7 +86,7 @@ impl Verifier {
             match self.check(entry, &payloads, now).await {
                 Ok((header, algorithm, form)) => match form.covered(&card) {
                     Ok(covered) => {
-                        return Verification::Verified(Verified {
+                        return CardVerification::Verified(VerifiedSignature {
                             key_id: header.key_id,
                             algorithm,
                             form,
@@ -94,13 +96,14 @@ impl Verifier {
                     // Unreachable: the form was encoded before.
                     Err(_unfit) => {
                         let key_id = Some(header.key_id);
-                        rejected.push(Rejected { key_id, reason: Reason::Signature });
+                        rejected
+                            .push(RejectedSignature { key_id, reason: SignatureError::Signature });
                     }
                 },
                 Err(rejection) => rejected.push(rejection),
             }
         }
-        Verification::Unverifiable(rejected)
+        CardVerification::Unverifiable(rejected)
     }
 
     /// The distinct encoded forms of a card.
@@ -122,13 +125,14 @@ impl Verifier {
         entry: &Value,
         payloads: &[Payload],
         now: SystemTime,
-    ) -> Result<(Header, Algorithm, CanonicalForm), Rejected> {
-        let malformed = |error: MalformedHeader| Rejected { key_id: None, reason: error.into() };
+    ) -> Result<(Header, Algorithm, CanonicalForm), RejectedSignature> {
+        let malformed =
+            |error: MalformedHeader| RejectedSignature { key_id: None, reason: error.into() };
         let entry = Entry::read(entry).map_err(malformed)?;
         let header = Header::read(entry.protected, entry.header).map_err(malformed)?;
         match self.check_with(&header, entry, payloads, now).await {
             Ok((algorithm, form)) => Ok((header, algorithm, form)),
-            Err(reason) => Err(Rejected { key_id: Some(header.key_id), reason }),
+            Err(reason) => Err(RejectedSignature { key_id: Some(header.key_id), reason }),
         }
     }
 
@@ -138,7 +142,7 @@ impl Verifier {
         entry: Entry<'_>,
         payloads: &[Payload],
         now: SystemTime,
-    ) -> Result<(Algorithm, CanonicalForm), Reason> {
+    ) -> Result<(Algorithm, CanonicalForm), SignatureError> {
         // Before fetching keys: an unsupported algorithm must not cause a request.
         let algorithm = header.algorithm.clone()?;
         let signature = URL_SAFE_NO_PAD
@@ -147,11 +151,11 @@ impl Verifier {
         let key = self.trust.key(header, now).await?;
         // The key determines the algorithm, never the signature.
         if !key.supports(algorithm) {
-            return Err(Reason::OtherAlgorithm(key.algorithm()));
+            return Err(SignatureError::OtherAlgorithm(key.algorithm()));
         }
         let is_over =
             |payload: &&Payload| is_signed(&key, algorithm, entry.protected, payload, &signature);
-        let payload = payloads.iter().find(is_over).ok_or(Reason::Signature)?;
+        let payload = payloads.iter().find(is_over).ok_or(SignatureError::Signature)?;
         Ok((algorithm, payload.form))
     }
 }
@@ -184,7 +188,7 @@ impl<'a> Entry<'a> {
 }
 
 #[async_trait]
-impl CardVerifier for Verifier {
+impl CardVerifier for JwsCardVerifier {
     async fn verify(&self, json: &[u8]) -> CardSignature {
         Self::verify(self, json).await.into()
     }

@@ -22,5 +22,5 @@ pub use signing_key::{KeyError, SigningKey};
 #[doc(hidden)]
 pub use {
     key_source::{KeySource, MissingKey},
-    token::{Header, Token, TokenError},
+    token::{SignedToken, TokenError, TokenHeader},
 };

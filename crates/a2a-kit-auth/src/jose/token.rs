@@ -9,8 +9,8 @@ use super::{Algorithm, Jwk, KeyError, SigningKey, jwk::InvalidSignature};
 
 /// A parsed token (RFC 7515 §7.1), not yet verified.
 #[derive(Debug)]
-pub struct Token<'a> {
-    header: Header,
+pub struct SignedToken<'a> {
+    header: TokenHeader,
     payload: Vec<u8>,
     signed: &'a str,
     signature: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct Token<'a> {
 
 /// The header of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct TokenHeader {
     /// The signature algorithm.
     pub algorithm: Algorithm,
     /// The key id.
@@ -58,7 +58,7 @@ struct Wire<'a> {
     crit: Option<Value>,
 }
 
-impl<'a> Token<'a> {
+impl<'a> SignedToken<'a> {
     /// Parses a token.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl<'a> Token<'a> {
         if header.crit.is_some() {
             return Err(TokenError::Malformed("unsupported critical extensions"));
         }
-        let header = Header {
+        let header = TokenHeader {
             algorithm: header.alg.parse()?,
             key_id: header.kid,
             token_type: header.typ.map(Cow::into_owned),
@@ -91,7 +91,7 @@ impl<'a> Token<'a> {
     }
 
     /// The header, which is untrusted until the token is verified.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &TokenHeader {
         &self.header
     }
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn tokens_of_the_rfcs_are_verified() {
         for (text, key) in keys() {
-            let token = Token::parse(text).unwrap();
+            let token = SignedToken::parse(text).unwrap();
             assert!(!token.verify(&key).unwrap().is_empty(), "{text}");
             for (_, other) in keys() {
                 assert_eq!(token.verify(&other).is_ok(), other == key, "{text}");
@@ -205,7 +205,7 @@ mod tests {
         for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
             let key = SigningKey::generate(algorithm).unwrap();
             let text = key.token(b"payload").unwrap();
-            let token = Token::parse(&text).unwrap();
+            let token = SignedToken::parse(&text).unwrap();
             assert_eq!(token.header().key_id.as_deref(), Some(key.public().id()));
             assert_eq!(token.verify(key.public()).unwrap(), b"payload");
             let other = SigningKey::generate(algorithm).unwrap();
@@ -213,7 +213,10 @@ mod tests {
             let (signed, signature) = text.rsplit_once('.').unwrap();
             let (header, _) = signed.split_once('.').unwrap();
             let forged = format!("{header}.{}.{signature}", URL_SAFE_NO_PAD.encode("pay-load"));
-            assert!(Token::parse(&forged).unwrap().verify(key.public()).is_err(), "{algorithm}");
+            assert!(
+                SignedToken::parse(&forged).unwrap().verify(key.public()).is_err(),
+                "{algorithm}"
+            );
         }
     }
 
@@ -221,7 +224,7 @@ mod tests {
     fn malformed_and_unsupported_tokens_are_rejected() {
         let with = |header: Value| {
             let header = URL_SAFE_NO_PAD.encode(header.to_string());
-            Token::parse(&format!("{header}.e30.AAAA")).map(|_| ())
+            SignedToken::parse(&format!("{header}.e30.AAAA")).map(|_| ())
         };
         assert!(with(json!({"alg": "EdDSA"})).is_ok());
         for alg in ["none", "NONE", "HS256"] {
@@ -231,7 +234,10 @@ mod tests {
             assert!(matches!(with(header.clone()), Err(TokenError::Malformed(_))), "{header}");
         }
         for text in ["", "a", "a.b", "a.b.c.d", "e30.e30.", "..", &"a".repeat(20_000)] {
-            assert!(matches!(Token::parse(text), Err(TokenError::Malformed(_))), "{text:.20}");
+            assert!(
+                matches!(SignedToken::parse(text), Err(TokenError::Malformed(_))),
+                "{text:.20}"
+            );
         }
     }
 
@@ -241,7 +247,7 @@ mod tests {
         let (one, two) = (SigningKey::from_pem(&pem).unwrap(), SigningKey::from_pem(&pem).unwrap());
         assert_eq!(one.public(), two.public());
         let text = one.token(b"x").unwrap();
-        assert!(Token::parse(&text).unwrap().verify(two.public()).is_ok());
+        assert!(SignedToken::parse(&text).unwrap().verify(two.public()).is_ok());
         assert!(!format!("{one:?}").contains("PRIVATE"));
         assert!(matches!(SigningKey::from_pem("nothing"), Err(KeyError::NoPem(_))));
         let broken = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";

@@ -1,7 +1,7 @@
 //! Distinguishing access tokens from other JWTs of their issuer.
 
-use super::{Claims, Rejection};
-use crate::jose::Header;
+use super::{Rejection, TokenClaims};
+use crate::jose::TokenHeader;
 
 /// Claims that only other tokens have: the hashes of an ID token (OpenID Connect Core §3.3.2.11), and
 /// the events of a logout or security event token (RFC 8417).
@@ -15,7 +15,7 @@ const KIND_CLAIMS: [(&str, &[&str]); 2] =
 ///
 /// A type with a `+` has to be that of an access token, `at+jwt` (RFC 9068 §4) or one that ends in
 /// `-at+jwt`. Without a type, with `JWT`, and with other words, the claims decide.
-pub(super) fn check(header: &Header, claims: &Claims) -> Result<(), Rejection> {
+pub(super) fn check(header: &TokenHeader, claims: &TokenClaims) -> Result<(), Rejection> {
     let token_type = header.token_type.as_deref().unwrap_or_default().to_ascii_lowercase();
     let token_type = token_type.strip_prefix("application/").unwrap_or(&token_type);
     let is_other_type =
@@ -65,13 +65,13 @@ mod tests {
             (Some("JWT"), json!({"token_use": "id"}), false),
             (Some("JWT"), json!({"events": {}}), false),
         ] {
-            let header = Header {
+            let header = TokenHeader {
                 algorithm: Algorithm::EdDsa,
                 key_id: None,
                 token_type: token_type.map(str::to_owned),
             };
             let Value::Object(members) = claims.clone() else { panic!("no object") };
-            let checked = check(&header, &Claims(members));
+            let checked = check(&header, &TokenClaims(members));
             assert_eq!(checked.is_ok(), is_accepted, "{token_type:?} {claims}");
         }
     }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tokio::task;
 
 use super::{
-    Attempt, Rejection, RequestCredential, Verifier, credential_digest::CredentialHasher,
+    Attempt, Rejection, RequestCredential, SchemeVerifier, credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache, pending_verifications::PendingVerifications,
 };
 
@@ -87,7 +87,7 @@ impl BasicUsers {
 }
 
 #[async_trait]
-impl Verifier for BasicUsers {
+impl SchemeVerifier for BasicUsers {
     fn supports(&self, scheme: &Scheme) -> bool {
         match scheme {
             Scheme::HttpAuthSecurityScheme(http) => http.scheme.eq_ignore_ascii_case("basic"),

@@ -12,7 +12,7 @@ use x509_cert::{
     ext::pkix::{SubjectAltName, name::GeneralName},
 };
 
-use super::{Attempt, Rejection, RequestCredential, Verifier};
+use super::{Attempt, Rejection, RequestCredential, SchemeVerifier};
 
 /// Client certificates and their callers. TLS verifies the certificates: the server requests
 /// one, and has trust anchors for them.
@@ -130,7 +130,7 @@ fn names(der: &[u8], certificate: &Certificate) -> Result<Vec<Name>, Rejection> 
 }
 
 #[async_trait]
-impl Verifier for Certificates {
+impl SchemeVerifier for Certificates {
     fn supports(&self, scheme: &Scheme) -> bool {
         matches!(scheme, Scheme::MtlsSecurityScheme(_))
     }

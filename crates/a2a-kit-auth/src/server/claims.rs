@@ -9,9 +9,9 @@ use super::Rejection;
 
 /// The claims of a verified token.
 #[derive(Clone)]
-pub struct Claims(pub(super) Map<String, Value>);
+pub struct TokenClaims(pub(super) Map<String, Value>);
 
-impl Claims {
+impl TokenClaims {
     /// Returns a claim that is a non-empty string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
@@ -43,7 +43,7 @@ impl Claims {
     }
 }
 
-a2a_core::debug_fields!(Claims(..));
+a2a_core::debug_fields!(TokenClaims(..));
 
 fn texts(claim: &Value) -> Vec<&str> {
     match claim {

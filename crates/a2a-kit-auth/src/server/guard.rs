@@ -8,7 +8,7 @@ use std::{
 use a2a_core::{Operation, Result, v1::SendMessageRequest};
 use a2a_kit_operations::Caller;
 
-use super::{Throttle, TrustedProxy, Verifier, auth_history::AuthHistory};
+use super::{SchemeVerifier, Throttle, TrustedProxy, auth_history::AuthHistory};
 
 pub(super) type SkillResolver = dyn Fn(&SendMessageRequest) -> Option<String> + Send + Sync;
 pub(super) type Policy = dyn Fn(&Caller, Operation, &str) -> Result<()> + Send + Sync;
@@ -21,7 +21,7 @@ pub(super) type Tenants = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 #[must_use]
 #[derive(Clone, Default)]
 pub struct Guard {
-    pub(super) verifiers: BTreeMap<String, Arc<dyn Verifier>>,
+    pub(super) verifiers: BTreeMap<String, Arc<dyn SchemeVerifier>>,
     pub(super) realm: Option<String>,
     pub(super) skill: Option<Arc<SkillResolver>>,
     pub(super) policy: Option<Arc<Policy>>,
@@ -77,8 +77,8 @@ impl Guard {
     }
 
     /// Sets the verifier of a scheme, by the scheme's name in the card.
-    pub fn with_verifier(mut self, scheme: impl Into<String>, verifier: impl Verifier) -> Self {
-        self.verifiers.insert(scheme.into(), Arc::new(verifier));
+    pub fn with_verifier(mut self, name: impl Into<String>, verifier: impl SchemeVerifier) -> Self {
+        self.verifiers.insert(name.into(), Arc::new(verifier));
         self
     }
 

@@ -19,7 +19,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Attempt, Claims, Rejection, RequestCredential, Verifier,
+    Attempt, Rejection, RequestCredential, SchemeVerifier, TokenClaims,
     credential_digest::CredentialHasher,
     expiring_cache::ExpiringCache,
     jwt::{CLAIMS, is_valid_subject},
@@ -47,7 +47,8 @@ const MAX_WAITING: usize = 256;
 /// response for a quarter of its lifetime more. Of the tokens that wait, those that were verified
 /// before go first, then those of clients with few failed attempts.
 ///
-/// The subject of a caller is `https://issuer.example#subject`, as with [`Jwt`](super::Jwt).
+/// The subject of a caller is `https://issuer.example#subject`, as with
+/// [`JwtVerifier`](super::JwtVerifier).
 #[derive(Clone)]
 pub struct Introspection(Arc<Inner>);
 
@@ -137,7 +138,7 @@ impl Introspection {
     }
 
     /// Sets which members of the response become claims of the caller ([`Caller::claims`]), as
-    /// [`Jwt::with_claims`](super::Jwt::with_claims) does.
+    /// [`JwtVerifier::with_claims`](super::JwtVerifier::with_claims) does.
     #[must_use]
     pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
         Arc::make_mut(&mut self.0).claims = names.into_iter().map(Into::into).collect();
@@ -186,7 +187,7 @@ impl Inner {
 
     /// Asks the issuer, and caches the response.
     async fn refresh(&self, digest: [u8; 32], token: &str) -> Result<Caller, Rejection> {
-        let response = self.introspect(token).await.map_err(Rejection::unavailable)?;
+        let response = self.claims(token).await.map_err(Rejection::unavailable)?;
         let verdict = self.caller(&response);
         let Shared { callers, inactive, .. } = &*self.shared;
         let cache = |caller, lifetime, kept| {
@@ -208,7 +209,7 @@ impl Inner {
         verdict
     }
 
-    async fn introspect(&self, token: &str) -> Result<Claims, Box<dyn StdError + Send + Sync>> {
+    async fn claims(&self, token: &str) -> Result<TokenClaims, Box<dyn StdError + Send + Sync>> {
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("token", token)
             .append_pair("token_type_hint", "access_token")
@@ -219,11 +220,11 @@ impl Inner {
             .header(ACCEPT, "application/json")
             .body(form.into())?;
         let response = fetch::successful(self.client.send(request).await?)?;
-        Ok(Claims(object(&response)?))
+        Ok(TokenClaims(object(&response)?))
     }
 
     /// Returns the caller that an introspection response describes.
-    fn caller(&self, response: &Claims) -> Result<Caller, Rejection> {
+    fn caller(&self, response: &TokenClaims) -> Result<Caller, Rejection> {
         if response.0.get("active") != Some(&Value::Bool(true)) {
             return Err(Rejection::Invalid("token is not active"));
         }
@@ -264,7 +265,7 @@ fn unexpired(caller: Caller) -> Result<Caller, Rejection> {
 }
 
 #[async_trait]
-impl Verifier for Introspection {
+impl SchemeVerifier for Introspection {
     fn supports(&self, scheme: &Scheme) -> bool {
         uses_bearer_token(scheme)
     }

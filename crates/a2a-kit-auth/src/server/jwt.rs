@@ -11,13 +11,13 @@ use a2a_kit_operations::Caller;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, Claims, Rejection, RequestCredential, Verifier, access_token,
+    Attempt, Rejection, RequestCredential, SchemeVerifier, TokenClaims, access_token,
     credential_digest::CredentialHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
     secrets::uses_bearer_token,
 };
 use crate::{
     SetupError,
-    jose::{Header, Jwk, KeySource, MissingKey, Token, TokenError},
+    jose::{Jwk, KeySource, MissingKey, SignedToken, TokenError, TokenHeader},
     unique_names::object,
 };
 
@@ -46,7 +46,7 @@ pub(super) const CLAIMS: [&str; 5] = ["sub", "scope", "scp", "exp", "act"];
 /// The subject of a caller is `https://issuer.example#subject`, so that subjects of different
 /// issuers don't collide. Scopes come from `scope` or `scp`.
 #[derive(Clone)]
-pub struct Jwt {
+pub struct JwtVerifier {
     issuer: Arc<str>,
     audiences: Arc<[String]>,
     client_ids: Arc<[String]>,
@@ -67,7 +67,7 @@ struct Cache {
 }
 
 struct Verified {
-    header: Header,
+    header: TokenHeader,
     /// The key that verified the signature.
     key: Jwk,
     caller: Caller,
@@ -80,9 +80,9 @@ impl Default for Cache {
     }
 }
 
-type SubjectOf = dyn Fn(&Claims) -> Option<String> + Send + Sync;
+type SubjectOf = dyn Fn(&TokenClaims) -> Option<String> + Send + Sync;
 
-impl Jwt {
+impl JwtVerifier {
     /// Creates a verifier of tokens with exactly this `iss` and `aud`; an empty audience accepts none,
     /// for tokens [by client](Self::with_client_ids). The keys are a
     /// [`RemoteKeys`](crate::jose::RemoteKeys) or a [`JwkSet`](crate::jose::JwkSet).
@@ -177,7 +177,7 @@ impl Jwt {
     #[must_use]
     pub fn with_subject(
         mut self,
-        subject: impl Fn(&Claims) -> Option<String> + Send + Sync + 'static,
+        subject: impl Fn(&TokenClaims) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         self.subject = Arc::new(subject);
         self.with_empty_cache()
@@ -214,13 +214,13 @@ impl Jwt {
 
     /// Verifies a token at a time.
     async fn verify_at(&self, text: &str, now: SystemTime) -> Result<Verified, Rejection> {
-        let token = Token::parse(text).map_err(|error| match error {
+        let token = SignedToken::parse(text).map_err(|error| match error {
             TokenError::Algorithm(_) => Rejection::Invalid("unsupported algorithm"),
             _ => Rejection::Invalid("malformed token"),
         })?;
         let key = self.key_of(token.header(), now).await?;
         let payload = verify_signature(&token, &key)?;
-        let claims = object(payload).map(Claims);
+        let claims = object(payload).map(TokenClaims);
         let claims =
             claims.map_err(|_error| Rejection::Invalid("malformed or duplicate claims"))?;
         access_token::check(token.header(), &claims)?;
@@ -236,7 +236,7 @@ impl Jwt {
 
     /// Returns the key for a token: the one with its key id, or else the only one for its
     /// algorithm.
-    async fn key_of(&self, header: &Header, now: SystemTime) -> Result<Jwk, Rejection> {
+    async fn key_of(&self, header: &TokenHeader, now: SystemTime) -> Result<Jwk, Rejection> {
         if let Some(id) = &header.key_id {
             let key = self.keys.key(id).await.map_err(rejection)?;
             return if key.is_valid_at(now, self.leeway) {
@@ -257,7 +257,7 @@ impl Jwt {
     }
 
     /// Checks issuer, audience and validity period, and returns the expiry.
-    fn check(&self, claims: &Claims, now: SystemTime) -> Result<SystemTime, Rejection> {
+    fn check(&self, claims: &TokenClaims, now: SystemTime) -> Result<SystemTime, Rejection> {
         if claims.text("iss") != Some(&*self.issuer) {
             return Err(Rejection::Invalid("wrong issuer"));
         }
@@ -284,7 +284,7 @@ impl Jwt {
 }
 
 #[async_trait]
-impl Verifier for Jwt {
+impl SchemeVerifier for JwtVerifier {
     fn supports(&self, scheme: &Scheme) -> bool {
         match (scheme, &self.discovery_url) {
             (Scheme::OpenIdConnectSecurityScheme(scheme), Some(url)) => {
@@ -312,7 +312,7 @@ impl Verifier for Jwt {
     }
 }
 
-fn verify_signature<'t>(token: &'t Token<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
+fn verify_signature<'t>(token: &'t SignedToken<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
     token.verify(key).map_err(|_error| Rejection::Invalid("invalid signature"))
 }
 
@@ -330,7 +330,7 @@ pub(super) fn is_valid_subject(subject: &str) -> bool {
         && !subject.chars().any(char::is_control)
 }
 
-a2a_core::debug_fields!(Jwt { issuer, audiences, .. });
+a2a_core::debug_fields!(JwtVerifier { issuer, audiences, .. });
 
 #[cfg(test)]
 mod tests {
@@ -341,9 +341,10 @@ mod tests {
 
     const NOW: u64 = 1_700_000_000;
 
-    fn verifier(key: &SigningKey) -> Jwt {
+    fn verifier(key: &SigningKey) -> JwtVerifier {
         let keys: JwkSet = [key.public().clone()].into_iter().collect();
-        Jwt::new("https://issuer", "https://agent", keys).with_leeway(Duration::from_secs(10))
+        JwtVerifier::new("https://issuer", "https://agent", keys)
+            .with_leeway(Duration::from_secs(10))
     }
 
     async fn verify(key: &SigningKey, claims: &Value) -> Result<Caller, Rejection> {
@@ -386,7 +387,7 @@ mod tests {
         claims["email"] = json!("ann@example.com");
         let token = key.token(claims.to_string().as_bytes()).unwrap();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
-        let carried = async |jwt: Jwt| {
+        let carried = async |jwt: JwtVerifier| {
             let caller = jwt.verify_at(&token, now).await.unwrap().caller;
             serde_json::to_value(caller.claims()).unwrap()
         };
@@ -405,7 +406,7 @@ mod tests {
         let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let keys = || [key.public().clone()].into_iter().collect::<JwkSet>();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
-        let of_clients = || Jwt::new("https://issuer", "", keys()).with_client_ids(["app"]);
+        let of_clients = || JwtVerifier::new("https://issuer", "", keys()).with_client_ids(["app"]);
         let with_both = || of_clients().with_audience("https://agent");
         let mut claims = with("client_id", json!("app"));
         for (audience, jwt, is_accepted) in [
@@ -535,10 +536,10 @@ mod tests {
         let other = SigningKey::generate(Algorithm::Es256).unwrap();
         let keys = |key: &SigningKey| [key.public().clone()].into_iter().collect::<JwkSet>();
         let source = Rotating(Arc::new(keys(&key).into()));
-        let jwt = Jwt::new("https://issuer", "https://agent", source.clone());
+        let jwt = JwtVerifier::new("https://issuer", "https://agent", source.clone());
         let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
         let credential = RequestCredential::Bearer(token.as_str().into());
-        let verify = async |jwt: &Jwt, seconds| {
+        let verify = async |jwt: &JwtVerifier, seconds| {
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
             jwt.verify_cached(&credential, &token, now).await
         };

@@ -2,8 +2,9 @@
 //!
 //! A card declares how callers authenticate (`securitySchemes`), and which schemes and scopes the
 //! agent and each skill require (`securityRequirements`, spec §4.5). A [`Guard`] has a
-//! [`Verifier`] for each scheme and enforces the requirements on every binding, in every revision,
-//! for every operation. A card that declares a scheme without a verifier is an error at startup.
+//! [`SchemeVerifier`] for each scheme and enforces the requirements on every binding, in every
+//! revision, for every operation. A card that declares a scheme without a verifier is an error at
+//! startup.
 //!
 //! ```
 //! use a2a_kit_auth::server::{ApiKeys, Guard};
@@ -58,15 +59,15 @@ mod verifier;
 
 pub use basic::BasicUsers;
 pub use certificate::Certificates;
-pub use claims::Claims;
+pub use claims::TokenClaims;
 #[doc(hidden)]
 pub use enforcement::Enforcement;
 pub use guard::{Guard, GuardError};
 pub use introspection::Introspection;
-pub use jwt::Jwt;
+pub use jwt::JwtVerifier;
 pub use request_credentials::RequestCredential;
 pub use secrets::{ApiKeys, BearerTokens};
 pub use throttle::Throttle;
-pub use verifier::{Attempt, Rejection, Verifier};
+pub use verifier::{Attempt, Rejection, SchemeVerifier};
 
 pub use a2a_kit_http::TrustedProxy;

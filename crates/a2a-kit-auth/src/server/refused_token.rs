@@ -5,7 +5,7 @@ use a2a_kit_operations::LogLimit;
 use serde_json::Value;
 
 use super::{RequestCredential, auth_failure::AuthFailure};
-use crate::{jose::Token, unique_names::object};
+use crate::{jose::SignedToken, unique_names::object};
 
 /// Maximum length of a claim in the log, in characters.
 const MAX_CLAIM: usize = 128;
@@ -17,7 +17,7 @@ pub(super) fn log(failure: &AuthFailure, credential: &RequestCredential) {
     if !matches!(failure, AuthFailure::Invalid(_) | AuthFailure::Expired) {
         return;
     }
-    let Ok(token) = Token::parse(text) else { return };
+    let Ok(token) = SignedToken::parse(text) else { return };
     let Some(omitted) = LIMIT.admit() else { return };
     let claims = object(token.unverified_payload()).unwrap_or_default();
     let claim = |name: &str| claims.get(name).map(shown);

@@ -9,7 +9,7 @@ use std::{
 use a2a_core::v1::SecurityRequirement;
 use a2a_kit_operations::Caller;
 
-use super::{RequestCredential, Verifier};
+use super::{RequestCredential, SchemeVerifier};
 
 /// A scheme whose credential was verified, and its caller.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Verified {
 /// How to verify a credential again.
 #[derive(Clone, Debug)]
 pub(super) struct Revalidation {
-    pub(super) verifier: Arc<dyn Verifier>,
+    pub(super) verifier: Arc<dyn SchemeVerifier>,
     pub(super) credential: RequestCredential,
     pub(super) interval: Duration,
 }

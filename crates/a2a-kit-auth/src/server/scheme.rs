@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::v1::{SecurityScheme, security_scheme::Scheme};
 
 use super::{
-    Verifier,
+    SchemeVerifier,
     request_credentials::{CredentialLocation, header_name},
 };
 
@@ -17,7 +17,7 @@ pub(super) struct EnforcedScheme {
     /// Schemes that identify users come first: where a requirement has several schemes, the first
     /// determines the subject.
     pub(super) rank: u8,
-    pub(super) verifier: Arc<dyn Verifier>,
+    pub(super) verifier: Arc<dyn SchemeVerifier>,
 }
 
 /// Returns the location of a scheme's credential, and its rank.

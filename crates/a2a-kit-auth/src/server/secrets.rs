@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use ring::digest;
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 
-use super::{Attempt, Rejection, RequestCredential, Verifier};
+use super::{Attempt, Rejection, RequestCredential, SchemeVerifier};
 
 /// API keys and their callers. Only the SHA-256 of each key is kept.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl BearerTokens {
 }
 
 #[async_trait]
-impl Verifier for ApiKeys {
+impl SchemeVerifier for ApiKeys {
     fn supports(&self, scheme: &Scheme) -> bool {
         matches!(scheme, Scheme::ApiKeySecurityScheme(_))
     }
@@ -89,7 +89,7 @@ impl Verifier for ApiKeys {
 }
 
 #[async_trait]
-impl Verifier for BearerTokens {
+impl SchemeVerifier for BearerTokens {
     fn supports(&self, scheme: &Scheme) -> bool {
         uses_bearer_token(scheme)
     }

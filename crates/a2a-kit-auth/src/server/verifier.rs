@@ -10,7 +10,7 @@ use super::RequestCredential;
 
 /// Verifies the credentials of a security scheme.
 #[async_trait]
-pub trait Verifier: fmt::Debug + Send + Sync + 'static {
+pub trait SchemeVerifier: fmt::Debug + Send + Sync + 'static {
     /// Returns whether this verifies credentials of a scheme.
     fn supports(&self, scheme: &Scheme) -> bool;
 
@@ -44,7 +44,7 @@ pub trait Verifier: fmt::Debug + Send + Sync + 'static {
 }
 
 #[async_trait]
-impl<V: Verifier + ?Sized> Verifier for Arc<V> {
+impl<V: SchemeVerifier + ?Sized> SchemeVerifier for Arc<V> {
     fn supports(&self, scheme: &Scheme) -> bool {
         (**self).supports(scheme)
     }

@@ -14,7 +14,7 @@ use super::{
     claims::{Claims, hash, since_epoch},
     replay_cache::{Replay, ReplayCache},
 };
-use crate::jose::{KeySource, MissingKey, Token};
+use crate::jose::{KeySource, MissingKey, SignedToken};
 
 /// The token of the push notification config, under the name of earlier revisions and most SDKs, and
 /// that of the Go SDK.
@@ -206,7 +206,7 @@ impl Receiver {
 impl Signed {
     /// Verifies a token, and returns its claims.
     async fn claims(&self, token: &str) -> StdResult<Claims, ReceiveError> {
-        let token = Token::parse(token)?;
+        let token = SignedToken::parse(token)?;
         let id = token.header().key_id.as_deref().ok_or(ReceiveError::UnknownKey)?;
         let key = self.keys.key(id).await.map_err(|error| match error {
             MissingKey::Unknown => ReceiveError::UnknownKey,

@@ -18,7 +18,7 @@ use a2a_kit::{AgentCard, ErrorKind};
 use a2a_kit_auth::{
     SetupError,
     jose::{Algorithm, JwkSet, SigningKey},
-    server::{Guard, GuardError, Introspection, Jwt},
+    server::{Guard, GuardError, Introspection, JwtVerifier},
 };
 use axum::{
     Router,
@@ -78,7 +78,8 @@ async fn issuer_is_discovered() {
         )
         .route("/jwks", get(move || async move { keys.json() }));
     run(listener, router);
-    let guard = || Guard::new().with_verifier("oidc", Jwt::discovered(&url, "agent").unwrap());
+    let guard =
+        || Guard::new().with_verifier("oidc", JwtVerifier::discovered(&url, "agent").unwrap());
     let agent = start(oidc_card(&url), guard()).await;
     for way in WAYS {
         let known = client(agent, way, &[("authorization", &token(&key, &issuer))]).await;
@@ -110,14 +111,18 @@ async fn discovery_of_another_issuer_or_with_plaintext_keys_is_rejected() {
             .route("/jwks", get(move || async move { keys.json() }));
         run(listener, router);
         let url = format!("{name}/.well-known/openid-configuration");
-        let guard = Guard::new().with_verifier("oidc", Jwt::discovered(&url, "agent").unwrap());
+        let guard =
+            Guard::new().with_verifier("oidc", JwtVerifier::discovered(&url, "agent").unwrap());
         let agent = start(oidc_card(&url), guard).await;
         let caller = client(agent, WAYS[0], &[("authorization", &token(&key, &name))]).await;
         let error = caller.send_text("hi").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{issuer} {jwks}");
     }
     for url in ["http://issuer.example/.well-known/openid-configuration", "nonsense"] {
-        assert!(matches!(Jwt::discovered(url, "agent"), Err(SetupError::Insecure(_))), "{url}");
+        assert!(
+            matches!(JwtVerifier::discovered(url, "agent"), Err(SetupError::Insecure(_))),
+            "{url}"
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 use a2a_kit::{AgentCard, ErrorKind, operations::Caller};
 use a2a_kit_auth::{
     jose::{Algorithm, JwkSet, RemoteKeys, SigningKey},
-    server::{ApiKeys, BearerTokens, Guard, Jwt, Throttle},
+    server::{ApiKeys, BearerTokens, Guard, JwtVerifier, Throttle},
 };
 use axum::{Router, routing::get};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn jwt_card() -> AgentCard {
 }
 
 fn guard(keys: RemoteKeys) -> Guard {
-    let jwt = Jwt::new("https://issuer.example", "https://agent.example", keys);
+    let jwt = JwtVerifier::new("https://issuer.example", "https://agent.example", keys);
     Guard::new().with_verifier("jwt", jwt.with_leeway(Duration::ZERO))
 }
 
@@ -219,7 +219,7 @@ async fn executor_reads_the_selected_claims_on_every_binding() {
     let issuer = Issuer::start().await;
     let key = key();
     issuer.show(&[&key]);
-    let jwt = Jwt::new("https://issuer.example", "https://agent.example", issuer.keys())
+    let jwt = JwtVerifier::new("https://issuer.example", "https://agent.example", issuer.keys())
         .with_claims(["email", "act"]);
     let address = start(jwt_card(), Guard::new().with_verifier("jwt", jwt)).await;
     let mut claims = with("act", json!({"sub": "robot"}));

@@ -7,7 +7,7 @@ use std::{
 
 use crate::common::{Run, Server, command, http};
 use a2a_kit_auth::{
-    card::{TrustStore, Verification, Verifier},
+    card::{CardVerification, JwsCardVerifier, TrustStore},
     jose::{Algorithm, JwkSet, SigningKey},
 };
 use serde_json::{Value, json};
@@ -116,8 +116,8 @@ async fn the_card_is_signed_by_the_key_that_the_server_publishes() {
     };
     let keys: JwkSet = serde_json::from_slice(&get("/.well-known/jwks.json").await).unwrap();
     let card = get("/.well-known/agent-card.json").await;
-    let verify = Verifier::new(TrustStore::new().with_keys(&keys)).verify(&card).await;
-    assert!(matches!(verify, Verification::Verified(_)), "{verify:?}");
+    let verify = JwsCardVerifier::new(TrustStore::new().with_keys(&keys)).verify(&card).await;
+    assert!(matches!(verify, CardVerification::Verified(_)), "{verify:?}");
 }
 
 #[test]

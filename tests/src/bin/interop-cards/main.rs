@@ -12,7 +12,7 @@ mod case;
 use std::{env, fs, io::Write as _, path::Path};
 
 use a2a_kit_auth::{
-    card::{CanonicalForm, JwsCardSigner, TrustStore, Verification, Verifier},
+    card::{CanonicalForm, CardVerification, JwsCardSigner, JwsCardVerifier, TrustStore},
     jose::{Algorithm, SigningKey},
 };
 use serde_json::{Value, json};
@@ -102,11 +102,11 @@ fn verify(folder: &Path, algorithm: Algorithm) -> Result {
 
 async fn check(case: &Case, signed: &[u8], algorithm: Algorithm) -> Result {
     let keys = signer(algorithm)?.jwks();
-    let verifier = Verifier::new(TrustStore::new().with_keys(&keys));
+    let verifier = JwsCardVerifier::new(TrustStore::new().with_keys(&keys));
     let verifier =
         if case.is_without_empty { verifier.with_form_without_empty() } else { verifier };
     let verified = match verifier.verify(signed).await {
-        Verification::Verified(verified) => verified,
+        CardVerification::Verified(verified) => verified,
         other => return Err(other.to_string().into()),
     };
     if verified.key_id() != KEY || verified.algorithm() != algorithm {
@@ -114,13 +114,13 @@ async fn check(case: &Case, signed: &[u8], algorithm: Algorithm) -> Result {
     }
     // Modified cards have to be rejected.
     for (change, tampered) in tampered(signed)? {
-        if let Verification::Verified(_) = verifier.verify(&tampered).await {
+        if let CardVerification::Verified(_) = verifier.verify(&tampered).await {
             return Err(format!("verified though {change}").into());
         }
     }
     let stranger = SigningKey::generate(Algorithm::Es256)?.public().clone().with_id(KEY);
-    match Verifier::new(TrustStore::new().with_key(stranger)).verify(signed).await {
-        Verification::Unverifiable(_) => Ok(()),
+    match JwsCardVerifier::new(TrustStore::new().with_key(stranger)).verify(signed).await {
+        CardVerification::Unverifiable(_) => Ok(()),
         other => Err(format!("another key of that name, and {other}").into()),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use a2a_core::{AgentCard, ProtocolVersion};
-use a2a_kit_auth::card::Verification;
+use a2a_kit_auth::card::CardVerification;
 use a2a_kit_client::Document;
 use clap::Args;
 
@@ -62,7 +62,7 @@ impl Get {
         settings: &Settings,
     ) -> Result<(Document, String), Failure> {
         let (verification, text) = self.signature(&document.json, settings).await?;
-        let Some(Verification::Verified(signed)) = verification else {
+        let Some(CardVerification::Verified(signed)) = verification else {
             return Ok((document, text));
         };
         let mut signed = Document::read(signed.covered().clone())
@@ -77,9 +77,9 @@ impl Get {
         &self,
         json: &[u8],
         settings: &Settings,
-    ) -> Result<(Option<Verification>, String), Failure> {
+    ) -> Result<(Option<CardVerification>, String), Failure> {
         let verification = self.trust.verifier(settings)?.verify(json).await;
-        let is_absent = matches!(verification, Verification::Absent);
+        let is_absent = matches!(verification, CardVerification::Absent);
         if self.trust.is_some() || is_absent {
             let text = verification.to_string();
             return Ok((Some(verification), text));

@@ -3,7 +3,7 @@
 use std::{error::Error, path::Path};
 
 use a2a_kit_auth::{
-    card::{TrustStore, Verifier},
+    card::{JwsCardVerifier, TrustStore},
     jose::{Jwk, JwkSet, RemoteKeys, SigningKey},
 };
 use clap::{Args, ValueHint};
@@ -44,7 +44,7 @@ impl Trust {
     /// # Errors
     ///
     /// A usage failure that names the flag.
-    pub(super) fn verifier(&self, settings: &Settings) -> Result<Verifier, Failure> {
+    pub(super) fn verifier(&self, settings: &Settings) -> Result<JwsCardVerifier, Failure> {
         let mut store = TrustStore::new()
             .with_tls(settings.tls.clone().without_identity())
             .map_err(|error| Failure::internal(error.to_string()))?;
@@ -61,7 +61,7 @@ impl Trust {
         for key in &self.revoked {
             store = store.revoke(key);
         }
-        let verifier = Verifier::new(store);
+        let verifier = JwsCardVerifier::new(store);
         Ok(if self.without_empty { verifier.with_form_without_empty() } else { verifier })
     }
 }

@@ -1,6 +1,6 @@
 //! `a2a card verify`: verifies the signatures of a card.
 
-use a2a_kit_auth::card::{Rejected, Verification};
+use a2a_kit_auth::card::{CardVerification, RejectedSignature};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -35,24 +35,23 @@ impl Verify {
         let verification = verifier.verify(&document.json).await;
         output.result(&report(&verification), || text(&verification))?;
         match verification {
-            Verification::Verified(_) => Ok(()),
-            Verification::Absent if !self.require => Ok(()),
+            CardVerification::Verified(_) => Ok(()),
+            CardVerification::Absent if !self.require => Ok(()),
             _ => Err(Failure::new(Code::Reported, "")),
         }
     }
 }
 
-fn report(verification: &Verification) -> Value {
+fn report(verification: &CardVerification) -> Value {
     match verification {
-        Verification::Verified(verified) => json!({
+        CardVerification::Verified(verified) => json!({
             "signature": "verified",
             "keyId": verified.key_id(),
             "algorithm": verified.algorithm().as_str(),
             "form": verified.form().to_string(),
         }),
-        Verification::Unverifiable(rejected) => {
-            let reason =
-                |one: &Rejected| json!({"keyId": one.key_id, "reason": one.reason.to_string()});
+        CardVerification::Unverifiable(rejected) => {
+            let reason = |one: &RejectedSignature| json!({"keyId": one.key_id, "reason": one.reason.to_string()});
             let rejected: Vec<_> = rejected.iter().map(reason).collect();
             json!({"signature": "unverifiable", "rejected": rejected})
         }
@@ -61,10 +60,10 @@ fn report(verification: &Verification) -> Value {
     }
 }
 
-fn text(verification: &Verification) -> Text {
+fn text(verification: &CardVerification) -> Text {
     let mut text = Text::new();
     text.line("Signature", &verification.to_string());
-    if let Verification::Verified(verified) = verification {
+    if let CardVerification::Verified(verified) = verification {
         text.line("Algorithm", verified.algorithm().as_str());
         text.line("Form", &verified.form().to_string());
     }

@@ -3,7 +3,7 @@
 use std::{fmt::Display, sync::Arc};
 
 use a2a_core::v1::{HttpAuthSecurityScheme, security_scheme::Scheme};
-use a2a_kit_auth::server::Verifier;
+use a2a_kit_auth::server::SchemeVerifier;
 
 use crate::failure::Failure;
 
@@ -14,7 +14,7 @@ pub(super) struct Declared {
     pub(super) scheme: Scheme,
     /// The required scopes.
     pub(super) scopes: Vec<String>,
-    pub(super) verifier: Arc<dyn Verifier>,
+    pub(super) verifier: Arc<dyn SchemeVerifier>,
     /// The flag or settings table that configures it, for messages.
     pub(super) source: String,
 }

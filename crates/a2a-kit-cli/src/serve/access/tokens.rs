@@ -8,7 +8,7 @@ use a2a_core::{
 };
 use a2a_kit_auth::{
     jose::{JwkSet, RemoteKeys},
-    server::{Introspection, Jwt, Verifier},
+    server::{Introspection, JwtVerifier, SchemeVerifier},
 };
 use a2a_kit_http::tls::ClientTls;
 use url::Url;
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// A security scheme and its verifier, or why there is none.
-type Verified = Result<(Scheme, Arc<dyn Verifier>), String>;
+type Verified = Result<(Scheme, Arc<dyn SchemeVerifier>), String>;
 
 /// Returns a scheme for each issuer in the settings file.
 ///
@@ -65,11 +65,11 @@ fn of_keys(row: &settings::Jwt, trust: &ClientTls) -> Verified {
             value::public_address(url).map_err(|error| format!("jwks_url {error}"))?;
             encrypted(url).map_err(|error| format!("jwks_url: {error}"))?;
             let keys = RemoteKeys::at_with_tls(url, trust.clone());
-            Jwt::new(&row.issuer.0, first, keys.map_err(|error| error.to_string())?)
+            JwtVerifier::new(&row.issuer.0, first, keys.map_err(|error| error.to_string())?)
         }
         (None, Some(path)) => {
             let invalid = |error| format!("jwks_file {}: {error}", path.display());
-            Jwt::new(&row.issuer.0, first, keys(path).map_err(invalid)?)
+            JwtVerifier::new(&row.issuer.0, first, keys(path).map_err(invalid)?)
         }
         _ => return Err("exactly one of jwks_url and jwks_file is required".to_owned()),
     };
@@ -83,8 +83,8 @@ fn of_discovery(row: &settings::Oidc, trust: &ClientTls) -> Verified {
     let url = &row.url.0;
     value::public_address(url).map_err(|error| format!("url {error}"))?;
     let (first, more) = audiences(&row.audiences, &row.client_ids)?;
-    let jwt =
-        Jwt::discovered_with_tls(url, first, trust.clone()).map_err(|error| error.to_string())?;
+    let jwt = JwtVerifier::discovered_with_tls(url, first, trust.clone())
+        .map_err(|error| error.to_string())?;
     let scheme = OpenIdConnectSecurityScheme {
         open_id_connect_url: url.clone(),
         ..OpenIdConnectSecurityScheme::default()
@@ -125,7 +125,12 @@ fn audiences<'a>(
     }
 }
 
-fn complete(jwt: Jwt, more: &[String], claims: &[String], leeway: Option<&Duration>) -> Jwt {
+fn complete(
+    jwt: JwtVerifier,
+    more: &[String],
+    claims: &[String],
+    leeway: Option<&Duration>,
+) -> JwtVerifier {
     let mut jwt = more.iter().fold(jwt, |jwt, audience| jwt.with_audience(audience));
     if !claims.is_empty() {
         jwt = jwt.with_claims(claims);

@@ -1,19 +1,19 @@
 //! Signatures of the card.
 
-use a2a_kit_auth::card::{Reason, Verification};
+use a2a_kit_auth::card::{CardVerification, SignatureError};
 use a2a_kit_lint::{
     Findings,
     network::{BROKEN_SIGNATURE, UNVERIFIED_SIGNATURE},
 };
 
 /// Adds a finding for each signature that is not valid, unless one is.
-pub(super) fn check(verification: &Verification, findings: &mut Findings) {
-    let Verification::Unverifiable(rejected) = verification else { return };
+pub(super) fn check(verification: &CardVerification, findings: &mut Findings) {
+    let CardVerification::Unverifiable(rejected) = verification else { return };
     for (index, one) in rejected.iter().enumerate() {
         let rule = match one.reason {
-            Reason::UnknownKey | Reason::UntrustedAddress(_) | Reason::Keys(_) => {
-                &UNVERIFIED_SIGNATURE
-            }
+            SignatureError::UnknownKey
+            | SignatureError::UntrustedAddress(_)
+            | SignatureError::Keys(_) => &UNVERIFIED_SIGNATURE,
             _ => &BROKEN_SIGNATURE,
         };
         findings.add(rule, format!("/signatures/{index}"), one.to_string());
@@ -22,7 +22,7 @@ pub(super) fn check(verification: &Verification, findings: &mut Findings) {
 
 #[cfg(test)]
 mod tests {
-    use a2a_kit_auth::card::{TrustStore, Verifier};
+    use a2a_kit_auth::card::{JwsCardVerifier, TrustStore};
     use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
     use serde_json::json;
 
@@ -37,7 +37,7 @@ mod tests {
         {
             let card = json!({"signatures": [{"protected": protected, "signature": signature}]});
             let card = card.to_string();
-            let verifier = Verifier::new(TrustStore::new());
+            let verifier = JwsCardVerifier::new(TrustStore::new());
             let mut findings = Findings::default();
             check(&verifier.verify(card.as_bytes()).await, &mut findings);
             let found = &findings.list()[0];
