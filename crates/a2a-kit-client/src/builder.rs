@@ -51,19 +51,19 @@ pub struct ClientBuilder {
     pub(crate) preference: Preference,
     /// Authenticates with the first alternative of the card's security requirements that these
     /// credentials satisfy (spec §7.3). Interfaces to which credentials must not be sent are not
-    /// used: plaintext interfaces, and interfaces at an origin other than the card's, unless
-    /// trusted with [`Credentials::with_origin`] or [`with_origin`](Self::with_origin). A rejected
+    /// used: plaintext interfaces, and interfaces at an origin other than the card's, unless it is a
+    /// [`trusted_origin`](Self::trusted_origin) of the client or of the credentials. A rejected
     /// request is retried once with renewed credentials.
     ///
     /// A certificate in the [TLS settings](ClientSettings::tls) of the HTTP client satisfies mutual
     /// TLS.
     ///
     /// With [`build`](Self::build), the application vouches for the origins in the card unless it
-    /// sets [`card_from`](Self::card_from).
+    /// sets [`card_origin`](Self::card_origin).
     #[setters(generate, strip_option)]
     pub(crate) credentials: Option<Credentials>,
     /// The origin of the card; `None` if the application vouches for the card.
-    pub(crate) card_from: Option<Origin>,
+    pub(crate) card_origin: Option<Origin>,
     /// What the application says about that origin.
     pub(crate) named_by: Option<Origin>,
     /// Further origins to which credentials may be sent.
@@ -106,7 +106,7 @@ impl Default for ClientBuilder {
         Self {
             preference: Preference::default(),
             credentials: None,
-            card_from: None,
+            card_origin: None,
             named_by: None,
             origins: Vec::new(),
             has_invalid_token: false,
@@ -187,9 +187,10 @@ impl ClientBuilder {
     /// the request for the card.
     ///
     /// As it may be a secret, it is sent only to the origin of the card, or of the catalog that names
-    /// the card, and to [trusted origins](Self::with_origin): interfaces at other origins are not used, and connecting fails
-    /// if there is no other interface. The same applies to the credential of a
-    /// [`context`](Self::context); a call with its own credential is rejected at such an interface.
+    /// the card, and to [trusted origins](Self::trusted_origin): interfaces at other origins are not
+    /// used, and connecting fails if there is no other interface. The same applies to the credential
+    /// of a [`context`](Self::context); a call with its own credential is rejected at such an
+    /// interface.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
@@ -198,7 +199,7 @@ impl ClientBuilder {
     /// Trusts an origin other than the card's with credentials and headers, for example
     /// `"https://agents.example".parse()?`: for a card that comes from a registry, or an agent that
     /// serves gRPC on a separate port.
-    pub fn with_origin(mut self, origin: Origin) -> Self {
+    pub fn trusted_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);
         self
     }
@@ -216,9 +217,9 @@ impl ClientBuilder {
     ///
     /// With [`connect`](Self::connect) or [`fetch_card`](Self::fetch_card), this is the origin of a
     /// registry that has named the URL of the card, and counts in place of that of the URL.
-    pub fn card_from(mut self, origin: Origin) -> Self {
+    pub fn card_origin(mut self, origin: Origin) -> Self {
         self.named_by = Some(origin.clone());
-        self.card_from = Some(origin);
+        self.card_origin = Some(origin);
         self
     }
 

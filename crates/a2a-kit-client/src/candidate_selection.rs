@@ -12,7 +12,7 @@ const MAX_INTERFACES: usize = 5;
 impl ClientBuilder {
     /// The origins to which credentials may be sent; empty if the application vouches for the card.
     pub(crate) fn trusted_origins(&self) -> Vec<Origin> {
-        let Some(from) = &self.card_from else { return Vec::new() };
+        let Some(from) = &self.card_origin else { return Vec::new() };
         std::iter::once(from).chain(&self.origins).cloned().collect()
     }
 
@@ -50,7 +50,8 @@ impl ClientBuilder {
         let has_secret = !self.headers.is_empty()
             || self.context.credential.is_some()
             || self.settings.tls.has_identity();
-        let Some(from) = self.card_from.as_ref().filter(|_| has_secret || self.trusted_only) else {
+        let Some(from) = self.card_origin.as_ref().filter(|_| has_secret || self.trusted_only)
+        else {
             return Ok(selected);
         };
         let trusted = self.preference.clone().with_origins(self.trusted_origins()).select(card)?;
@@ -76,8 +77,8 @@ impl ClientBuilder {
         let mut first_error = None;
         for selected in selected {
             let is_untrusted = selected.origin_error(&self.trusted_origins()).is_some();
-            let card_from = self.card_from.as_ref().filter(|_| is_untrusted);
-            let credentials = credentials.for_agent(card, &selected.interface, card_from);
+            let card_origin = self.card_origin.as_ref().filter(|_| is_untrusted);
+            let credentials = credentials.for_agent(card, &selected.interface, card_origin);
             match credentials.and_then(|credentials| self.check_encryption(&selected, credentials))
             {
                 Ok(credentials) => {
@@ -103,7 +104,7 @@ impl ClientBuilder {
         selected: &SelectedInterface,
         credentials: AgentCredentials,
     ) -> Result<AgentCredentials, CredentialError> {
-        let is_encrypted = self.card_from.as_ref().is_some_and(Origin::is_encrypted);
+        let is_encrypted = self.card_origin.as_ref().is_some_and(Origin::is_encrypted);
         if is_encrypted && selected.is_exposed() && !credentials.is_empty() {
             return Err(CredentialError::Plaintext(selected.interface.url.parse()?));
         }
@@ -151,8 +152,8 @@ mod tests {
         let url = "http://a.example:443";
         let card = AgentCard::new("a", "b").with_interface(a2a_core::card::JSONRPC, url);
         for (from, is_allowed) in [(url, true), ("https://a.example", false)] {
-            let builder = builder.clone().with_origin(url.parse().unwrap());
-            let selected = builder.card_from(from.parse().unwrap()).select_candidates(&card);
+            let builder = builder.clone().trusted_origin(url.parse().unwrap());
+            let selected = builder.card_origin(from.parse().unwrap()).select_candidates(&card);
             assert_eq!(selected.is_ok(), is_allowed, "{from}");
         }
     }

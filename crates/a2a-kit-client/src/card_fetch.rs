@@ -11,14 +11,14 @@ use crate::{
 
 impl ClientBuilder {
     /// Fetches the card at `reference` without validating it, for applications that inspect or
-    /// change it before [`build`](Self::build). Sets [`card_from`](Self::card_from): the origin of the
-    /// card or, for an entry of a catalog on a server, that of the catalog.
+    /// change it before [`build`](Self::build). Sets [`card_origin`](Self::card_origin): the origin of
+    /// the card or, for an entry of a catalog on a server, that of the catalog.
     ///
     /// The request has no credentials. If the server rejects it with a challenge for which the
     /// [`credentials`](Self::credentials) have a source, it is retried once with that credential.
     /// A card at another origin than that of its catalog gets neither a credential nor the
     /// [headers for cards](Self::card_header) and the client certificate, unless that origin is
-    /// [trusted](Self::with_origin).
+    /// [trusted](Self::trusted_origin).
     ///
     /// # Errors
     ///
@@ -34,7 +34,7 @@ impl ClientBuilder {
             let discovery = Discovery::with_http(http.with_request_timeout(self.timeouts.request));
             if let CatalogLocation::Url(url) = catalog {
                 catalog_origin = Origin::of(url);
-                self.card_from.clone_from(&catalog_origin);
+                self.card_origin.clone_from(&catalog_origin);
             }
             match discovery.catalog_entry(catalog, name).await? {
                 CatalogEntry::Reference(found) => reference = found,
@@ -45,7 +45,7 @@ impl ClientBuilder {
         if let CardReference::Url(url) = &reference {
             let origin = Origin::of(url);
             let named_by = catalog_origin.or_else(|| self.named_by.clone());
-            self.card_from = named_by.or_else(|| origin.clone());
+            self.card_origin = named_by.or_else(|| origin.clone());
             let trusted = self.trusted_origins();
             is_trusted =
                 origin.is_some_and(|one| trusted.iter().any(|other| other.is_equivalent(&one)));
@@ -87,7 +87,7 @@ impl ClientBuilder {
         let DiscoveryError::Denied { challenge: Some(challenge), .. } = error else {
             return Ok(None);
         };
-        let (Some(credentials), Some(origin)) = (&self.credentials, &self.card_from) else {
+        let (Some(credentials), Some(origin)) = (&self.credentials, &self.card_origin) else {
             return Ok(None);
         };
         let credential = credentials.for_challenge(challenge, origin).await;

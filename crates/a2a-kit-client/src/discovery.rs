@@ -113,7 +113,7 @@ impl Discovery {
     /// Replaces a reference to an entry of a catalog by the reference in that entry, for
     /// applications that need the origin of the card before they fetch it. Other references, and
     /// entries that contain the card, are returned unchanged. For the reference that a server names,
-    /// set its origin with [`ClientBuilder::card_from`](crate::ClientBuilder::card_from).
+    /// set its origin with [`ClientBuilder::card_origin`](crate::ClientBuilder::card_origin).
     ///
     /// # Errors
     ///

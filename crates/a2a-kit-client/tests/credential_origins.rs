@@ -100,7 +100,7 @@ async fn card_at_one_origin_does_not_leak_secrets_to_another() {
             assert!(received.lock().unwrap().is_empty(), "{transport} {header}");
 
             // The application may trust the other origin.
-            let trusting = connect(builder.with_origin(origin(attacker))).await.unwrap();
+            let trusting = connect(builder.trusted_origin(origin(attacker))).await.unwrap();
             trusting.send("count").await.unwrap();
             let calls = std::mem::take(&mut *received.lock().unwrap());
             assert!(calls[0][header].to_str().unwrap().ends_with("s3cret"), "{transport} {header}");
@@ -164,7 +164,7 @@ async fn call_with_credential_is_rejected_at_untrusted_origin_and_not_sent_witho
         );
         assert!(received.lock().unwrap().iter().all(|one| !one.contains_key("authorization")));
 
-        let builder = Client::builder().with_origin(origin(attacker));
+        let builder = Client::builder().trusted_origin(origin(attacker));
         let client = builder.connect(&from.to_string()).await.unwrap();
         client.with_context(context).send("count").await.unwrap();
         assert_eq!(received.lock().unwrap().last().unwrap()["authorization"], "Bearer s3cret");
@@ -190,17 +190,17 @@ async fn call_with_credential_skips_interface_at_untrusted_origin() {
 }
 
 #[tokio::test]
-async fn built_card_is_trusted_unless_card_from_is_set() {
+async fn built_card_is_trusted_unless_card_origin_is_set() {
     for transport in Transport::ALL {
         let (router, received) = recording_router();
         let agent = serve(router).await;
         let registry = unused_address().await;
         for (builder, header) in builders_with_secret() {
             let card = card(&[(transport, agent)]);
-            let from_registry = builder.clone().card_from(origin(registry));
+            let from_registry = builder.clone().card_origin(origin(registry));
             let origins = untrusted_origin(from_registry.clone().build(card.clone()));
             assert_eq!(origins, (origin(registry), origin(agent)), "{transport} {header}");
-            let trusting = from_registry.with_origin(origin(agent)).build(card.clone()).unwrap();
+            let trusting = from_registry.trusted_origin(origin(agent)).build(card.clone()).unwrap();
             trusting.send("count").await.unwrap();
             builder.build(card).unwrap().send("count").await.unwrap();
             let calls = std::mem::take(&mut *received.lock().unwrap());
@@ -244,7 +244,7 @@ async fn client_of_trusted_origins_is_not_connected_elsewhere() {
     let builder = Client::builder().only_trusted_origins();
     let origins = untrusted_origin(builder.clone().connect(&from.to_string()).await);
     assert_eq!(origins, (origin(from), origin(other)));
-    builder.with_origin(origin(other)).connect(&from.to_string()).await.unwrap();
+    builder.trusted_origin(origin(other)).connect(&from.to_string()).await.unwrap();
 }
 
 #[tokio::test]
@@ -344,7 +344,7 @@ async fn catalog_entry_at_another_origin_gets_no_secret_unless_it_is_trusted() {
             assert!(!format!("{calls:?}").contains("s3cret"), "{transport} {header}: {calls:?}");
             assert!(calls.iter().all(|one| !one.contains_key("x-card-key")), "{transport}");
 
-            let trusting = builder.with_origin(origin(agent)).connect(&reference).await.unwrap();
+            let trusting = builder.trusted_origin(origin(agent)).connect(&reference).await.unwrap();
             trusting.send("count").await.unwrap();
             let calls = std::mem::take(&mut *received.lock().unwrap());
             assert!(calls[0].contains_key("x-card-key"), "{transport} {header}");
@@ -353,10 +353,10 @@ async fn catalog_entry_at_another_origin_gets_no_secret_unless_it_is_trusted() {
         }
         // The same for a URL that the application has from a registry.
         let registry = origin(unused_address().await);
-        let named = Client::builder().bearer("s3cret").card_from(registry.clone());
+        let named = Client::builder().bearer("s3cret").card_origin(registry.clone());
         let origins = untrusted_origin(named.clone().connect(&agent.to_string()).await);
         assert_eq!(origins, (registry, origin(agent)), "{transport}");
-        named.with_origin(origin(agent)).connect(&agent.to_string()).await.unwrap();
+        named.trusted_origin(origin(agent)).connect(&agent.to_string()).await.unwrap();
         // Without a secret, the catalog may name any agent.
         Client::connect(&reference).await.unwrap().send("count").await.unwrap();
     }
@@ -376,7 +376,8 @@ async fn card_that_a_catalog_names_elsewhere_can_not_ask_for_the_credential() {
     let reference = format!("catalog+http://{catalog}/agents.json#w");
     let credentials = Credentials::new().with(Bearer::new("s3cret"));
     let builder = Client::builder().credentials(credentials);
-    for (builder, is_sent) in [(builder.clone(), false), (builder.with_origin(origin(agent)), true)]
+    for (builder, is_sent) in
+        [(builder.clone(), false), (builder.trusted_origin(origin(agent)), true)]
     {
         let denied = builder.connect(&reference).await.unwrap_err();
         assert!(matches!(denied, DiscoveryError::Denied { .. }), "{denied:?}");

@@ -338,7 +338,7 @@ async fn credentials_are_sent_only_to_the_card_origin_and_trusted_origins() {
         assert_eq!(interface, format!("http://{address}").parse().unwrap());
         assert!(received.lock().unwrap().is_empty());
 
-        let trusting = credentials.with_origin(&url(transport, address)).unwrap();
+        let trusting = credentials.with_trusted_origin(&url(transport, address)).unwrap();
         connect(trusting).await.unwrap().send("count").await.unwrap();
         assert_eq!(text(&received.lock().unwrap()[0].1, "x-key"), Some("k"), "{transport}");
     }
@@ -364,7 +364,8 @@ async fn redirect_to_another_origin_receives_no_credentials() {
 //
 #[tokio::test]
 async fn credentials_are_not_sent_in_plaintext_to_another_host() {
-    let credentials = Credentials::new().with(ApiKey::new("k")).with_origin("http://a.example");
+    let credentials =
+        Credentials::new().with(ApiKey::new("k")).with_trusted_origin("http://a.example");
     let credentials = credentials.unwrap();
     let schemes = [("key", api_key("header", "x-key"))];
     for (transport, address) in [

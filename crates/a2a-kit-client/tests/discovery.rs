@@ -145,7 +145,7 @@ async fn agent_credentials_are_not_sent_with_the_card_request() {
     let server = CardServer::new(&[]);
     let address = server.start().await;
     let agent = "http://a.example".parse().unwrap();
-    Client::builder().bearer("secret").with_origin(agent).connect(&address).await.unwrap();
+    Client::builder().bearer("secret").trusted_origin(agent).connect(&address).await.unwrap();
     assert!(!server.requests()[0].contains_key("authorization"));
 }
 

@@ -100,7 +100,7 @@ impl Credentials {
     /// # Errors
     ///
     /// [`ParseError`] if the text is not an origin.
-    pub fn with_origin(mut self, origin: &str) -> Result<Self, ParseError> {
+    pub fn with_trusted_origin(mut self, origin: &str) -> Result<Self, ParseError> {
         self.origins.push(origin.parse()?);
         Ok(self)
     }
@@ -131,7 +131,7 @@ impl Credentials {
     /// Selects the credentials that satisfy the security requirements of an agent, for one of its
     /// interfaces.
     ///
-    /// `card_from` is the origin of the card; `None` if the application trusts the card.
+    /// `card_origin` is the origin of the card; `None` if the application trusts the card.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Credentials {
         &self,
         card: &AgentCard,
         interface: &AgentInterface,
-        card_from: Option<&Origin>,
+        card_origin: Option<&Origin>,
     ) -> Result<AgentCredentials, CredentialError> {
         let origin: Origin = interface.url.parse()?;
         let selector = SchemeSelector {
@@ -161,7 +161,7 @@ impl Credentials {
                 return Err(CredentialError::Plaintext(origin));
             }
             let is_allowed = |allowed: &Origin| allowed.is_equivalent(&origin);
-            if let Some(card) = card_from
+            if let Some(card) = card_origin
                 && !is_allowed(card)
                 && !self.origins.iter().any(is_allowed)
             {

@@ -18,7 +18,7 @@ pub enum CredentialError {
     /// The interface has another origin than the card, and is not allowed.
     #[error(
         "credentials for {card}, the origin of the card, are not sent to {interface}: allow it \
-        with `with_origin`"
+        with `with_trusted_origin`"
     )]
     CrossOrigin {
         /// The origin of the card.

@@ -21,9 +21,9 @@
 //!
 //! Three rules can't be disabled. A secret is only sent to the origin of the interface it was
 //! obtained for; if the card comes from another origin, the interface's origin has to be
-//! [allowed](Credentials::with_origin). Secrets are not sent in plaintext to a remote host. And the
-//! secret of an [`OAuthClient`] is only sent to authorization servers that the application trusts,
-//! not to any that a card names.
+//! [trusted](Credentials::with_trusted_origin). Secrets are not sent in plaintext to a remote host.
+//! And the secret of an [`OAuthClient`] is only sent to authorization servers that the application
+//! trusts, not to any that a card names.
 
 mod credentials;
 mod error;

@@ -117,7 +117,7 @@ pub(super) fn builder(
         builder = builder.only_trusted_origins();
     }
     for origin in &settings.credential_origins {
-        builder = builder.with_origin(origin.clone());
+        builder = builder.trusted_origin(origin.clone());
     }
     for (name, value) in &settings.service_parameters {
         let (name, value) = service_parameter(name, value)?;

@@ -223,7 +223,7 @@ pub(crate) fn for_card(
     for token in &tokens {
         for host in &token.hosts {
             credentials = credentials
-                .with_origin(&host.to_string())
+                .with_trusted_origin(&host.to_string())
                 .map_err(|error| Failure::internal(error.to_string()))?;
         }
         let source = StoredTokenSource::new(store.clone(), token, settings, output);
