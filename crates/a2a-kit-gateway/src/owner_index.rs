@@ -17,8 +17,8 @@ use a2a_core::{
 use a2a_kit_operations::{
     Call, CallContext, Caller, EngineConfig, MemoryStore, Scope, list_stored,
     store::{
-        LeaseUpdate, MAX_ID_BYTES, MAX_TENANT_BYTES, NewTask, StoreError, StoredTask, Sweep,
-        TaskQuery, TaskStore, TaskView, Transition,
+        MAX_ID_BYTES, MAX_TENANT_BYTES, NewTask, StoreError, StoredTask, Sweep, TaskQuery,
+        TaskStore, TaskView, Transition,
     },
 };
 use ring::digest::{Context, SHA256};
@@ -154,15 +154,8 @@ impl OwnerIndex {
         let task = Arc::new(task);
         let mut delay = RETRY;
         for attempt in 1.. {
-            let new = NewTask {
-                task: Arc::clone(&task),
-                key: None,
-                events: Vec::new(),
-                pushes: Vec::new(),
-                webhooks: Vec::new(),
-                checkpoint: None,
-                journal: upstream_context.to_owned().into(),
-            };
+            let new = NewTask::new(Arc::clone(&task), Vec::new())
+                .with_journal(upstream_context.to_owned());
             match self.0.store.insert(scope, new).await {
                 Ok(_) | Err(StoreError::Conflict { .. }) => break,
                 Err(StoreError::Failed(_)) if attempt < ATTEMPTS => {
@@ -196,17 +189,9 @@ impl OwnerIndex {
             task.metadata = metadata.cloned();
         }
         let task = Arc::new(task);
-        let transition = Transition {
-            task_id: task.id.as_str().into(),
-            version: recorded.0.version,
-            epoch: recorded.0.epoch,
-            events: Vec::new(),
-            snapshot: Some(Arc::clone(&task)),
-            pushes: Vec::new(),
-            lease: LeaseUpdate::Keep,
-            journal: None,
-            answers: Vec::new(),
-        };
+        let StoredTask { version, epoch, .. } = recorded.0;
+        let transition = Transition::new(task.id.as_str(), version, epoch, Vec::new())
+            .with_snapshot(Arc::clone(&task));
         if self.0.store.commit(scope, transition).await.is_ok() {
             recorded.0.version += 1;
             recorded.0.task = task;

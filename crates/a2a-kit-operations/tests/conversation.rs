@@ -454,15 +454,8 @@ async fn damaged_journal_fails_the_task() {
         let stored = store.get(&Scope::default(), &task.id).await.unwrap().unwrap();
         assert!(!stored.journal.is_empty());
         engine.shutdown(Duration::from_secs(5)).await;
-        let write = Transition {
-            journal: Some(journal.into()),
-            ..a2a_kit_store_testing::store::fixtures::transition(
-                &task.id,
-                stored.version,
-                stored.epoch,
-                Vec::new(),
-            )
-        };
+        let write = Transition::new(&*task.id, stored.version, stored.epoch, Vec::new())
+            .with_journal(Bytes::from(journal));
         store.commit(&Scope::default(), write).await.unwrap();
         let engine = Engine::builder(AgentCard::new("a", "b"), Trip { bookings: Arc::default() })
             .shared_store(Arc::clone(&store) as _)

@@ -143,5 +143,5 @@ fn transition(number: usize) -> Transition {
     let task = fixtures::task(&id, "context", TaskState::Completed, millis(number));
     let events =
         vec![fixtures::chunk(2, &id, "the second week of May"), fixtures::changed(3, &task)];
-    Transition { snapshot: Some(Arc::new(task)), ..fixtures::transition(&id, 1, 1, events) }
+    fixtures::transition(&id, 1, 1, events).with_snapshot(Arc::new(task))
 }

@@ -9,7 +9,9 @@ use super::{StoreError, TaskPage, TaskQuery};
 use crate::{Event, EventId, Scope, Webhook};
 
 /// A task as it is stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct StoredTask {
     /// The task itself.
     pub task: Arc<Task>,
@@ -26,8 +28,17 @@ pub struct StoredTask {
     pub journal: Bytes,
 }
 
+impl StoredTask {
+    /// An unleased task without a journal.
+    pub fn new(task: Arc<Task>, version: u64, epoch: u64, last_event: EventId) -> Self {
+        Self { task, version, epoch, node: None, last_event, journal: Bytes::new() }
+    }
+}
+
 /// A task to insert. It starts with version 1 and epoch 1.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct NewTask {
     /// The task with its events applied.
     pub task: Arc<Task>,
@@ -46,8 +57,18 @@ pub struct NewTask {
     pub journal: Bytes,
 }
 
+impl NewTask {
+    /// A task with its first events. It is unleased, and none of them is pushed.
+    pub fn new(task: Arc<Task>, events: Vec<Event>) -> Self {
+        let (pushes, webhooks) = Default::default();
+        Self { task, key: None, events, pushes, webhooks, checkpoint: None, journal: Bytes::new() }
+    }
+}
+
 /// One write to a task: consecutive events, and a snapshot if the status or the history changed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_", into)]
 pub struct Transition {
     /// The task to write to.
     pub task_id: Arc<str>,
@@ -67,6 +88,23 @@ pub struct Transition {
     pub journal: Option<Bytes>,
     /// Answers to commands, by command id.
     pub answers: Vec<(Arc<str>, Bytes)>,
+}
+
+impl Transition {
+    /// A write of events by the lease of an epoch, which keeps the lease and the journal.
+    pub fn new(task_id: impl Into<Arc<str>>, version: u64, epoch: u64, events: Vec<Event>) -> Self {
+        Self {
+            task_id: task_id.into(),
+            version,
+            epoch,
+            events,
+            snapshot: None,
+            pushes: Vec::new(),
+            lease: LeaseUpdate::Keep,
+            journal: None,
+            answers: Vec::new(),
+        }
+    }
 }
 
 /// A change to a lease, made together with a write.

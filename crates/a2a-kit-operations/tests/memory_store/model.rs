@@ -100,10 +100,8 @@ impl Known {
     /// Writes to the store and the model, if the version is current.
     fn commit(&mut self, store: &MemoryStore, events: Vec<Event>, task: Option<Task>, late: bool) {
         let version = if late { self.version - 1 } else { self.version };
-        let transition = Transition {
-            snapshot: task.clone().map(Arc::new),
-            ..transition(&self.task.id, version, 1, events.clone())
-        };
+        let transition = transition(&self.task.id, version, 1, events.clone())
+            .with_snapshot(task.clone().map(Arc::new));
         let written = now(store.commit(&self.scope, transition));
         if late {
             assert!(matches!(written, Err(StoreError::Conflict { .. })));

@@ -82,7 +82,7 @@ async fn reopened_store_hands_out_interrupted_work_with_its_checkpoint() {
     store.release("released", 1).await.unwrap();
     store.acquire(&ann, "t").await.unwrap();
     let lease = LeaseUpdate::Checkpoint(bytes::Bytes::from_static(b"second"));
-    let write = Transition { lease, ..transition("t", 1, 2, vec![chunk(2, "t", "x")]) };
+    let write = transition("t", 1, 2, vec![chunk(2, "t", "x")]).with_lease(lease);
     store.commit(&ann, write).await.unwrap();
     let node = store.node().to_owned();
     drop(store);
@@ -111,12 +111,11 @@ async fn reopened_store_has_its_webhooks_dead_letters_and_keys() {
         ..TaskPushNotificationConfig::default()
     };
     let new = new_task(&task("t", "c", TaskState::Working, 5));
-    let webhooks = vec![config("a").into()];
-    let new = NewTask { key: Some("key".into()), pushes: vec![at(1)], webhooks, ..new };
+    let new = new.with_key("key".to_owned()).with_pushes([at(1)]);
+    let new = new.with_webhooks([config("a").into()]);
     store.insert(&ann, new).await.unwrap();
     let write = transition("t", 1, 1, vec![chunk(2, "t", "x"), chunk(3, "t", "y")]);
-    let write = Transition { pushes: vec![at(2), at(3)], ..write };
-    store.commit(&ann, write).await.unwrap();
+    store.commit(&ann, write.with_pushes([at(2), at(3)])).await.unwrap();
     let key = store.claim_deliveries(1).await.unwrap().deliveries[0].key.clone();
     store.record_delivery(&key, DeliveryOutcome::Delivered(at(1))).await.unwrap();
     let outcome = DeliveryOutcome::DeadLetter { event: at(2), error: "gone".into() };

@@ -8,7 +8,7 @@ use super::fixtures::{ann, listen, orphan, wait_for};
 use crate::store::fixtures::{chunk, insert_held, post, transition, waiting};
 use a2a_kit_operations::{
     Store,
-    store::{Signal, Signals, Transition},
+    store::{Signal, Signals},
 };
 
 /// A command reaches the node that holds the task, and its answer the node that posted it, each
@@ -27,8 +27,8 @@ pub async fn command_reaches_the_holder_and_is_answered(one: Arc<dyn Store>, two
     assert_eq!(answer.as_deref(), Some(&b"1"[..]));
     assert!(post(&*two, &ann(), "t", "second").await);
     wait_posted(&mut of_one, "t").await;
-    let answers = vec![("second".into(), Bytes::from_static(b"2"))];
-    let write = Transition { answers, ..transition("t", 1, 1, vec![chunk(2, "t", "x")]) };
+    let write = transition("t", 1, 1, vec![chunk(2, "t", "x")])
+        .with_answers([("second".into(), Bytes::from_static(b"2"))]);
     one.commit(&ann(), write).await.expect("version and epoch are current");
     wait_answered(&mut of_two, "second").await;
     let answer = two.read_answer("second").await.expect("the store succeeds");

@@ -10,7 +10,7 @@ use crate::store::fixtures::{
 };
 use a2a_kit_operations::{
     Store,
-    store::{LeaseUpdate, Signal, Transition},
+    store::{LeaseUpdate, Signal},
 };
 
 /// Each write is signalled, or a later one. The included events end with the newest, without gaps,
@@ -60,7 +60,7 @@ pub async fn lease_changes_are_signalled(one: Arc<dyn Store>, two: Arc<dyn Store
     one.acquire(&ann(), "t").await.expect("the store succeeds");
     wait_written(&mut of_two, "t", 1).await;
     let events = vec![chunk(2, "t", "x")];
-    let write = Transition { lease: LeaseUpdate::Release, ..transition("t", 1, 2, events) };
+    let write = transition("t", 1, 2, events).with_lease(LeaseUpdate::Release);
     one.commit(&ann(), write).await.expect("version and epoch are current");
     wait_written(&mut of_two, "t", 2).await;
 }

@@ -10,7 +10,7 @@ use super::fixtures::{
 };
 use a2a_kit_operations::{
     Store,
-    store::{Acquired, LeaseUpdate, StoreError, Transition},
+    store::{Acquired, LeaseUpdate, StoreError},
 };
 
 /// A command for an unleased task, or one of another scope, is rejected.
@@ -101,13 +101,12 @@ pub async fn answers_are_committed_with_their_transition(store: Arc<dyn Store>) 
     for id in ["one", "two", "three"] {
         assert!(post(&*store, &scope, "t", id).await);
     }
-    let write = |version, epoch| Transition {
-        answers: vec![
+    let write = |version, epoch| {
+        transition("t", version, epoch, vec![chunk(2, "t", "x")]).with_answers([
             ("one".into(), Bytes::from_static(b"1")),
             ("three".into(), Bytes::from_static(b"3")),
             ("unknown".into(), Bytes::from_static(b"?")),
-        ],
-        ..transition("t", version, epoch, vec![chunk(2, "t", "x")])
+        ])
     };
     for (version, epoch) in [(2, 1), (1, 2)] {
         let refused = store.commit(&scope, write(version, epoch)).await;
@@ -130,11 +129,9 @@ pub async fn commands_survive_a_releasing_commit(store: Arc<dyn Store>) {
     for id in ["one", "two"] {
         assert!(post(&*store, &scope, "t", id).await);
     }
-    let write = Transition {
-        lease: LeaseUpdate::Release,
-        answers: vec![("one".into(), Bytes::from_static(b"done"))],
-        ..transition("t", 1, 1, vec![chunk(2, "t", "x")])
-    };
+    let write = transition("t", 1, 1, vec![chunk(2, "t", "x")])
+        .with_lease(LeaseUpdate::Release)
+        .with_answers([("one".into(), Bytes::from_static(b"done"))]);
     store.commit(&scope, write).await.expect("version and epoch are current");
     assert!(!post(&*store, &scope, "t", "three").await, "unleased");
     assert_eq!(waiting(&*store, "t").await, ["two"]);

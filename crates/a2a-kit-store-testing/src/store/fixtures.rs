@@ -15,8 +15,8 @@ use bytes::Bytes;
 use a2a_kit_operations::{
     Caller, Event, EventId, Scope, Store, Webhook,
     store::{
-        ClaimedDelivery, Command, Committed, LeaseUpdate, NewTask, Replay, StoreError, StoredTask,
-        TaskPage, TaskQuery, Transition,
+        ClaimedDelivery, Command, Committed, NewTask, Replay, StoreError, StoredTask, TaskPage,
+        TaskQuery, Transition,
     },
 };
 
@@ -89,15 +89,7 @@ pub fn new_task(task: &Task) -> NewTask {
 
 /// A new unleased task, with events that are not pushed.
 pub fn with_events(task: &Task, events: Vec<Event>) -> NewTask {
-    NewTask {
-        task: Arc::new(task.clone()),
-        key: None,
-        events,
-        pushes: Vec::new(),
-        webhooks: Vec::new(),
-        checkpoint: None,
-        journal: Bytes::new(),
-    }
+    NewTask::new(Arc::new(task.clone()), events)
 }
 
 /// Inserts a new unleased task, with an event that contains it.
@@ -107,17 +99,7 @@ pub async fn insert(store: &dyn Store, scope: &Scope, task: &Task) {
 
 /// A transition with events only.
 pub fn transition(task_id: &str, version: u64, epoch: u64, events: Vec<Event>) -> Transition {
-    Transition {
-        task_id: task_id.into(),
-        version,
-        epoch,
-        events,
-        snapshot: None,
-        pushes: Vec::new(),
-        lease: LeaseUpdate::Keep,
-        journal: None,
-        answers: Vec::new(),
-    }
+    Transition::new(task_id, version, epoch, events)
 }
 
 /// Commits events, and optionally a snapshot, in the first epoch.
@@ -134,7 +116,7 @@ pub async fn commit(
     snapshot: Option<&Task>,
 ) -> Result<Committed, StoreError> {
     let snapshot = snapshot.map(|task| Arc::new(task.clone()));
-    let transition = Transition { snapshot, ..transition(task_id, version, 1, events) };
+    let transition = transition(task_id, version, 1, events).with_snapshot(snapshot);
     store.commit(scope, transition).await
 }
 
@@ -144,7 +126,7 @@ pub async fn change(store: &dyn Store, scope: &Scope, id: &str, state: TaskState
     let task = Task { status: Some(status(state, millis)), ..Task::clone(&task) };
     let events = vec![changed(last_event.next().get(), &task)];
     let snapshot = Some(Arc::new(task));
-    let transition = Transition { snapshot, ..transition(id, version, epoch, events) };
+    let transition = transition(id, version, epoch, events).with_snapshot(snapshot);
     store.commit(scope, transition).await.expect("there is no other writer");
 }
 
@@ -191,7 +173,7 @@ pub async fn replayed(store: &dyn Store, scope: &Scope, task_id: &str, after: u6
 /// Inserts a new task with a checkpoint, leased to the node of the store.
 pub async fn insert_held(store: &dyn Store, scope: &Scope, id: &str, checkpoint: &'static [u8]) {
     let checkpoint = Some(Bytes::from_static(checkpoint));
-    let new = NewTask { checkpoint, ..new_task(&task(id, "c", TaskState::Working, 5)) };
+    let new = new_task(&task(id, "c", TaskState::Working, 5)).with_checkpoint(checkpoint);
     store.insert(scope, new).await.expect("the task is new");
 }
 
@@ -224,10 +206,8 @@ pub fn webhook(task_id: &str, id: &str) -> Webhook {
 
 /// A new unleased task with webhooks.
 pub fn hooked(id: &str, webhooks: &[&str]) -> NewTask {
-    NewTask {
-        webhooks: webhooks.iter().map(|config_id| webhook(id, config_id)).collect(),
-        ..new_task(&task(id, "c", TaskState::Working, 5))
-    }
+    let webhooks: Vec<_> = webhooks.iter().map(|config_id| webhook(id, config_id)).collect();
+    new_task(&task(id, "c", TaskState::Working, 5)).with_webhooks(webhooks)
 }
 
 /// Commits a pushed chunk to a task.
@@ -236,7 +216,7 @@ pub async fn push(store: &dyn Store, scope: &Scope, task_id: &str) -> Committed 
     let position = last_event.next();
     let events = vec![chunk(position.get(), task_id, "x")];
     let pushes = vec![position];
-    let transition = Transition { pushes, ..transition(task_id, version, epoch, events) };
+    let transition = transition(task_id, version, epoch, events).with_pushes(pushes);
     store.commit(scope, transition).await.expect("there is no other writer")
 }
 

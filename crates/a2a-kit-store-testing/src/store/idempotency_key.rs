@@ -7,7 +7,7 @@ use a2a_core::TaskState;
 use super::fixtures::{insert, new_task, scope, task};
 use a2a_kit_operations::{
     Store,
-    store::{Claim, Committed, NewTask, StoreError, TaskQuery},
+    store::{Claim, Committed, StoreError, TaskQuery},
 };
 
 /// The first claim wins, and later ones return it.
@@ -142,5 +142,5 @@ async fn insert_under(
     task_id: &str,
 ) -> Result<Committed, StoreError> {
     let new = new_task(&task(task_id, "c", TaskState::Working, 5));
-    store.insert(&scope("ann"), NewTask { key: Some(key.into()), ..new }).await
+    store.insert(&scope("ann"), new.with_key(key.to_owned())).await
 }

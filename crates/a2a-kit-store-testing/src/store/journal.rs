@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::TaskState;
 use a2a_kit_operations::{
     EventId, Store,
-    store::{Acquired, LeaseUpdate, NewTask, StoreError, Transition},
+    store::{Acquired, LeaseUpdate, StoreError},
 };
 use bytes::Bytes;
 
@@ -22,19 +22,19 @@ fn journal(text: &'static str) -> Option<Bytes> {
 pub async fn journal_is_kept_until_it_is_replaced_or_deleted(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let first = task("t", "c", TaskState::Working, 5);
-    let new = NewTask { journal: Bytes::from_static(b"first"), ..new_task(&first) };
+    let new = new_task(&first).with_journal(Bytes::from_static(b"first"));
     store.insert(&scope, new).await.expect("the task is new");
     insert(&*store, &scope, &task("other", "c", TaskState::Working, 5)).await;
     let expected = [(journal("second"), "second"), (None, "second"), (journal(""), ""), (None, "")];
     assert_eq!(&*get(&*store, &scope, "t").await.journal, b"first");
     for (version, (journal, kept)) in (1..).zip(expected) {
-        let write = Transition { journal, ..transition("t", version, 1, Vec::new()) };
+        let write = transition("t", version, 1, Vec::new()).with_journal(journal);
         store.commit(&scope, write).await.expect("it is current");
         let stored = get(&*store, &scope, "t").await;
         assert_eq!((&*stored.journal, stored.version), (kept.as_bytes(), version + 1));
         assert_eq!((&*stored.task, stored.last_event), (&first, EventId::FIRST));
     }
-    let write = Transition { journal: journal("third"), ..transition("t", 5, 1, Vec::new()) };
+    let write = transition("t", 5, 1, Vec::new()).with_journal(journal("third"));
     store.commit(&scope, write).await.expect("it is current");
     commit(&*store, &scope, "t", 6, vec![chunk(2, "t", "x")], None).await.expect("it is current");
     let (stored, _) =
@@ -47,11 +47,10 @@ pub async fn journal_is_kept_until_it_is_replaced_or_deleted(store: Arc<dyn Stor
 pub async fn rejected_commit_keeps_the_journal(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let first = task("t", "c", TaskState::Working, 5);
-    let new = NewTask { journal: Bytes::from_static(b"first"), ..new_task(&first) };
+    let new = new_task(&first).with_journal(Bytes::from_static(b"first"));
     store.insert(&scope, new).await.expect("the task is new");
     for (version, epoch) in [(0, 1), (2, 1), (1, 0), (1, 2)] {
-        let write =
-            Transition { journal: journal("lost"), ..transition("t", version, epoch, Vec::new()) };
+        let write = transition("t", version, epoch, Vec::new()).with_journal(journal("lost"));
         let refused = store.commit(&scope, write).await;
         assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{version} {epoch}");
         assert_eq!(&*get(&*store, &scope, "t").await.journal, b"first");
@@ -62,14 +61,14 @@ pub async fn rejected_commit_keeps_the_journal(store: Arc<dyn Store>) {
 pub async fn journal_outlives_the_lease(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
-    let write = Transition { journal: journal("j"), ..transition("t", 1, 1, Vec::new()) };
+    let write = transition("t", 1, 1, Vec::new()).with_journal(journal("j"));
     store.commit(&scope, write).await.expect("it is current");
     store.abandon("t", 1).await.expect("the store succeeds");
     let orphans = store.take_over(10).await.expect("the store succeeds");
     let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
     assert_eq!((&*orphan.stored.journal, &*orphan.checkpoint), (&b"j"[..], &b"work"[..]));
     let event = shown(2, &orphan.stored.task);
-    let write = Transition { lease: LeaseUpdate::Release, ..transition("t", 2, 2, vec![event]) };
+    let write = transition("t", 2, 2, vec![event]).with_lease(LeaseUpdate::Release);
     store.commit(&scope, write).await.expect("it is current");
     let acquired = store.acquire(&scope, "t").await.expect("the store succeeds");
     let Some(Acquired::Here(stored)) = acquired else { panic!("{acquired:?}") };

@@ -11,7 +11,7 @@ use super::fixtures::{
 };
 use a2a_kit_operations::{
     Store,
-    store::{Acquired, LeaseUpdate, Orphan, StoreError, StoredTask, Transition},
+    store::{Acquired, LeaseUpdate, Orphan, StoreError, StoredTask},
 };
 
 /// Inserting with a checkpoint acquires the lease, in the first epoch.
@@ -64,16 +64,8 @@ pub async fn commit_with_a_stale_epoch_changes_nothing(store: Arc<dyn Store>) {
     for epoch in [0, 1, 3] {
         for snapshot in [None, Some(Arc::new(after.clone()))] {
             let events = vec![chunk(2, "t", "x"), changed(3, &after)];
-            let refused = store
-                .commit(
-                    &scope,
-                    Transition {
-                        snapshot,
-                        lease: LeaseUpdate::Release,
-                        ..transition("t", 1, epoch, events)
-                    },
-                )
-                .await;
+            let write = transition("t", 1, epoch, events).with_snapshot(snapshot);
+            let refused = store.commit(&scope, write.with_lease(LeaseUpdate::Release)).await;
             assert!(matches!(refused, Err(StoreError::Conflict { .. })), "epoch {epoch}");
             let StoredTask { task, version, epoch, node, last_event, .. } =
                 get(&*store, &scope, "t").await;
@@ -107,7 +99,7 @@ pub async fn commit_can_release_the_lease(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
     let events = vec![chunk(2, "t", "x")];
-    let write = Transition { lease: LeaseUpdate::Release, ..transition("t", 1, 1, events) };
+    let write = transition("t", 1, 1, events).with_lease(LeaseUpdate::Release);
     store.commit(&scope, write).await.expect("version and epoch are current");
     let stored = get(&*store, &scope, "t").await;
     assert_eq!((stored.node, stored.epoch, stored.version), (None, 1, 2));
@@ -135,7 +127,7 @@ pub async fn take_over_returns_the_checkpoint_and_its_epoch(store: Arc<dyn Store
         assert!(take_over(&*store, 10).await.is_empty(), "leased again");
         if epoch == 3 {
             let lease = LeaseUpdate::Checkpoint(Bytes::from_static(b"second"));
-            let write = Transition { lease, ..transition("t", 1, 3, vec![chunk(2, "t", "x")]) };
+            let write = transition("t", 1, 3, vec![chunk(2, "t", "x")]).with_lease(lease);
             store.commit(&scope, write).await.expect("version and epoch are current");
         }
     }
@@ -148,7 +140,7 @@ pub async fn release_discards_the_checkpoint(store: Arc<dyn Store>) {
     store.release("released", 1).await.expect("the store succeeds");
     insert_held(&*store, &scope, "written", b"work").await;
     let events = vec![chunk(2, "written", "x")];
-    let write = Transition { lease: LeaseUpdate::Release, ..transition("written", 1, 1, events) };
+    let write = transition("written", 1, 1, events).with_lease(LeaseUpdate::Release);
     store.commit(&scope, write).await.expect("version and epoch are current");
     for id in ["released", "written"] {
         store.acquire(&scope, id).await.expect("the store succeeds");

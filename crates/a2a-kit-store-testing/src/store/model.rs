@@ -20,8 +20,8 @@ use super::fixtures::{
 use a2a_kit_operations::{
     Event, Scope, Store,
     store::{
-        Acquired, Claim, DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseUpdate, NewTask,
-        PageKey, StoreError, Sweep, TaskQuery, Transition,
+        Acquired, Claim, DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseUpdate, PageKey,
+        StoreError, Sweep, TaskQuery,
     },
 };
 
@@ -188,12 +188,10 @@ impl Model {
         let events = vec![shown(1, &task)];
         let is_pushed = self.below(2) == 0;
         let checkpoint = is_held.then(|| Bytes::from_static(b"work"));
-        let new = NewTask {
-            pushes: if is_pushed { vec![at(1)] } else { Vec::new() },
-            webhooks: vec![webhook(&id, "first")],
-            checkpoint: checkpoint.clone(),
-            ..with_events(&task, events.clone())
-        };
+        let new = with_events(&task, events.clone())
+            .with_pushes(if is_pushed { vec![at(1)] } else { Vec::new() })
+            .with_webhooks([webhook(&id, "first")])
+            .with_checkpoint(checkpoint.clone());
         let inserted = self.store.insert(&scope, new).await;
         if self.tasks.iter().any(|known| known.task.id == id) {
             assert!(matches!(inserted, Err(StoreError::Conflict { .. })), "{inserted:?}");
@@ -269,21 +267,14 @@ impl Model {
         let pushes: Vec<_> = events.iter().filter_map(Event::id).filter(|_| is_pushed).collect();
         let answered = if ends { known.commands.clone() } else { Vec::new() };
         let wrong = self.below(8);
-        let transition = Transition {
-            snapshot: (!is_chunk).then(|| Arc::new(task.clone())),
-            pushes: pushes.clone(),
-            lease: lease.clone(),
-            answers: answered
-                .iter()
-                .map(|id| (id.as_str().into(), Bytes::from_static(b"ended")))
-                .collect(),
-            ..transition(
-                &task.id,
-                known.version - u64::from(wrong == 0),
-                known.epoch + u64::from(wrong == 1),
-                events.clone(),
-            )
-        };
+        let version = known.version - u64::from(wrong == 0);
+        let epoch = known.epoch + u64::from(wrong == 1);
+        let answer = |id: &String| (id.as_str().into(), Bytes::from_static(b"ended"));
+        let transition = transition(&task.id, version, epoch, events.clone())
+            .with_snapshot((!is_chunk).then(|| Arc::new(task.clone())))
+            .with_pushes(pushes.clone())
+            .with_lease(lease.clone())
+            .with_answers(answered.iter().map(answer).collect::<Vec<_>>());
         let written = self.store.commit(&known.scope, transition).await;
         if wrong < 2 {
             assert!(matches!(written, Err(StoreError::Conflict { .. })), "{written:?}");

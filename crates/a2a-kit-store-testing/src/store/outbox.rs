@@ -10,7 +10,6 @@ use a2a_kit_operations::{
     EventId, Store,
     store::{
         Backlog, ClaimedDeliveries, DeadLetterQuery, DeliveryKey, DeliveryOutcome, StoreError,
-        Transition,
     },
 };
 
@@ -29,10 +28,8 @@ pub async fn webhook_receives_pushed_events_stored_after_it(store: Arc<dyn Store
     let silent = transition("t", 2, 1, vec![chunk(3, "t", "x")]);
     assert!(!store.commit(&scope, silent).await.expect("it is current").has_pushes);
     assert!(due(&*store, 10).await.is_empty());
-    let write = Transition {
-        pushes: vec![at(4), at(6)],
-        ..transition("t", 3, 1, (4..=6).map(|position| chunk(position, "t", "y")).collect())
-    };
+    let events = (4..=6).map(|position| chunk(position, "t", "y")).collect();
+    let write = transition("t", 3, 1, events).with_pushes([at(4), at(6)]);
     assert!(store.commit(&scope, write).await.expect("it is current").has_pushes);
     assert!(push(&*store, &scope, "t").await.has_pushes);
     let due = due(&*store, 10).await;
@@ -68,7 +65,7 @@ pub async fn rejected_commit_enqueues_no_deliveries(store: Arc<dyn Store>) {
     store.insert(&scope, hooked("t", &["a"])).await.expect("the task is new");
     for (version, epoch) in [(2, 1), (1, 2)] {
         let events = vec![chunk(2, "t", "x")];
-        let write = Transition { pushes: vec![at(2)], ..transition("t", version, epoch, events) };
+        let write = transition("t", version, epoch, events).with_pushes(vec![at(2)]);
         let refused = store.commit(&scope, write).await;
         assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{refused:?}");
     }
@@ -294,8 +291,8 @@ pub async fn long_backlog_is_delivered_in_order(store: Arc<dyn Store>) {
     let scope = scope("ann");
     store.insert(&scope, hooked("t", &["a"])).await.expect("the task is new");
     let events = (2..2 + EVENTS).map(|position| chunk(position, "t", "x")).collect();
-    let pushes = (2..2 + EVENTS).map(at).collect();
-    let write = Transition { pushes, ..transition("t", 1, 1, events) };
+    let pushes: Vec<_> = (2..2 + EVENTS).map(at).collect();
+    let write = transition("t", 1, 1, events).with_pushes(pushes);
     store.commit(&scope, write).await.expect("it is current");
     let mut delivered = Vec::new();
     loop {

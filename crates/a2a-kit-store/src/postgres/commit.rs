@@ -50,17 +50,7 @@ struct After {
 
 impl CommitRow {
     pub(super) fn new(scope: &Scope, transition: Transition) -> Result<Self, StoreError> {
-        let Transition {
-            task_id,
-            version,
-            epoch,
-            events,
-            snapshot,
-            pushes,
-            lease,
-            journal,
-            answers,
-        } = transition;
+        let Transition { task_id, events, pushes, .. } = transition;
         if !is_possible(scope, &task_id) {
             return Err(StoreError::Conflict { task_id: task_id.to_string() });
         }
@@ -72,7 +62,7 @@ impl CommitRow {
                 snapshot: encode_task(&task).map_err(StoreError::rejected)?,
             })
         };
-        let (hold, checkpoint) = match lease {
+        let (hold, checkpoint) = match transition.lease {
             LeaseUpdate::Keep => (0, None),
             LeaseUpdate::Checkpoint(checkpoint) => (1, Some(checkpoint)),
             LeaseUpdate::Release => (2, None),
@@ -84,17 +74,17 @@ impl CommitRow {
             id: task_id,
             tenant: Arc::clone(&scope.tenant),
             owner: Arc::clone(&scope.owner),
-            version: number(version),
-            epoch: number(epoch),
+            version: number(transition.version),
+            epoch: number(transition.epoch),
             first: place(events.first()),
             last: place(events.last()),
             body: pack(&events, &pushes)?,
             pushed: pushes.iter().max().map(|event| number(event.get())),
-            after: snapshot.map(after).transpose()?,
+            after: transition.snapshot.map(after).transpose()?,
             hold,
             checkpoint,
-            journal,
-            answers,
+            journal: transition.journal,
+            answers: transition.answers,
         })
     }
 

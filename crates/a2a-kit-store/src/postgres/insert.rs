@@ -43,7 +43,7 @@ pub(super) struct InsertRow {
 
 impl InsertRow {
     pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
-        let NewTask { task, key: claim, events, pushes, webhooks, checkpoint, journal } = new;
+        let NewTask { task, key: claim, events, pushes, webhooks, checkpoint, journal, .. } = new;
         if !is_possible(scope, &task.id) {
             return Err(StoreError::rejected(IMPOSSIBLE));
         }

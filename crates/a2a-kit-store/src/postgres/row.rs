@@ -165,14 +165,11 @@ impl StoredRow {
         apply(&mut task, &later);
         let node: Option<&str> = get(row, "node")?;
         let journal: Option<&[u8]> = get(row, "journal")?;
-        let stored = StoredTask {
-            task: Arc::new(task),
-            version: natural(get(row, "version")?),
-            epoch: natural(get(row, "epoch")?),
-            node: node.map(Into::into),
-            last_event: position(get(row, "last_event")?),
-            journal: Bytes::copy_from_slice(journal.unwrap_or_default()),
-        };
+        let (version, epoch) = (natural(get(row, "version")?), natural(get(row, "epoch")?));
+        let last_event = position(get(row, "last_event")?);
+        let stored = StoredTask::new(Arc::new(task), version, epoch, last_event)
+            .with_node(node.map(Arc::from))
+            .with_journal(Bytes::copy_from_slice(journal.unwrap_or_default()));
         Ok(Self { stored, rows })
     }
 

@@ -45,14 +45,10 @@ pub(super) fn stored_task(db: &Connection, no: i64) -> Result<StoredTask> {
     )?;
     let mut rows = query.query([no])?;
     let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-    Ok(StoredTask {
-        task: Arc::new(read_task(db, no, row)?),
-        last_event: event_id(row.get(0)?),
-        version: row.get(3)?,
-        epoch: row.get(4)?,
-        node: row.get(5)?,
-        journal: row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default().into(),
-    })
+    let task = Arc::new(read_task(db, no, row)?);
+    Ok(StoredTask::new(task, row.get(3)?, row.get(4)?, event_id(row.get(0)?))
+        .with_node(row.get::<_, Option<Arc<str>>>(5)?)
+        .with_journal(row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default()))
 }
 
 /// Returns a task.

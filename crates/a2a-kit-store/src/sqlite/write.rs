@@ -90,7 +90,7 @@ fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, C
 
 impl Insert {
     pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> std::result::Result<Self, CodecError> {
-        let NewTask { task, key, events, pushes, webhooks, checkpoint, journal } = new;
+        let NewTask { task, key, events, pushes, webhooks, checkpoint, journal, .. } = new;
         let webhooks = webhooks.into_iter().map(|webhook| {
             let body = codec::encode_webhook(&webhook, keys)?;
             Ok((webhook.config.id, body))
@@ -170,26 +170,15 @@ impl Insert {
 
 impl Change {
     pub(super) fn encode(transition: Transition) -> std::result::Result<Self, CodecError> {
-        let Transition {
-            task_id,
-            version,
-            epoch,
-            events,
-            snapshot,
-            pushes,
-            lease,
-            journal,
-            answers,
-        } = transition;
         Ok(Self {
-            task_id,
-            version,
-            epoch,
-            head: snapshot.map(|task| Head::of(&task)).transpose()?,
-            events: rows(&events, &pushes)?,
-            lease,
-            journal,
-            answers,
+            task_id: transition.task_id,
+            version: transition.version,
+            epoch: transition.epoch,
+            head: transition.snapshot.map(|task| Head::of(&task)).transpose()?,
+            events: rows(&transition.events, &transition.pushes)?,
+            lease: transition.lease,
+            journal: transition.journal,
+            answers: transition.answers,
         })
     }
 

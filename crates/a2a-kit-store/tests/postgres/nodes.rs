@@ -51,8 +51,8 @@ async fn nodes_receive_signals_of_others_only() {
     assert!(post(&two, &scope, "t", "ask").await);
     let heard = next(&mut from_two).await;
     assert!(matches!(&heard, Signal::Posted { task_id } if &**task_id == "t"), "{heard:?}");
-    let answers = vec![("ask".into(), "done".into())];
-    let answering = Transition { answers, ..transition("t", 2, 1, vec![chunk(3, "t", "y")]) };
+    let answering = transition("t", 2, 1, vec![chunk(3, "t", "y")])
+        .with_answers([("ask".into(), "done".into())]);
     one.commit(&scope, answering).await.unwrap();
     written(&mut from_one, "t", 3).await;
     let heard = next(&mut from_one).await;
@@ -143,10 +143,8 @@ async fn totals_are_exact_with_many_writers_and_after_merging() {
             let (id, context) = (format!("t{number}"), format!("c{}", number % 7));
             insert(&*node, &scope, &task(&id, &context, TaskState::Submitted, number)).await;
             let ended = task(&id, &context, TaskState::Completed, number);
-            let ended = Transition {
-                snapshot: Some(Arc::new(ended)),
-                ..transition(&id, 1, 1, vec![chunk(2, &id, "x")])
-            };
+            let ended =
+                transition(&id, 1, 1, vec![chunk(2, &id, "x")]).with_snapshot(Arc::new(ended));
             node.commit(&scope, ended).await.unwrap();
         })
     });
@@ -263,7 +261,7 @@ async fn releasing_commit_leaves_no_lease() {
     let Ok(schema) = Schema::new().await else { return };
     let (store, scope) = (schema.open().await, scope("ann"));
     insert_held(&store, &scope, "t", b"work").await;
-    let last = Transition { lease: LeaseUpdate::Release, ..transition("t", 1, 1, Vec::new()) };
+    let last = transition("t", 1, 1, Vec::new()).with_lease(LeaseUpdate::Release);
     store.commit(&scope, last).await.unwrap();
     let client = schema.client().await;
     let leases = client.query_one("SELECT count(*) FROM leases", &[]).await.unwrap();

@@ -120,15 +120,10 @@ impl Scene {
         let (sender, calls) = mpsc::channel(1_000);
         let store = Arc::new(MemoryStore::new());
         let task = Arc::new(Task { id: "t".into(), context_id: "c".into(), ..Task::default() });
-        let new = NewTask {
-            task,
-            key: None,
-            events: vec![event(1)],
-            pushes: vec![EventId::FIRST],
-            webhooks: webhooks.iter().map(|id| webhook(id)).collect(),
-            checkpoint: Some("work".into()),
-            journal: Bytes::new(),
-        };
+        let new = NewTask::new(task, vec![event(1)])
+            .with_pushes([EventId::FIRST])
+            .with_webhooks(webhooks.iter().map(|id| webhook(id)).collect::<Vec<_>>())
+            .with_checkpoint(Bytes::from("work"));
         store.insert(&scope(), new).await.unwrap();
         let sender = Arc::new(Script { answers: Mutex::new(answers.into()), calls: sender });
         let config = EngineConfig::default();
@@ -150,21 +145,11 @@ impl Scene {
     /// Writes more events.
     async fn write(&mut self, count: u64) {
         let ids = self.last + 1..=self.last + count;
-        let transition = Transition {
-            task_id: "t".into(),
-            version: self.version,
-            epoch: 1,
-            events: ids.clone().map(event).collect(),
-            snapshot: Some(Arc::new(Task {
-                id: "t".into(),
-                context_id: "c".into(),
-                ..Task::default()
-            })),
-            pushes: ids.filter_map(EventId::new).collect(),
-            lease: LeaseUpdate::Keep,
-            journal: None,
-            answers: Vec::new(),
-        };
+        let task = Task { id: "t".into(), context_id: "c".into(), ..Task::default() };
+        let events = ids.clone().map(event).collect();
+        let transition = Transition::new("t", self.version, 1, events)
+            .with_snapshot(Arc::new(task))
+            .with_pushes(ids.filter_map(EventId::new).collect::<Vec<_>>());
         let committed = self.store.commit(&scope(), transition).await.unwrap();
         assert!(committed.has_pushes);
         self.version += 1;

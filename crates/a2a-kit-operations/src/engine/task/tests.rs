@@ -426,14 +426,11 @@ impl Fixture {
 
     /// The stored task, `ahead` writes later.
     fn in_store(&self, ahead: u64) -> StoredTask {
-        StoredTask {
-            task: Arc::clone(&self.live.task),
-            version: self.live.persistence.version().max(1) + ahead,
-            epoch: self.live.ownership.epoch.max(1) + ahead,
-            node: Some("other".into()),
-            journal: Bytes::new(),
-            last_event: EventId::new(self.live.log.last().max(1) + ahead).unwrap(),
-        }
+        let version = self.live.persistence.version().max(1) + ahead;
+        let epoch = self.live.ownership.epoch.max(1) + ahead;
+        let last_event = EventId::new(self.live.log.last().max(1) + ahead).unwrap();
+        StoredTask::new(Arc::clone(&self.live.task), version, epoch, last_event)
+            .with_node(Arc::from("other"))
     }
 
     fn acquire(&mut self, is_orphan: bool) -> String {
@@ -554,7 +551,7 @@ impl Fixture {
     /// The other node releases the lease.
     fn released(mut self) -> Self {
         let mark = self.live.begin_read();
-        let stored = StoredTask { node: None, ..self.in_store(0) };
+        let stored = self.in_store(0).with_node(None);
         self.live.read(mark, stored, Replay::Events(Vec::new()), "me");
         self.acknowledged()
     }

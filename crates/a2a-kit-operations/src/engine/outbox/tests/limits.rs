@@ -13,15 +13,9 @@ async fn crowd(scene: &Scene, caller: &str, host: &str, tasks: usize) {
             url: format!("https://{host}"),
             ..Default::default()
         };
-        let new = NewTask {
-            task: Arc::new(task),
-            key: None,
-            events: vec![event(1)],
-            pushes: vec![EventId::FIRST],
-            webhooks: vec![config.into()],
-            checkpoint: None,
-            journal: Bytes::new(),
-        };
+        let new = NewTask::new(Arc::new(task), vec![event(1)])
+            .with_pushes([EventId::FIRST])
+            .with_webhooks([config.into()]);
         let scope = Scope::new("", &Caller::authenticated(caller));
         scene.store.insert(&scope, new).await.unwrap();
     }
