@@ -10,8 +10,8 @@ use a2a_core::{
 };
 use a2a_kit_http::{WebhookPolicy, Webhooks};
 use a2a_kit_operations::{
-    AgentError, AgentExecutor, BoxError, Engine, EngineConfig, MemoryStore, RequestContext, Store,
-    TaskUpdater,
+    AgentError, AgentExecutor, BoxError, Engine, EngineConfig, MemoryStore, PushConfig,
+    RequestContext, Store, TaskUpdater,
 };
 use tokio::sync::Semaphore;
 
@@ -48,7 +48,7 @@ impl Default for Options {
             required_extension: None,
             config: EngineConfig::default()
                 .with_cancel_grace(Duration::from_millis(100))
-                .with_push_backoff(Duration::from_millis(20)),
+                .with_push(PushConfig::default().with_backoff(Duration::from_millis(20))),
         }
     }
 }

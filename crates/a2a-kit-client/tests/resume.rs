@@ -15,7 +15,7 @@ use a2a_core::{
 use a2a_kit_client::{
     Client, Events, IDEMPOTENCY_KEY, MessageRequest, RetryPolicy, Snapshot, Transport,
 };
-use a2a_kit_operations::{Engine, EngineConfig, Event, EventId};
+use a2a_kit_operations::{Engine, EngineConfig, Event, EventId, LogLimits};
 use support::{Counter, Proxy, card, serve_engine, unused_address};
 
 fn chunk(event: &Event) -> Option<String> {
@@ -190,7 +190,8 @@ async fn dropped_send_is_retried_only_with_idempotency_extension() {
 async fn reader_behind_the_event_log_resumes_from_a_snapshot() {
     for transport in Transport::ALL {
         let counter = Counter::new(1000);
-        let config = EngineConfig::default().with_max_log_events(16);
+        let config =
+            EngineConfig::default().with_log_limits(LogLimits::default().with_max_events(16));
         let engine_card = AgentCard::new("Counter", "Counts");
         let engine = Engine::builder(engine_card, counter.clone()).config(config).build();
         let server = serve_engine(&engine).await;

@@ -32,8 +32,8 @@ use a2a_core::{
 use async_trait::async_trait;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use config::EngineConfig;
-pub use limits::{CallerLimits, RunLimits, TaskLimits};
+pub use config::{EngineConfig, PushConfig};
+pub use limits::{CallerLimits, LogLimits, RunLimits, TaskLimits};
 pub use operations::{Exchange, list_stored};
 pub(crate) use runtime::Handle;
 pub use task::TaskLimit;
@@ -335,7 +335,7 @@ impl Inner {
 
     /// An empty log that continues after position `last`.
     fn empty_log(&self, last: u64) -> Log {
-        Log::new(last, self.config.max_log_events, self.config.max_log_bytes)
+        Log::new(last, self.config.log_limits.max_events, self.config.log_limits.max_bytes)
     }
 
     /// Returns a task as visible to callers, and the position of its newest event: never older than

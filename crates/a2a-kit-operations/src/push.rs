@@ -51,7 +51,7 @@ pub trait PushSender: fmt::Debug + Send + Sync + 'static {
     async fn check(&self, config: &TaskPushNotificationConfig) -> Result<()>;
 
     /// The host of a webhook. Webhooks with the same host share its limits: see
-    /// [`push_concurrency_per_host`](crate::EngineConfig::push_concurrency_per_host).
+    /// [`concurrency_per_host`](crate::PushConfig::concurrency_per_host).
     fn destination(&self, config: &TaskPushNotificationConfig) -> String;
 
     /// Attempts to deliver an event.

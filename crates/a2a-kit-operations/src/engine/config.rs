@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use derive_setters::Setters;
 
-use super::limits::{CallerLimits, RunLimits, TaskLimits};
+use super::limits::{CallerLimits, LogLimits, RunLimits, TaskLimits};
 use crate::AgentLabel;
 
 /// Limits and timeouts of an [`Engine`](super::Engine).
@@ -20,11 +20,6 @@ pub struct EngineConfig {
     pub submitted_after: Duration,
     /// Maximum number of queued messages per task; further ones are rejected. Default: 16.
     pub max_queued_messages: usize,
-    /// Maximum number of events in the log of an active task; a reader that falls behind restarts
-    /// from a snapshot. Default: 10,000.
-    pub max_log_events: usize,
-    /// Maximum bytes of events in the log of an active task, as protobuf. Default: 64 MiB.
-    pub max_log_bytes: usize,
     /// Maximum number of running tasks; further ones are rejected. The last sixteenth is reserved
     /// for callers with no running task. Default: 10,000.
     pub max_running: usize,
@@ -43,28 +38,8 @@ pub struct EngineConfig {
     pub max_push_configs: usize,
     /// Maximum number of webhooks per task at one host. Default: 5.
     pub max_push_configs_per_host: usize,
-    /// Whether webhooks receive artifact updates too. Default: no.
-    pub push_artifacts: bool,
-    /// Maximum number of concurrent webhook deliveries. Default: 64.
-    pub push_concurrency: usize,
-    /// Maximum number of concurrent deliveries per host. Default: 8.
-    pub push_concurrency_per_host: usize,
-    /// Maximum number of concurrent deliveries per caller. Default: 16.
-    pub push_concurrency_per_caller: usize,
-    /// Retry budget of a host, restored by a successful delivery and refilled by one per minute. A
-    /// retry beyond it is postponed, which is not an attempt. Default: 20.
-    pub push_retries_per_host: u32,
-    /// Timeout of one delivery attempt, whatever the sender's own. Must be shorter than the store's
-    /// delivery claims. Default: 20 s.
-    pub push_timeout: Duration,
-    /// Maximum number of attempts before an event becomes a dead letter. Default: 20, which takes
-    /// about half an hour.
-    pub push_attempts: u32,
-    /// Maximum backoff after the first failed attempt, doubled each time; the actual delay is
-    /// random below it. Default: 500 ms.
-    pub push_backoff: Duration,
-    /// Maximum backoff, unless the receiver asks for more. Default: 5 min.
-    pub push_backoff_max: Duration,
+    /// Webhook delivery.
+    pub push: PushConfig,
     /// How long a write is retried while the store fails, before the task is given up on this node
     /// and its executor dropped. Default: 20 s.
     pub store_retry_timeout: Duration,
@@ -81,6 +56,8 @@ pub struct EngineConfig {
     /// `None` keeps them indefinitely. Their executors are dropped after the same time. Default:
     /// `None`.
     pub parked_retention: Option<Duration>,
+    /// Limits of the log of an active task.
+    pub log_limits: LogLimits,
     /// Limits per task.
     pub task_limits: TaskLimits,
     /// Limits per caller. Default: none.
@@ -100,8 +77,6 @@ impl Default for EngineConfig {
             cancel_grace: Duration::from_secs(5),
             submitted_after: Duration::from_millis(100),
             max_queued_messages: 16,
-            max_log_events: 10_000,
-            max_log_bytes: 64 << 20,
             max_running: 10_000,
             max_input_waiters: 100_000,
             ask_timeout: Duration::from_secs(3600),
@@ -109,25 +84,63 @@ impl Default for EngineConfig {
             max_parts: 1_000,
             max_push_configs: 20,
             max_push_configs_per_host: 5,
-            push_artifacts: false,
-            push_concurrency: 64,
-            push_concurrency_per_host: 8,
-            push_concurrency_per_caller: 16,
-            push_retries_per_host: 20,
-            push_timeout: Duration::from_secs(20),
-            push_attempts: 20,
-            push_backoff: Duration::from_millis(500),
-            push_backoff_max: Duration::from_secs(300),
+            push: PushConfig::default(),
             store_retry_timeout: Duration::from_secs(20),
             lease_renewal: Duration::from_secs(3),
             max_reruns: 5,
             retention: None,
             parked_retention: None,
+            log_limits: LogLimits::default(),
             task_limits: TaskLimits::default(),
             caller_limits: CallerLimits::default(),
             run_limits: RunLimits::default(),
             metrics_label: AgentLabel::NONE,
             dedupe_by_message_id: false,
+        }
+    }
+}
+
+/// Limits and timeouts of webhook delivery.
+#[derive(Clone, Copy, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
+pub struct PushConfig {
+    /// Whether webhooks receive artifact updates too. Default: no.
+    pub artifacts: bool,
+    /// Maximum number of concurrent webhook deliveries. Default: 64.
+    pub concurrency: usize,
+    /// Maximum number of concurrent deliveries per host. Default: 8.
+    pub concurrency_per_host: usize,
+    /// Maximum number of concurrent deliveries per caller. Default: 16.
+    pub concurrency_per_caller: usize,
+    /// Retry budget of a host, restored by a successful delivery and refilled by one per minute. A
+    /// retry beyond it is postponed, which is not an attempt. Default: 20.
+    pub retries_per_host: u32,
+    /// Timeout of one delivery attempt, whatever the sender's own. Must be shorter than the store's
+    /// delivery claims. Default: 20 s.
+    pub timeout: Duration,
+    /// Maximum number of attempts before an event becomes a dead letter. Default: 20, which takes
+    /// about half an hour.
+    pub attempts: u32,
+    /// Maximum backoff after the first failed attempt, doubled each time; the actual delay is
+    /// random below it. Default: 500 ms.
+    pub backoff: Duration,
+    /// Maximum backoff, unless the receiver asks for more. Default: 5 min.
+    pub backoff_max: Duration,
+}
+
+impl Default for PushConfig {
+    fn default() -> Self {
+        Self {
+            artifacts: false,
+            concurrency: 64,
+            concurrency_per_host: 8,
+            concurrency_per_caller: 16,
+            retries_per_host: 20,
+            timeout: Duration::from_secs(20),
+            attempts: 20,
+            backoff: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(300),
         }
     }
 }

@@ -41,6 +41,23 @@ impl Default for TaskLimits {
     }
 }
 
+/// Limits of the log of an active task. A reader that falls behind restarts from a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
+pub struct LogLimits {
+    /// Maximum number of events. Default: 10,000.
+    pub max_events: usize,
+    /// Maximum bytes of events, as protobuf. Default: 64 MiB.
+    pub max_bytes: usize,
+}
+
+impl Default for LogLimits {
+    fn default() -> Self {
+        Self { max_events: 10_000, max_bytes: 64 << 20 }
+    }
+}
+
 /// Limits of one caller. Callers are identified by their [subject](crate::Caller::subject),
 /// whatever the tenant; all unauthenticated callers count as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Setters)]

@@ -99,7 +99,7 @@ impl Outbox {
 
 impl Worker {
     async fn run(self: Arc<Self>) {
-        let limit = NonZeroUsize::new(self.config.push_concurrency).map_or(1, NonZeroUsize::get);
+        let limit = NonZeroUsize::new(self.config.push.concurrency).map_or(1, NonZeroUsize::get);
         let mut deliveries = JoinSet::new();
         let mut next_poll = Instant::now();
         let mut failures = 0;

@@ -49,7 +49,7 @@ impl Worker {
     async fn deliver_once(&self, webhook: &Webhook, delivery: &Delivery) -> Result<(), PushError> {
         let delivered = AssertUnwindSafe(self.sender.deliver(webhook, delivery)).catch_unwind();
         let again = |source: &str| Err(PushError::Retry { after: None, source: source.into() });
-        match tokio::time::timeout(self.config.push_timeout, delivered).await {
+        match tokio::time::timeout(self.config.push.timeout, delivered).await {
             Ok(Ok(result)) => result,
             // Counted like any other failure, so that it ends eventually.
             Ok(Err(_panic)) => again("the sender panicked"),
@@ -67,7 +67,7 @@ impl Worker {
     ) -> DeliveryOutcome {
         let error = text(&failure);
         match failure {
-            PushError::Retry { after, .. } if attempt < self.config.push_attempts => {
+            PushError::Retry { after, .. } if attempt < self.config.push.attempts => {
                 let asked = after.unwrap_or_default().min(MAX_RETRY_AFTER);
                 let after = self.backoff(attempt - 1).max(asked);
                 tracing::debug!(task.id = %task_id, config.id = %config_id, event.id = %event, attempt, ?after, error, "webhook delivery failed, will retry");

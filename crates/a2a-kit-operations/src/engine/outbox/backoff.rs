@@ -9,7 +9,7 @@ impl Worker {
     /// The delay after a number of failures: random below a maximum that doubles, so that
     /// simultaneous failures spread out.
     pub(super) fn backoff(&self, failures: u32) -> Duration {
-        random(max_backoff(failures, self.config.push_backoff, self.config.push_backoff_max))
+        random(max_backoff(failures, self.config.push.backoff, self.config.push.backoff_max))
     }
 }
 
@@ -40,8 +40,8 @@ mod tests {
     #[test]
     fn retries_span_about_half_an_hour() {
         let config = EngineConfig::default();
-        let max_delay = (0..config.push_attempts - 1)
-            .map(|failures| max_backoff(failures, config.push_backoff, config.push_backoff_max));
+        let max_delay = (0..config.push.attempts - 1)
+            .map(|failures| max_backoff(failures, config.push.backoff, config.push.backoff_max));
         // The mean delay is half of the maximum.
         let minutes = max_delay.sum::<Duration>().as_secs() / 2 / 60;
         assert!((20..40).contains(&minutes), "{minutes} min");

@@ -67,10 +67,10 @@ pub(super) struct DeliveryPermit<'a> {
 impl DeliveryLimits {
     pub(super) fn new(config: &EngineConfig) -> Self {
         Self {
-            per_host: config.push_concurrency_per_host.max(1),
-            per_caller: config.push_concurrency_per_caller.max(1),
-            retries: config.push_retries_per_host.into(),
-            max_retry_wait: config.push_backoff_max,
+            per_host: config.push.concurrency_per_host.max(1),
+            per_caller: config.push.concurrency_per_caller.max(1),
+            retries: config.push.retries_per_host.into(),
+            max_retry_wait: config.push.backoff_max,
             state: Mutex::default(),
         }
     }

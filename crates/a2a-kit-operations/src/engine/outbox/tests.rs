@@ -278,7 +278,7 @@ async fn undeliverable_event_is_dead_lettered_and_the_next_delivered() {
         ("a", Answer::Refuse),
     ];
     let mut scene = Scene::new(&["a"], answers).await;
-    scene.config.push_attempts = 3;
+    scene.config.push.attempts = 3;
     scene.write(2).await;
     let _running = scene.start();
     assert_eq!(scene.calls(5).await, ["a 1", "a 1", "a 1", "a 2", "a 3"]);
@@ -346,7 +346,7 @@ async fn concurrent_deliveries_are_limited() {
     let slow = ["a", "b", "c", "d", "e"];
     let answers = slow.map(|id| (id, Answer::Take(Duration::from_secs(1)))).into();
     let mut scene = Scene::new(&slow, answers).await;
-    scene.config.push_concurrency = 2;
+    scene.config.push.concurrency = 2;
     let _running = scene.start();
     let mut times = Vec::new();
     for _ in 0..5 {

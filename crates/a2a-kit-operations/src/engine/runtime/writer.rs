@@ -143,7 +143,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
     let events: Vec<Event> = group.events().cloned().collect();
     let is_pushed = |event: &&Event| match event.payload() {
         Some(Payload::Task(_) | Payload::StatusUpdate(_)) => true,
-        Some(Payload::ArtifactUpdate(_)) => handle.inner.config.push_artifacts,
+        Some(Payload::ArtifactUpdate(_)) => handle.inner.config.push.artifacts,
         Some(Payload::Message(_)) | None => false,
     };
     let pushes: Vec<EventId> = events.iter().filter(is_pushed).filter_map(Event::id).collect();

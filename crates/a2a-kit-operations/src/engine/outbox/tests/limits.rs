@@ -50,13 +50,13 @@ async fn slow_host_is_limited_and_does_not_delay_others() {
         at_once += 1;
     };
     assert!(quick - first < Duration::from_secs(5), "{:?}", quick - first);
-    assert_eq!(at_once, scene.config.push_concurrency_per_host);
+    assert_eq!(at_once, scene.config.push.concurrency_per_host);
     // All of them arrive, within the limit.
     let mut times = vec![first; at_once];
     while times.len() < 100 {
         times.push(scene.call().await.time);
     }
-    for (earlier, later) in times.iter().zip(&times[scene.config.push_concurrency_per_host..]) {
+    for (earlier, later) in times.iter().zip(&times[scene.config.push.concurrency_per_host..]) {
         assert!(*later - *earlier >= takes, "{:?}", *later - *earlier);
     }
     assert!(scene.is_quiet().await);
@@ -85,7 +85,7 @@ async fn caller_with_many_webhooks_does_not_delay_others() {
         at_once += 1;
     };
     assert!(quick - first < Duration::from_secs(5), "{:?}", quick - first);
-    assert_eq!(at_once, scene.config.push_concurrency_per_caller);
+    assert_eq!(at_once, scene.config.push.concurrency_per_caller);
     for _ in at_once..200 {
         scene.call().await;
     }
@@ -111,7 +111,7 @@ async fn failing_host_has_a_retry_budget() {
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
     let minutes = usize::try_from(begun.elapsed().as_secs() / 60).unwrap();
-    let attempts = scene.config.push_attempts;
+    let attempts = scene.config.push.attempts;
     assert!(dead().await.iter().all(|letter| letter.attempts == attempts), "{:?}", dead().await);
     let mut calls = 0;
     while scene.calls.try_recv().is_ok() {
