@@ -34,9 +34,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use config::{EngineConfig, PushConfig};
 pub use limits::{CallerLimits, LogLimits, RunLimits, TaskLimits};
-pub use operations::{Exchange, list_stored};
+pub use operations::{DirectReply, list_stored};
 pub(crate) use runtime::Handle;
-pub use task::TaskLimit;
+pub use task::ExceededLimit;
 pub(crate) use task::TurnRequest;
 
 use crate::{

@@ -108,8 +108,8 @@ pub use closure::{
 pub use closure::{ContextFn, StateFn};
 #[cfg(feature = "engine")]
 pub use engine::{
-    CallerLimits, Engine, EngineBuilder, EngineConfig, Exchange, LogLimits, PushConfig, RunLimits,
-    TaskLimit, TaskLimits, list_stored,
+    CallerLimits, DirectReply, Engine, EngineBuilder, EngineConfig, ExceededLimit, LogLimits,
+    PushConfig, RunLimits, TaskLimits, list_stored,
 };
 #[doc(hidden)]
 pub use event::StreamEnd;

@@ -1,6 +1,6 @@
 //! Why an update was rejected.
 
-use crate::engine::TaskLimit;
+use crate::engine::ExceededLimit;
 
 /// Why an update was rejected.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum UpdateError {
     Canceled,
     /// The task has reached a size limit; it is FAILED with that reason.
     #[error("the task reached its limit {0}")]
-    Limit(TaskLimit),
+    Limit(ExceededLimit),
     /// The executor was run again to continue a conversation, and did not repeat what it had done
     /// before; the task is FAILED with that reason. See [`ask`](crate::TaskUpdater::ask).
     #[error("the executor does not repeat its earlier run")]

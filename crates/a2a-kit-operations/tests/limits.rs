@@ -23,7 +23,7 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Caller, CallerLimits, Engine, EngineConfig, EventId,
-    MemoryStore, RequestContext, RunLimits, TaskLimit, TaskLimits, TaskUpdater, UpdateError,
+    ExceededLimit, MemoryStore, RequestContext, RunLimits, TaskLimits, TaskUpdater, UpdateError,
     extension::IDEMPOTENCY_KEY,
     forward_store,
     store::{LeaseStore, PushStore, StoreError, Sweep, TaskStore, Usage},
@@ -114,7 +114,7 @@ impl AgentExecutor for Actor {
                     };
                     match added {
                         Ok(()) => {}
-                        Err(UpdateError::Limit(TaskLimit::ArtifactBytes)) => {
+                        Err(UpdateError::Limit(ExceededLimit::ArtifactBytes)) => {
                             let after = updates.complete("well").await;
                             assert_eq!(after, Err(UpdateError::Ended));
                             return Ok(());

@@ -17,7 +17,7 @@ use a2a_core::{
 
 use crate::{
     CallContext,
-    engine::{Exchange, Handle, TurnRequest},
+    engine::{DirectReply, Handle, TurnRequest},
 };
 
 /// A message to handle, and its context.
@@ -144,7 +144,7 @@ impl RequestContext {
     ///
     /// This node keeps the newest 32 of a conversation in memory, up to 1 MiB per caller; they are
     /// lost on a restart.
-    pub fn replies_in_context(&self) -> Vec<Exchange> {
+    pub fn replies_in_context(&self) -> Vec<DirectReply> {
         self.handle.replies_in_context()
     }
 

@@ -16,7 +16,7 @@ use a2a_core::{
 
 use crate::{
     UpdateError,
-    engine::{moment, now, operations::Exchange, runtime::Handle, task::LiveTask},
+    engine::{moment, now, operations::DirectReply, runtime::Handle, task::LiveTask},
     store::TaskQuery,
 };
 
@@ -67,7 +67,7 @@ impl Handle {
         Ok(others.take(100).collect())
     }
 
-    pub(crate) fn replies_in_context(&self) -> Vec<Exchange> {
+    pub(crate) fn replies_in_context(&self) -> Vec<DirectReply> {
         self.inner.replies.of(&self.scope, &self.context_id)
     }
 

@@ -38,7 +38,7 @@ use crate::{
 };
 
 use self::{check::history_length, response::limit_history};
-pub use self::{list::list_stored, replies::Exchange};
+pub use self::{list::list_stored, replies::DirectReply};
 pub(crate) use self::{replies::Replies, webhook::Registrations};
 
 #[async_trait]

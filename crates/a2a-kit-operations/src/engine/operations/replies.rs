@@ -23,7 +23,7 @@ const EXCHANGE_BYTES: usize = 512;
 /// A message and its direct reply.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Exchange {
+pub struct DirectReply {
     /// The message of the client.
     pub message: Arc<Message>,
     /// The reply of the agent.
@@ -46,7 +46,7 @@ struct ReplyCache {
 #[derive(Debug, Default)]
 struct ScopeReplies {
     /// Oldest first.
-    exchanges: VecDeque<(Exchange, usize)>,
+    exchanges: VecDeque<(DirectReply, usize)>,
     bytes: usize,
 }
 
@@ -58,10 +58,10 @@ impl Replies {
         }
         let mut cache = self.0.lock();
         let exchange =
-            Exchange { message: Arc::new(message.clone()), reply: Arc::new(reply.clone()) };
+            DirectReply { message: Arc::new(message.clone()), reply: Arc::new(reply.clone()) };
         cache.change(scope, |replies| {
             let context_id = &exchange.message.context_id;
-            let same = |(known, _): &&(Exchange, usize)| known.message.context_id == *context_id;
+            let same = |(known, _): &&(DirectReply, usize)| known.message.context_id == *context_id;
             if replies.exchanges.iter().filter(same).count() >= MAX_IN_CONTEXT
                 && let Some(oldest) = replies.exchanges.iter().position(|known| same(&known))
             {
@@ -80,7 +80,7 @@ impl Replies {
     }
 
     /// The exchanges of a conversation, oldest first.
-    pub(crate) fn of(&self, scope: &Scope, context_id: &str) -> Vec<Exchange> {
+    pub(crate) fn of(&self, scope: &Scope, context_id: &str) -> Vec<DirectReply> {
         let cache = self.0.lock();
         let exchanges = cache.scopes.get(scope).into_iter().flat_map(|of| &of.exchanges);
         let in_context = exchanges.filter(|(known, _)| known.message.context_id == context_id);

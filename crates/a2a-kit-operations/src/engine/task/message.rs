@@ -8,7 +8,7 @@ use a2a_core::{
 };
 
 use super::{
-    Change, Creation, Failure, LiveTask, Now, StartMode, TaskLimit, TurnRequest, applied,
+    Change, Creation, ExceededLimit, Failure, LiveTask, Now, StartMode, TurnRequest, applied,
     turn::Queued,
 };
 use crate::TaskLimits;
@@ -50,7 +50,7 @@ pub(crate) enum Refusal {
     AtWork,
     /// The queue is full, with this many messages.
     QueueFull(usize),
-    Limit(TaskLimit),
+    Limit(ExceededLimit),
     /// The caller has too many running tasks.
     TooManyRunning,
 }

@@ -36,7 +36,7 @@ use a2a_core::{
 };
 use uuid::Uuid;
 
-pub use self::size::TaskLimit;
+pub use self::size::ExceededLimit;
 pub(crate) use self::turn::TurnRequest;
 pub(crate) use self::{
     cancel::{Cancel, CancelRefusal, CancelRequest},
@@ -358,23 +358,23 @@ impl LiveTask {
     }
 
     /// The limit that an update of the executor would exceed.
-    fn exceeded(&mut self, payload: &Payload, limits: &TaskLimits) -> Option<TaskLimit> {
+    fn exceeded(&mut self, payload: &Payload, limits: &TaskLimits) -> Option<ExceededLimit> {
         self.against(|size| size.exceeded(payload, limits))
     }
 
     /// The limit that another client message would exceed.
-    fn refuses(&mut self, message: &Message, limits: &TaskLimits) -> Option<TaskLimit> {
+    fn refuses(&mut self, message: &Message, limits: &TaskLimits) -> Option<ExceededLimit> {
         let queued = self.turns.queued_messages();
         self.against(|size| size.refuses(queued.iter().map(|m| &**m).chain([message]), limits))
     }
 
     /// The limit of the journal, if another entry of this many bytes would exceed it.
-    fn exceeded_journal(&self, bytes: usize, limits: &TaskLimits) -> Option<TaskLimit> {
+    fn exceeded_journal(&self, bytes: usize, limits: &TaskLimits) -> Option<ExceededLimit> {
         let is_exceeded = self.journal.bytes_with(bytes) > limits.max_journal_bytes;
-        is_exceeded.then_some(TaskLimit::JournalBytes)
+        is_exceeded.then_some(ExceededLimit::JournalBytes)
     }
 
-    fn against(&mut self, test: impl Fn(&Size) -> Option<TaskLimit>) -> Option<TaskLimit> {
+    fn against(&mut self, test: impl Fn(&Size) -> Option<ExceededLimit>) -> Option<ExceededLimit> {
         if let Some(size) = &self.changes.size
             && test(size).is_none()
         {

@@ -12,7 +12,7 @@ use a2a_core::{
 };
 
 use super::{
-    LiveTask, Now, TaskLimit, TurnRequest,
+    ExceededLimit, LiveTask, Now, TurnRequest,
     cancel::CANCELED,
     work::{Left, Work},
 };
@@ -327,7 +327,7 @@ impl LiveTask {
     /// Fails the task if a limit is exceeded.
     pub(super) fn check_limit(
         &mut self,
-        exceeded: Option<TaskLimit>,
+        exceeded: Option<ExceededLimit>,
         limits: &TaskLimits,
         now: Now,
     ) -> Result<(), UpdateError> {

@@ -25,10 +25,10 @@ pub(crate) struct Size {
     artifact_bytes: usize,
 }
 
-/// A limit on the size of a task.
+/// A limit of [`TaskLimits`] that a task would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TaskLimit {
+pub enum ExceededLimit {
     /// [`TaskLimits::max_messages`].
     Messages,
     /// [`TaskLimits::max_history_bytes`].
@@ -41,7 +41,7 @@ pub enum TaskLimit {
     JournalBytes,
 }
 
-impl TaskLimit {
+impl ExceededLimit {
     /// The name of the limit in the settings.
     pub fn name(self) -> &'static str {
         self.row().0
@@ -74,7 +74,7 @@ impl TaskLimit {
     }
 }
 
-impl fmt::Display for TaskLimit {
+impl fmt::Display for ExceededLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -136,7 +136,7 @@ impl Size {
     }
 
     /// The limit that an update of the executor would exceed.
-    pub(crate) fn exceeded(&self, payload: &Payload, limits: &TaskLimits) -> Option<TaskLimit> {
+    pub(crate) fn exceeded(&self, payload: &Payload, limits: &TaskLimits) -> Option<ExceededLimit> {
         match payload {
             Payload::StatusUpdate(update) => {
                 let status = update.status.as_ref();
@@ -150,7 +150,7 @@ impl Size {
                 let replaced = self.artifacts.get(&artifact.artifact_id).filter(|_| !update.append);
                 let bytes =
                     self.artifact_bytes - replaced.copied().unwrap_or(0) + artifact.encoded_len();
-                (bytes > limits.max_artifact_bytes).then_some(TaskLimit::ArtifactBytes)
+                (bytes > limits.max_artifact_bytes).then_some(ExceededLimit::ArtifactBytes)
             }
             Payload::Task(_) | Payload::Message(_) => None,
         }
@@ -161,27 +161,27 @@ impl Size {
         &self,
         messages: impl Iterator<Item = &'a Message>,
         limits: &TaskLimits,
-    ) -> Option<TaskLimit> {
+    ) -> Option<ExceededLimit> {
         let (mut count, mut bytes) = (0, 0);
         for message in messages {
             count += 1;
             bytes += message.encoded_len();
         }
         if self.turns + count > limits.max_turns {
-            return Some(TaskLimit::Turns);
+            return Some(ExceededLimit::Turns);
         }
         // Leaves room for an answer, so that the agent can explain the rejection.
         self.over(count + 1, bytes, limits)
     }
 
-    fn over(&self, messages: usize, bytes: usize, limits: &TaskLimits) -> Option<TaskLimit> {
+    fn over(&self, messages: usize, bytes: usize, limits: &TaskLimits) -> Option<ExceededLimit> {
         let asked = usize::from(self.status_bytes > 0);
         if messages > 0 && self.messages + asked + messages > limits.max_messages {
-            return Some(TaskLimit::Messages);
+            return Some(ExceededLimit::Messages);
         }
         let is_over =
             bytes > 0 && self.history_bytes + self.status_bytes + bytes > limits.max_history_bytes;
-        is_over.then_some(TaskLimit::HistoryBytes)
+        is_over.then_some(ExceededLimit::HistoryBytes)
     }
 }
 
@@ -245,16 +245,16 @@ mod tests {
         let limits = TaskLimits::default().with_max_artifact_bytes(200);
         assert_eq!(size.exceeded(&artifact("a", 100, false), &limits), None);
         let large = artifact("a", 200, false);
-        assert_eq!(size.exceeded(&large, &limits), Some(TaskLimit::ArtifactBytes));
+        assert_eq!(size.exceeded(&large, &limits), Some(ExceededLimit::ArtifactBytes));
         let limits = TaskLimits::default().with_max_messages(1);
-        assert_eq!(size.exceeded(&status(Some("busy")), &limits), Some(TaskLimit::Messages));
+        assert_eq!(size.exceeded(&status(Some("busy")), &limits), Some(ExceededLimit::Messages));
         assert_eq!(size.exceeded(&status(None), &limits), None);
         let two = [Message::user("two")];
-        assert_eq!(size.refuses(two.iter(), &limits), Some(TaskLimit::Messages));
+        assert_eq!(size.refuses(two.iter(), &limits), Some(ExceededLimit::Messages));
         let limits = TaskLimits::default().with_max_turns(1);
-        assert_eq!(size.refuses(two.iter(), &limits), Some(TaskLimit::Turns));
+        assert_eq!(size.refuses(two.iter(), &limits), Some(ExceededLimit::Turns));
         let limits = TaskLimits::default().with_max_history_bytes(60);
         let long = [Message::user("x".repeat(60))];
-        assert_eq!(size.refuses(long.iter(), &limits), Some(TaskLimit::HistoryBytes));
+        assert_eq!(size.refuses(long.iter(), &limits), Some(ExceededLimit::HistoryBytes));
     }
 }
