@@ -357,7 +357,7 @@ fn with_key(server: a2a_kit::Server) -> a2a_kit::Server {
     let keys = ApiKeys::new().with_key("a long secret", Caller::authenticated("ann"));
     let enforcement = Guard::new().with_verifier("key", keys).enforce(&card).unwrap();
     a2a_kit::Server::from(Engine::new(card, agent_fn(async |text: String| text)))
-        .with_external_security()
+        .trust_layers_for_auth()
         .with_layers(move |router| enforcement.layer(router))
 }
 

@@ -29,6 +29,7 @@ pub fn router(card: AgentCard) -> Result<Router> {
 }
 
 /// A serialized card with its response headers.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct CardDocument {
     json: Bytes,

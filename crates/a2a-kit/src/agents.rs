@@ -153,7 +153,7 @@ impl Agents {
     }
 
     fn take_engines(&mut self) -> Vec<Engine> {
-        self.mounts.iter_mut().filter_map(|mount| mount.server.engine.take()).collect()
+        self.mounts.iter_mut().filter_map(|mount| mount.server.take_engine()).collect()
     }
 
     fn into_router(self, address: SocketAddr) -> Result<Router, ServeError> {
@@ -168,7 +168,7 @@ impl Agents {
                 let problem = "TLS and listeners are set on `Agents`";
                 return Err(ServeError::Mount { place: place.to_string(), problem });
             }
-            readiness.extend(&server.parts.readiness);
+            readiness.checks.append(&mut server.parts.readiness.checks);
             let config = &mut server.parts.config;
             config.limits = self.limits.clone();
             config.has_tls = self.tls.is_some();

@@ -175,11 +175,11 @@ pub use error::ServeError;
 #[cfg(feature = "server")]
 pub use mount::Mounted;
 #[cfg(feature = "server")]
-pub use ready::PROBES;
+pub use ready::{PROBES, ReadinessCheck};
 #[cfg(feature = "server")]
 pub use serve::serve;
 #[cfg(feature = "server")]
-pub use server::Server;
+pub use server::{Server, Shutdown};
 
 /// The names that most programs need, for a glob import.
 ///

@@ -33,7 +33,24 @@ const MAX_AGE: Duration = Duration::from_secs(1);
 /// as well ([`HttpServer::with_probes`](a2a_kit_http::HttpServer::with_probes)).
 pub const PROBES: &[&str] = &["/healthz", "/readyz", "/grpc.health.v1.Health/Check"];
 
-type Check = Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>;
+/// A check of `/readyz`. It runs at most once a second, and fails after a second.
+#[derive(Clone)]
+pub struct ReadinessCheck {
+    part: &'static str,
+    check: Arc<dyn Fn() -> BoxFuture<'static, Result<()>> + Send + Sync>,
+}
+
+impl ReadinessCheck {
+    /// Creates a check of a part, which has this public name.
+    pub fn new<F>(part: &'static str, check: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        Self { part, check: Arc::new(move || check().boxed()) }
+    }
+}
+
+a2a_core::debug_fields!(ReadinessCheck { part, .. });
 
 /// The names of failed checks.
 type Missing = Arc<[&'static str]>;
@@ -41,7 +58,7 @@ type Missing = Arc<[&'static str]>;
 /// The checks of a server, run at most once a second.
 #[derive(Clone, Default)]
 pub(crate) struct Readiness {
-    checks: Vec<(&'static str, Check)>,
+    pub(crate) checks: Vec<ReadinessCheck>,
     latest: Arc<Mutex<Option<Latest>>>,
     /// The checks that failed last, so that each change is logged once.
     failed: Arc<Mutex<BTreeSet<&'static str>>>,
@@ -53,21 +70,6 @@ struct Latest {
 }
 
 impl Readiness {
-    pub(crate) fn add<F>(
-        &mut self,
-        part: &'static str,
-        check: impl Fn() -> F + Send + Sync + 'static,
-    ) where
-        F: Future<Output = Result<()>> + Send + 'static,
-    {
-        self.checks.push((part, Arc::new(move || check().boxed())));
-    }
-
-    /// Adds the checks of another server.
-    pub(crate) fn extend(&mut self, other: &Self) {
-        self.checks.extend(other.checks.iter().cloned());
-    }
-
     /// Serves `/healthz`, which succeeds while the process runs, and `/readyz`, which succeeds while
     /// it accepts requests.
     pub(crate) fn router(self) -> Router {
@@ -101,11 +103,8 @@ impl Readiness {
     }
 }
 
-async fn check(
-    checks: Vec<(&'static str, Check)>,
-    failed: Arc<Mutex<BTreeSet<&'static str>>>,
-) -> Missing {
-    let checked = checks.into_iter().map(async |(part, check)| {
+async fn check(checks: Vec<ReadinessCheck>, failed: Arc<Mutex<BTreeSet<&'static str>>>) -> Missing {
+    let checked = checks.into_iter().map(async |ReadinessCheck { part, check }| {
         let result = match timeout(CHECK_TIMEOUT, check()).await {
             Ok(result) => result.map_err(|error| format!("{error:?}")),
             Err(_elapsed) => Err("no answer in time".to_owned()),
@@ -179,7 +178,7 @@ mod tests {
         let asked = Arc::new(AtomicUsize::new(0));
         let mut readiness = Readiness::default();
         let counted = Arc::clone(&asked);
-        readiness.add("store", move || {
+        readiness.checks.push(ReadinessCheck::new("store", move || {
             let before = counted.fetch_add(1, Ordering::Relaxed);
             async move {
                 match before {
@@ -188,7 +187,7 @@ mod tests {
                     _ => std::future::pending().await,
                 }
             }
-        });
+        }));
         let router = readiness.router();
         for _ in 0..5 {
             assert_eq!(ask(&router, "*/*").await, (StatusCode::OK, "ready\n".into()));

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use crate::agents::Admission;
 use crate::{
     Server, agents::Placed, config::Bindings, error::ServeError, extended::Extended, interface,
-    mount::Mounted, ready::PROBES, routes::Parts,
+    mount::Mounted, ready::PROBES, routes::Parts, server::Shutdown,
 };
 
 /// Serves an engine on every binding at `address`, until Ctrl-C or SIGTERM: see [`Server::run`].
@@ -45,7 +45,7 @@ impl Server {
         address: SocketAddr,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<Mounted, ServeError> {
-        let engines = self.engine.take().into_iter().collect();
+        let engines = self.take_engine().into_iter().collect();
         let (drain, grace) = (self.drain.clone(), self.grace());
         let router = self.into_placed(address)?.router;
         Ok(Mounted::new(router, engines, drain, grace, shutdown))
@@ -124,8 +124,8 @@ impl Server {
             config.paths.grpc_address.get_or_insert(grpc_address);
         }
         self.complete(address)?;
-        let grace = self.grace();
-        let Self { mut parts, tls, drain, engine, grpc_listener, .. } = self;
+        let (engine, grace) = (self.take_engine(), self.grace());
+        let Self { mut parts, tls, drain, grpc_listener, .. } = self;
         let limits = parts.config.limits.clone();
         let server = |router: Router| {
             a2a_kit_http::HttpServer::new(router)
@@ -166,7 +166,10 @@ impl Server {
     }
 
     fn grace(&self) -> Duration {
-        self.engine_grace.unwrap_or(self.parts.config.limits.drain_timeout)
+        match self.shutdown {
+            Shutdown::EngineWithin(grace) => grace,
+            Shutdown::Engine | Shutdown::Leave => self.parts.config.limits.drain_timeout,
+        }
     }
 
     /// Completes the card, validates and signs it, and enforces its security requirements.
@@ -210,7 +213,7 @@ impl Server {
     /// Adds the layers that enforce the security requirements of the card.
     fn secure(&mut self) -> Result<(), ServeError> {
         let requires_authentication = requires_authentication(&self.parts.card);
-        self.parts.config.authenticates = self.has_external_security;
+        self.parts.config.authenticates = self.trusts_layers;
         #[cfg(feature = "auth")]
         if let Some((guard, inside)) = self.guard.take() {
             let Parts { agent, card, config, layers, card_layers, admission, .. } = &mut self.parts;
@@ -223,7 +226,7 @@ impl Server {
             layers.insert(inside, Box::new(move |router| enforcement.layer(router)));
             return Ok(());
         }
-        if requires_authentication && !self.has_external_security {
+        if requires_authentication && !self.trusts_layers {
             return Err(ServeError::Unguarded);
         }
         Ok(())

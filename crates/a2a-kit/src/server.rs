@@ -1,6 +1,6 @@
 //! An agent on every binding.
 
-use std::{fmt, future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::AgentCard;
 #[cfg(feature = "compat")]
@@ -8,12 +8,33 @@ use a2a_kit_compat::{Revisions, TaskRevisions};
 use a2a_kit_http::{Drain, Limits, VersionPolicy, rate::AddressRate, tls::Tls};
 use a2a_kit_operations::{Agent, CardSigner, Engine, Quota, QuotaConfig};
 use axum::Router;
+use derive_setters::Setters;
 use tokio::net::TcpListener;
 
-use crate::{agents::Admission, config::Config, interface, ready::Readiness, routes::Parts};
+use crate::{
+    agents::Admission,
+    config::Config,
+    interface,
+    ready::{Readiness, ReadinessCheck},
+    routes::Parts,
+};
 
 /// Time for the store of an engine to respond, beyond which the server is not ready.
 const STORE_TIMEOUT: Duration = Duration::from_millis(900);
+
+/// What happens to the engine of a [`Server`] when the server stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shutdown {
+    /// It shuts down. Running executors may go on for [`Limits::drain_timeout`].
+    #[default]
+    Engine,
+    /// It shuts down. Running executors may go on for this time.
+    EngineWithin(Duration),
+    /// It keeps running, because other servers share it. Call [`Engine::shutdown`] after the last
+    /// of them.
+    Leave,
+}
 
 /// An agent on one port: JSON-RPC at `POST /`, HTTP+JSON at the root and under `/{tenant}`, gRPC
 /// by its paths, the card at `/.well-known/agent-card.json`, and for browsers as a page at `/`, and
@@ -30,17 +51,22 @@ const STORE_TIMEOUT: Duration = Duration::from_millis(900);
 /// # }
 /// ```
 #[must_use]
+#[derive(Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct Server {
     pub(crate) parts: Parts,
     pub(crate) tls: Option<Tls>,
     pub(crate) signer: Option<Arc<dyn CardSigner>>,
     pub(crate) grpc_listener: Option<TcpListener>,
+    /// Sets the signal that starts before the server stops. Others can watch it, or start it to stop
+    /// the server.
+    #[setters(generate)]
     pub(crate) drain: Drain,
-    pub(crate) has_external_security: bool,
-    /// The engine to shut down with the server.
+    pub(crate) trusts_layers: bool,
     pub(crate) engine: Option<Engine>,
-    /// How long its executors may go on then; `None` for the drain timeout.
-    pub(crate) engine_grace: Option<Duration>,
+    /// Sets what happens to the engine when the server stops.
+    #[setters(generate)]
+    pub(crate) shutdown: Shutdown,
     /// With the number of layers inside of it.
     #[cfg(feature = "auth")]
     pub(crate) guard: Option<(a2a_kit_auth::server::Guard, usize)>,
@@ -76,9 +102,9 @@ impl Server {
             signer: None,
             grpc_listener: None,
             drain: Drain::new(),
-            has_external_security: false,
+            trusts_layers: false,
             engine: None,
-            engine_grace: None,
+            shutdown: Shutdown::default(),
             #[cfg(feature = "auth")]
             guard: None,
         }
@@ -90,37 +116,15 @@ impl Server {
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.engine = Some(engine.clone());
         self.parts.config.metrics_label = engine.metrics_label();
-        self.with_readiness("store", move || {
+        self.with_readiness(ReadinessCheck::new("store", move || {
             let engine = engine.clone();
             async move { engine.probe(STORE_TIMEOUT).await }
-        })
+        }))
     }
 
-    /// Leaves the engine running when the server stops, because other servers share it. Call
-    /// [`Engine::shutdown`] after the last of them.
-    pub fn with_shared_engine(mut self) -> Self {
-        self.engine = None;
-        self
-    }
-
-    /// Sets how long running executors may go on once the server stops. Default:
-    /// [`Limits::drain_timeout`].
-    pub fn with_engine_grace(mut self, grace: Duration) -> Self {
-        self.engine_grace = Some(grace);
-        self
-    }
-
-    /// Adds a check to `/readyz`. It runs at most once a second, and fails after a second.
-    /// `part` is its public name.
-    pub fn with_readiness<F>(
-        mut self,
-        part: &'static str,
-        check: impl Fn() -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        F: Future<Output = a2a_core::Result<()>> + Send + 'static,
-    {
-        self.parts.readiness.add(part, check);
+    /// Adds a check to `/readyz`.
+    pub fn with_readiness(mut self, check: ReadinessCheck) -> Self {
+        self.parts.readiness.checks.push(check);
         self
     }
 
@@ -340,11 +344,11 @@ impl Server {
         self
     }
 
-    /// Declares that the security requirements of the card are enforced elsewhere: by a proxy in
-    /// front, or by layers and a wrapper around the agent. Without this or `with_auth`, a server
-    /// whose card has security requirements does not start.
-    pub fn with_external_security(mut self) -> Self {
-        self.has_external_security = true;
+    /// Trusts layers and a wrapper around the agent, or a proxy in front, to enforce the security
+    /// requirements of the card. Without this or `with_auth`, a server whose card has security
+    /// requirements does not start.
+    pub fn trust_layers_for_auth(mut self) -> Self {
+        self.trusts_layers = true;
         self
     }
 
@@ -387,17 +391,15 @@ impl Server {
         self
     }
 
-    /// Sets the signal that starts before the server stops. Others can watch it, or start it to stop
-    /// the server.
-    pub fn with_drain(mut self, drain: Drain) -> Self {
-        self.drain = drain;
-        self
-    }
-
     /// Replaces the card, for example by that of [`card_at`](Self::card_at) with fewer interfaces.
     pub fn with_card(mut self, card: AgentCard) -> Self {
         self.parts.card = card;
         self
+    }
+
+    /// The engine to shut down with the server.
+    pub(crate) fn take_engine(&mut self) -> Option<Engine> {
+        self.engine.take().filter(|_| self.shutdown != Shutdown::Leave)
     }
 
     /// The card of a server that listens at `address`.

@@ -4,7 +4,8 @@
 use std::net::SocketAddr;
 
 use a2a_kit::{
-    AgentCard, Agents, Client, Engine, ErrorKind, ServeError, Server, TaskState, agent_fn,
+    AgentCard, Agents, Client, Engine, ErrorKind, ReadinessCheck, ServeError, Server, TaskState,
+    agent_fn,
     client::{DiscoveryError, Transport},
     types::ProtocolVersion,
     v1::AgentInterface,
@@ -159,8 +160,9 @@ async fn card_is_found_below_the_url_of_an_agent() {
 #[tokio::test]
 async fn probes_and_own_routes_are_shared() {
     let routes = axum::Router::new().route("/about", axum::routing::post(async || "four agents"));
-    let failing = named("b")
-        .with_readiness("model", async || Err(a2a_kit::Error::unavailable("it is loading")));
+    let failing = named("b").with_readiness(ReadinessCheck::new("model", async || {
+        Err(a2a_kit::Error::unavailable("it is loading"))
+    }));
     let agents = Agents::new().at("/a", named("a")).at("/b", failing).with_routes(routes);
     let address = start(agents).await;
     assert!(post(address, "/about", "").await.contains("four agents"));

@@ -38,7 +38,7 @@ async fn serve(server: impl FnOnce(Server) -> Server) -> String {
         .build();
     let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let server = server(Server::from(engine).with_external_security());
+    let server = server(Server::from(engine).trust_layers_for_auth());
     tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });
     url
 }
@@ -93,7 +93,7 @@ async fn a_signature_is_kept_where_the_card_is_served_as_it_was_signed() {
     {
         let signed = JwsCardSigner::new(key.clone()).sign(card).unwrap();
         let engine = Engine::new(signed, agent_fn(async |text: String| text));
-        let server = Server::from(engine).with_external_security();
+        let server = Server::from(engine).trust_layers_for_auth();
         let listener = a2a_kit_http::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move { server.serve(listener, std::future::pending()).await.unwrap() });

@@ -147,14 +147,14 @@ async fn pages_of_allowed_origins_may_call() {
 
 #[tokio::test]
 async fn pages_of_every_origin_may_call_where_callers_authenticate_unless_they_are_named() {
-    let address = start(server().with_external_security()).await;
+    let address = start(server().trust_layers_for_auth()).await;
     let answer = preflight(address, "https://page.example").await;
     assert!(answer.contains("access-control-allow-origin: *"), "{answer}");
     assert!(answer.contains("access-control-allow-headers: authorization,a2a-version"), "{answer}");
     let answer = exchange(address, "POST /", &["host: any.example", JSON], SEND).await;
     assert!(answer.starts_with("http/1.1 200"), "{answer}");
 
-    let named = server().with_external_security().with_allowed_origins(["https://app.example"]);
+    let named = server().trust_layers_for_auth().with_allowed_origins(["https://app.example"]);
     let address = start(named).await;
     let answer = preflight(address, "https://app.example").await;
     assert!(answer.contains("access-control-allow-origin: https://app.example"), "{answer}");

@@ -6,7 +6,7 @@ use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use a2a_kit::{
     AgentCard, AgentExecutor, BoxError, Client, Engine, Error, ErrorKind, MessageRequest,
-    RequestContext, Server, TaskState, TaskUpdater,
+    RequestContext, Server, Shutdown, TaskState, TaskUpdater,
     client::{RetryPolicy, WaitOptions},
     http::{Drain, Limits, bind},
     operations::Recovery,
@@ -229,7 +229,7 @@ async fn end_of_the_drain_ends_the_grace_period() {
 async fn shared_engine_keeps_running() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tasks.db");
-    let shared = |server: Server| server.with_shared_engine();
+    let shared = |server: Server| server.with_shutdown(Shutdown::Leave);
     let running = Running::start_with(&file, Recovery::Fail, HOUR, shared).await;
     let engine = running.engine.clone();
     running.end().await;

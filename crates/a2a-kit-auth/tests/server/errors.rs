@@ -453,7 +453,7 @@ async fn card_with_schemes_needs_a_guard_or_external_security() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let served = server(card()).serve(listener, std::future::pending()).await;
     assert!(matches!(served, Err(ServeError::Unguarded)), "{served:?}");
-    let address = serve(server(card()).with_external_security()).await;
+    let address = serve(server(card()).trust_layers_for_auth()).await;
     let anyone = client(address, JSON_RPC, &[]).await;
     assert_eq!(anyone.send_text("hi").await.unwrap(), "nobody");
 }

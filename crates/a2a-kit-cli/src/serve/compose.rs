@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::{AgentCard, ProtocolVersion, card};
-use a2a_kit::{Server, TaskRevisions};
+use a2a_kit::{ReadinessCheck, Server, Shutdown, TaskRevisions};
 use a2a_kit_auth::{
     card::JwsCardSigner,
     webhook::{JWKS_PATH, WebhookSigner},
@@ -86,13 +86,14 @@ pub(super) fn compose(
             let agent = (upstream.agent)(index.clone());
             let card = customize_card(serve, options, upstream.card)?;
             let server = given(Server::new(agent, card), index, |server, index| {
-                server.with_readiness("store", move || {
+                server.with_readiness(ReadinessCheck::new("store", move || {
                     let index = index.clone();
                     async move { index.probe().await }
-                })
+                }))
             });
             given(server, upstream.probed, |server, agent| {
-                server.with_readiness("upstream", move || proxy::probe(Arc::clone(&agent)))
+                let probe = move || proxy::probe(Arc::clone(&agent));
+                server.with_readiness(ReadinessCheck::new("upstream", probe))
             })
         }
         None => {
@@ -125,7 +126,7 @@ pub(super) fn compose(
     server = server.with_card(card.clone());
     server = given(server, script, |server, script| {
         server
-            .with_engine_grace(SCRIPT_GRACE)
+            .with_shutdown(Shutdown::EngineWithin(SCRIPT_GRACE))
             .with_binding(move |agent| AuthorizeEndpoint { script: script.clone(), agent }.router())
     });
     server = given(server, faults, |server, faults| {
@@ -137,7 +138,7 @@ pub(super) fn compose(
     if serve.proxy.forwards_auth() {
         let keep = |router: Router| router.layer(middleware::from_fn(proxy::keep_credential));
         // The upstream agent enforces the requirements of the card.
-        server = server.with_layers(keep).with_external_security();
+        server = server.with_layers(keep).trust_layers_for_auth();
     }
     if let Some(access) = &options.access {
         server = server.with_auth(access.guard(&card)?);
