@@ -487,17 +487,18 @@ mod tests {
         let timeout = || Error::new(ErrorKind::DeadlineExceeded, "timed out");
         let own = timeout().with_source(elapsed.unwrap_err());
         assert_eq!(Failure::of_operation(&own, false).code(), Code::Timeout);
-        let lost = TransportError::new(true, true, "no response").into_error("a");
+        let timed_out = |error| TransportError::new(error).with_timed_out(true);
+        let lost = timed_out("no response").with_sent(true).into_error("a");
         assert_eq!(Failure::of_operation(&lost, false).code(), Code::Timeout);
-        for other in [timeout(), TransportError::new(false, true, "no route").into_error("a")] {
+        for other in [timeout(), timed_out("no route").into_error("a")] {
             assert_eq!(Failure::of_operation(&other, false).code(), Code::Unreachable);
         }
     }
 
     #[test]
     fn request_that_was_not_sent_is_known() {
-        let unsent = TransportError::new(false, false, "refused").into_error("a");
-        let sent = TransportError::new(true, false, "reset").into_error("a");
+        let unsent = TransportError::new("refused").into_error("a");
+        let sent = TransportError::new("reset").with_sent(true).into_error("a");
         let busy = Error::unavailable("HTTP status 503");
         for (error, expected) in [(unsent, true), (sent, false), (busy, false)] {
             assert_eq!(Failure::of_operation(&error, false).is_unsent(), expected, "{error}");

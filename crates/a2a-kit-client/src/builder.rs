@@ -137,15 +137,13 @@ impl Client {
 impl ClientBuilder {
     /// Prefers these bindings, in this order, to the other bindings of the card.
     pub fn prefer(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
-        self.preference.transports = transports.into_iter().collect();
-        self.preference.only = false;
+        self.preference = self.preference.with_transports(transports);
         self
     }
 
     /// Uses only these bindings, in this order. Connecting fails if the card has none of them.
     pub fn only(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
-        self.preference.transports = transports.into_iter().collect();
-        self.preference.only = true;
+        self.preference = self.preference.with_only(transports);
         self
     }
 

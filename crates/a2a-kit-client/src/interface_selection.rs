@@ -20,6 +20,7 @@ pub struct Preference {
     #[setters(skip)]
     pub transports: Vec<Transport>,
     /// Use only the bindings in `transports`; selection fails if the card has none of them.
+    #[setters(skip)]
     pub only: bool,
     /// Use only this protocol version. Default: the newest version of the card.
     #[setters(into)]
@@ -72,11 +73,16 @@ impl SelectedInterface {
 }
 
 impl Preference {
-    /// Sets the preferred bindings, in descending order.
+    /// Prefers these bindings, in this order, to the other bindings of the card.
     #[must_use]
-    pub fn with_transports(mut self, transports: impl IntoIterator<Item = Transport>) -> Self {
-        self.transports = transports.into_iter().collect();
-        self
+    pub fn with_transports(self, transports: impl IntoIterator<Item = Transport>) -> Self {
+        Self { only: false, transports: transports.into_iter().collect(), ..self }
+    }
+
+    /// Uses only these bindings, in this order.
+    #[must_use]
+    pub fn with_only(self, transports: impl IntoIterator<Item = Transport>) -> Self {
+        Self { only: true, ..self.with_transports(transports) }
     }
 
     /// Sets the origins whose interfaces are used, the origin of the card first.
@@ -254,11 +260,10 @@ mod tests {
             ("HTTP+JSON", "https://a/2", "1.0"),
             ("GRPC", "https://a/3", "1.0"),
         ]);
-        let mut preference =
-            Preference { transports: vec![Transport::Grpc], ..Preference::default() };
+        let preference = Preference::default().with_transports([Transport::Grpc]);
         let order = ["https://a/3", "https://a/1", "https://a/2"];
         assert_eq!(urls(&preference.select(&card).unwrap()), order);
-        preference.only = true;
+        let preference = preference.with_only([Transport::Grpc]);
         assert_eq!(urls(&preference.select(&card).unwrap()), ["https://a/3"]);
     }
 
@@ -266,18 +271,13 @@ mod tests {
     #[test]
     fn unmatched_pinned_binding_or_version_is_an_error_without_fallback() {
         let card = card(&[("JSONRPC", "https://a/1", "1.0"), ("GRPC", "https://a/2", "0.3")]);
-        let pinned =
-            Preference { transports: vec![Transport::Rest], only: true, ..Preference::default() };
+        let pinned = Preference::default().with_only([Transport::Rest]);
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonBinding(_))));
-        let pinned = Preference {
-            transports: vec![Transport::JsonRpc],
-            only: true,
-            version: Some(ProtocolVersion::V0_3),
-            ..Preference::default()
-        };
+        let pinned = Preference::default()
+            .with_only([Transport::JsonRpc])
+            .with_version(ProtocolVersion::V0_3);
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonVersion(_))));
-        let pinned =
-            Preference { transports: vec![Transport::Grpc], only: true, ..Preference::default() };
+        let pinned = Preference::default().with_only([Transport::Grpc]);
         assert!(matches!(pinned.select(&card), Err(DiscoveryError::NoCommonVersion(_))));
     }
 

@@ -170,10 +170,9 @@ impl<A: Agent> Forward<A> {
         if call.request.page_token.is_empty() {
             self.refresh(index, &scope, &call.context).await;
         }
-        let view = TaskView::new(
-            usize::try_from(call.request.history_length.unwrap_or(0)).unwrap_or(0),
-            call.request.include_artifacts(),
-        );
+        let view = TaskView::default()
+            .with_history(call.request.history_length.unwrap_or(0).try_into().unwrap_or(0))
+            .with_artifacts(call.request.include_artifacts());
         let page_size = call.request.page_size;
         let is_read = view.history > 0 || view.artifacts;
         if is_read && page_size.is_none_or(|size| (26..=100).contains(&size)) {

@@ -211,7 +211,7 @@ impl OwnerIndex {
         let query = TaskQuery::default()
             .with_context_id(own.to_owned())
             .with_limit(1)
-            .with_view(TaskView::new(0, false));
+            .with_view(TaskView::default().with_history(0).with_artifacts(false));
         let found = self.0.store.list(scope, &query).await.map_err(Error::from)?;
         let recorded = match found.tasks.first() {
             Some(task) => self.get(scope, &task.id).await?,
@@ -326,7 +326,7 @@ impl OwnerIndex {
             let query = TaskQuery::default()
                 .with_state(state)
                 .with_limit(limit)
-                .with_view(TaskView::new(0, false));
+                .with_view(TaskView::default().with_history(0).with_artifacts(false));
             let found = self.0.store.list(scope, &query).await.unwrap_or_default();
             open.extend(found.tasks.iter().map(|task| {
                 let time = task.status.as_ref().and_then(|status| status.timestamp);

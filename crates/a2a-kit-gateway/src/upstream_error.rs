@@ -93,7 +93,7 @@ mod tests {
             (true, false, ErrorKind::Unavailable),
             (true, true, ErrorKind::DeadlineExceeded),
         ] {
-            let error = TransportError::new(sent, timed_out, "refused");
+            let error = TransportError::new("refused").with_sent(sent).with_timed_out(timed_out);
             let error = translate_error(error.into_error("http://backend.internal:1"), true);
             assert_eq!(error.kind(), kind);
             assert!(

@@ -18,7 +18,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, uri::Scheme};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
@@ -208,7 +208,7 @@ async fn policy_applies_to_addresses_and_host_names() {
             }
         }
         // The connector applies the same policy.
-        let connector = Connector::new(&settings, false).unwrap();
+        let connector = Connector::new(&settings, Scheme::HTTP).unwrap();
         let connected = connector.oneshot(url.parse().unwrap()).await;
         assert_eq!(connected.is_ok(), is_called, "{url} {settings:?}: {connected:?}");
     }

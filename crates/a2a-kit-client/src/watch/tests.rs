@@ -165,7 +165,7 @@ async fn lost_stream_is_resumed_once_and_then_polled() {
 
 #[tokio::test(start_paused = true)]
 async fn stream_of_an_agent_that_was_unreachable_continues_once_it_answers() {
-    let refused = || TransportError::new(false, false, "refused").into_error("a");
+    let refused = || TransportError::new("refused").into_error("a");
     let agent = TestAgent::new()
         .then_stream([snapshot(1, task(TaskState::Working)), chunk(2, "1")])
         .then_fail(refused());

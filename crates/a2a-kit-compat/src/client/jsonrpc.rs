@@ -114,13 +114,13 @@ impl Transport for JsonRpcClient {
         context: CallContext,
         request: AnyRequest,
     ) -> Result<Reply<EventStream>> {
-        let await_first = context.last_event_id.is_none();
+        let after = context.last_event_id;
         let (id, request) = self.request(context, request)?;
         let response = self.http.open(request).await?;
         let activated = extensions::read_activated(response.headers());
         let dialect = Arc::clone(&self.dialect);
         let read = move |data: &[u8]| read_event(&*dialect, id, data);
-        let response = read_events(response, self.http.settings(), await_first, read).await?;
+        let response = read_events(response, self.http.settings(), after, read).await?;
         Ok(Reply { response, activated })
     }
 }

@@ -84,7 +84,7 @@ impl RestClient {
         encoded: &EncodedRequest,
         method: Method,
     ) -> Result<Reply<EventStream>> {
-        let resumes = context.last_event_id.is_some();
+        let after = context.last_event_id;
         let request = self.request(operation, context, encoded, method)?;
         let response = self.http.open(request).await?;
         let shape = self.shape;
@@ -94,7 +94,7 @@ impl RestClient {
             response::read_error(operation, status, headers, body)
         };
         let settings = self.http.settings();
-        let response = read_events_with(response, settings, !resumes, read, read_error).await?;
+        let response = read_events_with(response, settings, after, read, read_error).await?;
         Ok(Reply { response, activated })
     }
 

@@ -67,12 +67,11 @@ impl GrpcLink {
     /// unless it is a loopback address.
     pub(super) fn new(address: &str, settings: &ClientSettings) -> Result<Self, String> {
         let address = parse(address)?;
-        let secure = address.scheme() == Some(&Scheme::HTTPS);
         let mut parts = address.clone().into_parts();
         // TLS is up to the connector, not to tonic.
-        parts.scheme = Some(Scheme::HTTP);
+        let scheme = parts.scheme.replace(Scheme::HTTP).unwrap_or(Scheme::HTTP);
         let plain = Uri::from_parts(parts).map_err(|error| error.to_string())?;
-        let connector = Connector::new(settings, secure).map_err(|error| error.to_string())?;
+        let connector = Connector::new(settings, scheme).map_err(|error| error.to_string())?;
         let endpoint = Endpoint::from(plain)
             .origin(address.clone())
             .connect_timeout(settings.connect_timeout)

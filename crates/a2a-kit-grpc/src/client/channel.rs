@@ -51,10 +51,9 @@ pub struct Channel {
 impl Channel {
     /// Creates connections to `uri` on demand.
     pub(crate) fn lazy(uri: Uri, settings: &ClientSettings) -> Result<Self, AddressError> {
-        let secure = uri.scheme() == Some(&Scheme::HTTPS);
         // TLS is up to the connector, not to tonic.
         let mut parts = uri.clone().into_parts();
-        parts.scheme = Some(Scheme::HTTP);
+        let scheme = parts.scheme.replace(Scheme::HTTP).unwrap_or(Scheme::HTTP);
         let mut endpoint = Endpoint::from(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
             .origin(uri)
             .user_agent(settings.user_agent.as_str())
@@ -68,7 +67,7 @@ impl Channel {
         if let Some(silence) = settings.idle_timeout {
             endpoint = endpoint.http2_keep_alive_interval(silence);
         }
-        let connector = Connector::new(settings, secure)?;
+        let connector = Connector::new(settings, scheme)?;
         Ok(Self::new(endpoint.connect_with_connector_lazy(connector), settings))
     }
 

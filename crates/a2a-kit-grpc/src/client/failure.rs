@@ -33,7 +33,7 @@ pub(crate) fn decode(status: Status, target: &str) -> Error {
     }
     let sent = cause::<ConnectError>(&status).is_none();
     let timed_out = cause::<TimeoutExpired>(&status).is_some();
-    TransportError::new(sent, timed_out, status).into_error(target)
+    TransportError::new(status).with_sent(sent).with_timed_out(timed_out).into_error(target)
 }
 
 fn cause<E: StdError + 'static>(status: &Status) -> Option<&E> {

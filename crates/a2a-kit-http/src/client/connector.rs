@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Opens connections for a client with its own HTTP/2 implementation, such as gRPC: over TLS with
-/// [`ClientSettings::tls`] if secure, otherwise in plaintext.
+/// [`ClientSettings::tls`] for the scheme `https`, in plaintext for `http`.
 ///
 /// The scheme of the URI that it is called with is ignored.
 #[derive(Clone)]
@@ -35,13 +35,12 @@ impl Connector {
     /// # Errors
     ///
     /// [`TlsError`] if the certificates in the settings are invalid.
-    pub fn new(settings: &ClientSettings, secure: bool) -> Result<Self, TlsError> {
+    pub fn new(settings: &ClientSettings, scheme: Scheme) -> Result<Self, TlsError> {
         let policy = settings.policy.clone().map(Arc::new);
         let resolver = Resolver::new(policy.clone(), system());
         let mut tls = settings.tls.config()?;
         tls.alpn_protocols = vec![b"h2".to_vec()];
         let dialer = Dialer::new(tls, resolver, settings.connect_timeout, None);
-        let scheme = if secure { Scheme::HTTPS } else { Scheme::HTTP };
         Ok(Self { dialer, scheme, policy })
     }
 

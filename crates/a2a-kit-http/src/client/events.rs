@@ -3,7 +3,7 @@
 use std::{future::ready, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Result, v1::StreamResponse};
-use a2a_kit_operations::{Event, EventStream};
+use a2a_kit_operations::{Event, EventId, EventStream};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderMap, Response, StatusCode};
@@ -33,10 +33,10 @@ const MAX_HEAD: usize = 1 << 10;
 pub async fn read_events(
     response: Response<ByteStream>,
     settings: &ClientSettings,
-    await_first: bool,
+    after: Option<EventId>,
     read: impl Fn(&[u8]) -> Result<Option<StreamResponse>> + Send + 'static,
 ) -> Result<EventStream> {
-    read_events_with(response, settings, await_first, read, error_body::read).await
+    read_events_with(response, settings, after, read, error_body::read).await
 }
 
 /// Decodes the response of a streaming operation. `read` decodes the data of one event, or the
@@ -47,8 +47,8 @@ pub async fn read_events(
 /// another name than `message` that `read` rejects. A body is an event stream also if only its text
 /// says so.
 ///
-/// With `await_first`, waits briefly for the first event, so that an error there becomes an error
-/// of the operation instead of its stream.
+/// Unless the stream resumes `after` an event, waits briefly for the first event, so that an error
+/// there becomes an error of the operation instead of its stream.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ pub async fn read_events(
 pub async fn read_events_with(
     response: Response<ByteStream>,
     settings: &ClientSettings,
-    await_first: bool,
+    after: Option<EventId>,
     read: impl Fn(&[u8]) -> Result<Option<StreamResponse>> + Send + 'static,
     read_error: impl Fn(StatusCode, &HeaderMap, &[u8]) -> Error + Send + 'static,
 ) -> Result<EventStream> {
@@ -94,7 +94,7 @@ pub async fn read_events_with(
         ready(event.transpose())
     });
     let events = with_reconnection_time(events, reconnection_time);
-    if await_first { open_stream(events).await } else { Ok(EventStream::new(events)) }
+    if after.is_none() { open_stream(events).await } else { Ok(EventStream::new(events)) }
 }
 
 /// Reads an event; `None` if it is to be skipped.

@@ -3,13 +3,19 @@
 use std::{error::Error as StdError, fmt, io};
 
 use a2a_core::{Error, ErrorKind};
+use derive_setters::Setters;
 use hyper_util::client::legacy;
 
 /// Why a request got no response, or an incomplete one. It is a source of the [`Error`] that the
 /// operation returns: see [`TransportError::of`].
-#[derive(Debug)]
+#[derive(Debug, Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct TransportError {
+    /// Sets whether the peer may have received the request.
+    #[setters(generate)]
     sent: bool,
+    /// Sets whether the cause is a timeout.
+    #[setters(generate)]
     timed_out: bool,
     source: Box<dyn StdError + Send + Sync>,
 }
@@ -42,14 +48,9 @@ impl TransportError {
         self.timed_out
     }
 
-    /// Creates a transport error. `sent` is false only if the peer cannot have received the
-    /// request.
-    pub fn new(
-        sent: bool,
-        timed_out: bool,
-        source: impl Into<Box<dyn StdError + Send + Sync>>,
-    ) -> Self {
-        Self { sent, timed_out, source: source.into() }
+    /// Creates the error of a request that the peer cannot have received.
+    pub fn new(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { sent: false, timed_out: false, source: source.into() }
     }
 
     /// Creates the error of a request without a response.

@@ -115,11 +115,11 @@ impl Client {
         _: AgentMethod<R, EventStream>,
     ) -> Result<Reply<EventStream>> {
         let id = self.next_id();
-        let await_first = call.context.last_event_id.is_none();
+        let after = call.context.last_event_id;
         let response = self.http.open(self.request(operation, id, call)?).await?;
         let activated = service_parameters::read_activated(response.headers());
         let read = move |data: &[u8]| response::read_event(id, data);
-        let events = read_events(response, self.http.settings(), await_first, read).await?;
+        let events = read_events(response, self.http.settings(), after, read).await?;
         Ok(Reply { response: events, activated })
     }
 

@@ -30,8 +30,9 @@ pub struct TaskQuery {
 }
 
 /// The part of each task that a list returns. Default: everything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Setters)]
 #[non_exhaustive]
+#[setters(prefix = "with_")]
 pub struct TaskView {
     /// Maximum number of history messages, newest first.
     pub history: usize,
@@ -46,11 +47,6 @@ impl Default for TaskView {
 }
 
 impl TaskView {
-    /// A view with `history` messages, with or without artifacts.
-    pub const fn new(history: usize, artifacts: bool) -> Self {
-        Self { history, artifacts }
-    }
-
     /// Reduces a task to the view. The task is cloned only if it is shared.
     pub fn apply(self, task: Arc<Task>) -> Task {
         let skip = self.skipped(&task);

@@ -133,12 +133,12 @@ impl Client {
         address: &Address,
         method: Option<Method>,
     ) -> Result<Reply<EventStream>> {
-        let await_first = context.last_event_id.is_none();
+        let after = context.last_event_id;
         let request = self.request(operation, context, address, method)?;
         let response = self.http.open(request).await?;
         let activated = service_parameters::read_activated(response.headers());
         let events =
-            read_events(response, self.http.settings(), await_first, response::read_event).await?;
+            read_events(response, self.http.settings(), after, response::read_event).await?;
         Ok(Reply { response: events, activated })
     }
 
