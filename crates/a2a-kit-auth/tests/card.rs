@@ -101,9 +101,9 @@ async fn cards_are_signed_and_verified_with_each_algorithm() {
         let expected = json!({"alg": algorithm.as_str(), "kid": key.public().id(), "typ": "JOSE"});
         assert_eq!(header, expected);
         let verified = verified(trusting(&[&key]), &signed).await;
-        assert_eq!(verified.key_id(), key.public().id());
-        assert_eq!((verified.algorithm(), verified.form()), (algorithm, CanonicalForm::Members));
-        let read: AgentCard = a2a_core::json::from_slice(verified.covered()).unwrap();
+        assert_eq!(verified.key_id, key.public().id());
+        assert_eq!((verified.algorithm, verified.form), (algorithm, CanonicalForm::Members));
+        let read: AgentCard = a2a_core::json::from_slice(&verified.covered).unwrap();
         assert_eq!(read, card(), "{algorithm}");
     }
 }
@@ -158,7 +158,7 @@ async fn signatures_of_other_sdks_are_verified() {
         let key = SigningKey::from_pem(pem).unwrap();
         let trust = TrustStore::new().with_key(key.public().clone().with_id("interop-2026"));
         let found = verified(trust.clone(), &serde_json::from_slice::<Value>(json).unwrap()).await;
-        assert_eq!((found.algorithm(), found.form()), (key.algorithm(), CanonicalForm::Members));
+        assert_eq!((found.algorithm, found.form), (key.algorithm(), CanonicalForm::Members));
         let tampered = String::from_utf8_lossy(json).replace("🦀", "🦞");
         let tampered = JwsCardVerifier::new(trust).verify(tampered.as_bytes()).await;
         assert!(matches!(tampered, CardVerification::Unverifiable(_)), "{tampered}");
@@ -223,8 +223,8 @@ async fn keys_are_rotated_while_both_sign() {
     let signed = JwsCardSigner::new(old.clone()).sign(card()).unwrap();
     let signed = JwsCardSigner::new(new.clone()).sign(signed).unwrap();
     assert_eq!(signed.signatures.len(), 2);
-    assert_eq!(verified(trusting(&[&old]), &signed).await.key_id(), old.public().id());
-    assert_eq!(verified(trusting(&[&new]), &signed).await.key_id(), new.public().id());
+    assert_eq!(verified(trusting(&[&old]), &signed).await.key_id, old.public().id());
+    assert_eq!(verified(trusting(&[&new]), &signed).await.key_id, new.public().id());
     let reasons = reasons(TrustStore::new(), &signed).await;
     assert!(
         matches!(reasons[..], [SignatureError::UnknownKey, SignatureError::UnknownKey]),
@@ -351,7 +351,7 @@ async fn jku_is_fetched_only_from_trusted_hosts() {
 
     let signed = signer.sign(card()).unwrap();
     let trust = TrustStore::new().with_host(&host).unwrap();
-    assert_eq!(verified(trust.clone(), &signed).await.key_id(), "2026");
+    assert_eq!(verified(trust.clone(), &signed).await.key_id, "2026");
     for store in [TrustStore::new(), TrustStore::new().with_host("keys.example").unwrap()] {
         let reasons = reasons(store, &signed).await;
         assert!(matches!(&reasons[..], [SignatureError::UntrustedAddress(at)] if *at == url));
@@ -404,8 +404,8 @@ async fn unsigned_members_are_not_covered() {
     hybrid["protocolVersion"] = json!("0.3.0");
     hybrid["skills"][0]["security"] = json!([]);
     let found = verified(trusting(&[&key]), &hybrid).await;
-    assert_eq!(found.form(), CanonicalForm::Members);
-    let covered: Value = serde_json::from_slice(found.covered()).unwrap();
+    assert_eq!(found.form, CanonicalForm::Members);
+    let covered: Value = serde_json::from_slice(&found.covered).unwrap();
     assert_eq!(covered.get("url"), None);
     assert_eq!(covered["skills"][0].get("security"), None);
 }
@@ -426,7 +426,7 @@ async fn signatures_over_unknown_members_are_verified() {
     ] {
         let signer = JwsCardSigner::new(key.clone()).with_form(form);
         let mut signed = signer.sign_json(&json(&card)).unwrap();
-        assert_eq!(verified(trusting(&[&key]), &signed).await.form(), form);
+        assert_eq!(verified(trusting(&[&key]), &signed).await.form, form);
         *signed.pointer_mut(pointer).unwrap() = json!("https://evil.example");
         let reasons = reasons(trusting(&[&key]), &signed).await;
         assert!(matches!(reasons[..], [SignatureError::Signature]), "{form}: {reasons:?}");
@@ -445,15 +445,15 @@ async fn form_without_empty_is_accepted_only_if_enabled() {
     let CardVerification::Verified(verified) = verifier.verify(&json(&signed)).await else {
         panic!("not verified")
     };
-    assert_eq!(verified.form(), CanonicalForm::WithoutEmpty);
-    let read: AgentCard = a2a_core::json::from_slice(verified.covered()).unwrap();
+    assert_eq!(verified.form, CanonicalForm::WithoutEmpty);
+    let read: AgentCard = a2a_core::json::from_slice(&verified.covered).unwrap();
     assert_eq!(read, card(), "empty members are read although not covered");
     // A card without empty members is the same in both forms.
     let full = AgentCard::new("A", "b")
         .with_interface("JSONRPC", "https://a.example")
         .with_skill(AgentSkill::new("s", "S", "t").with_tags(["u"]));
     let signed = signer.sign(full).unwrap();
-    assert_eq!(self::verified(trusting(&[&key]), &signed).await.form(), CanonicalForm::Members);
+    assert_eq!(self::verified(trusting(&[&key]), &signed).await.form, CanonicalForm::Members);
 }
 
 #[tokio::test]

@@ -23,34 +23,17 @@ pub enum CardVerification {
 
 /// A valid signature.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct VerifiedSignature {
-    pub(super) key_id: String,
-    pub(super) algorithm: Algorithm,
-    pub(super) form: CanonicalForm,
-    pub(super) covered: Bytes,
-}
-
-impl VerifiedSignature {
     /// The id of the key.
-    pub fn key_id(&self) -> &str {
-        &self.key_id
-    }
-
+    pub key_id: String,
     /// The algorithm of the signature.
-    pub fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
+    pub algorithm: Algorithm,
     /// The canonical form that the signature covers.
-    pub fn form(&self) -> CanonicalForm {
-        self.form
-    }
-
+    pub form: CanonicalForm,
     /// The part of the card that the signature covers, as JSON. Use this rather than the received
     /// card, to which anyone could have added other members.
-    pub fn covered(&self) -> &Bytes {
-        &self.covered
-    }
+    pub covered: Bytes,
 }
 
 /// An invalid signature.

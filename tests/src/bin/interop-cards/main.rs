@@ -109,8 +109,8 @@ async fn check(case: &Case, signed: &[u8], algorithm: Algorithm) -> Result {
         CardVerification::Verified(verified) => verified,
         other => return Err(other.to_string().into()),
     };
-    if verified.key_id() != KEY || verified.algorithm() != algorithm {
-        return Err(format!("verified by {} with {algorithm}", verified.key_id()).into());
+    if verified.key_id != KEY || verified.algorithm != algorithm {
+        return Err(format!("verified by {} with {algorithm}", verified.key_id).into());
     }
     // Modified cards have to be rejected.
     for (change, tampered) in tampered(signed)? {

@@ -65,7 +65,7 @@ impl Get {
         let Some(CardVerification::Verified(signed)) = verification else {
             return Ok((document, text));
         };
-        let mut signed = Document::read(signed.covered().clone())
+        let mut signed = Document::read(signed.covered.clone())
             .map_err(|error| Failure::new(Code::CardInvalid, error.to_string()))?;
         let mut card = AgentCard::clone(&signed.card);
         card.signatures.clone_from(&document.card.signatures);

@@ -46,9 +46,9 @@ fn report(verification: &CardVerification) -> Value {
     match verification {
         CardVerification::Verified(verified) => json!({
             "signature": "verified",
-            "keyId": verified.key_id(),
-            "algorithm": verified.algorithm().as_str(),
-            "form": verified.form().to_string(),
+            "keyId": verified.key_id,
+            "algorithm": verified.algorithm.as_str(),
+            "form": verified.form.to_string(),
         }),
         CardVerification::Unverifiable(rejected) => {
             let reason = |one: &RejectedSignature| json!({"keyId": one.key_id, "reason": one.reason.to_string()});
@@ -64,8 +64,8 @@ fn text(verification: &CardVerification) -> Text {
     let mut text = Text::new();
     text.line("Signature", &verification.to_string());
     if let CardVerification::Verified(verified) = verification {
-        text.line("Algorithm", verified.algorithm().as_str());
-        text.line("Form", &verified.form().to_string());
+        text.line("Algorithm", verified.algorithm.as_str());
+        text.line("Form", &verified.form.to_string());
     }
     text
 }
