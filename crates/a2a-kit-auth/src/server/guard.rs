@@ -77,8 +77,17 @@ impl Guard {
     }
 
     /// Sets the verifier of a scheme, by the scheme's name in the card.
-    pub fn with_verifier(mut self, name: impl Into<String>, verifier: impl SchemeVerifier) -> Self {
-        self.verifiers.insert(name.into(), Arc::new(verifier));
+    pub fn with_verifier(self, name: impl Into<String>, verifier: impl SchemeVerifier) -> Self {
+        self.with_shared_verifier(name, Arc::new(verifier))
+    }
+
+    /// Sets a verifier that is shared with the application or with other guards.
+    pub fn with_shared_verifier(
+        mut self,
+        name: impl Into<String>,
+        verifier: Arc<dyn SchemeVerifier>,
+    ) -> Self {
+        self.verifiers.insert(name.into(), verifier);
         self
     }
 

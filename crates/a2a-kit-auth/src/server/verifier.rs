@@ -43,29 +43,6 @@ pub trait SchemeVerifier: fmt::Debug + Send + Sync + 'static {
     ) -> Result<Caller, Rejection>;
 }
 
-#[async_trait]
-impl<V: SchemeVerifier + ?Sized> SchemeVerifier for Arc<V> {
-    fn supports(&self, scheme: &Scheme) -> bool {
-        (**self).supports(scheme)
-    }
-
-    fn is_guessable(&self) -> bool {
-        (**self).is_guessable()
-    }
-
-    fn revalidation_interval(&self) -> Option<Duration> {
-        (**self).revalidation_interval()
-    }
-
-    async fn verify(
-        &self,
-        credential: &RequestCredential,
-        attempt: Attempt,
-    ) -> Result<Caller, Rejection> {
-        (**self).verify(credential, attempt).await
-    }
-}
-
 /// What a credential is verified for.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

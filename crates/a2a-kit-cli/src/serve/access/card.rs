@@ -53,7 +53,7 @@ impl Access {
     pub(in crate::serve) fn guard(&self, card: &AgentCard) -> Result<Guard, Failure> {
         let named = self.named(card)?;
         Ok(named.into_iter().fold(self.guard.clone(), |guard, (name, declared)| {
-            guard.with_verifier(name, Arc::clone(&declared.verifier))
+            guard.with_shared_verifier(name, Arc::clone(&declared.verifier))
         }))
     }
 
