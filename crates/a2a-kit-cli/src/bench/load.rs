@@ -1,4 +1,4 @@
-//! When requests start.
+//! Closed- and open-loop schedule.
 //!
 //! Closed loop: each worker starts a request when its last one has ended. Open loop (`--rate`):
 //! requests have intended start times at equal intervals, and their latencies count from these. A

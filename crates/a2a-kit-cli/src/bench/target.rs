@@ -1,4 +1,4 @@
-//! The interface that is called.
+//! The benchmarked interface.
 
 use std::{
     sync::{
