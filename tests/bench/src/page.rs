@@ -68,8 +68,8 @@ impl<'a> Page<'a> {
     fn markdown(&self) -> String {
         let mut page = String::from(
             "# Benchmarks\n\n\
-             Written by `cargo xtask bench`; do not edit. [Performance](performance.md) says where\n\
-             the time goes and what was tried.\n\n\
+             Written by `cargo xtask bench`; do not edit. [Performance](performance.md) says what\n\
+             to tune, and its [history](development/performance.md) where the time goes.\n\n\
              The floor is a bare handler of axum or tonic that reads the request and writes the same\n\
              response, with no engine, store or validation. A server has one core, and the load\n\
              another one. In each round all servers are measured back to back; a ratio is taken\n\
