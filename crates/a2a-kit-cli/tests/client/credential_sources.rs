@@ -1,4 +1,4 @@
-//! The tables of `docs/credentials.md`: which secret is sent for which agent, by where both come from.
+//! The tables of `docs/login.md`: which secret is sent for which agent, by where both come from.
 //! Real commands call servers that record what arrives.
 #![cfg(unix)]
 

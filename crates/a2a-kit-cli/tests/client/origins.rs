@@ -84,7 +84,7 @@ fn a_proxy_passes_the_credentials_of_its_callers_on_only_to_where_the_card_is() 
 
 const SECRET: &str = "s3cret-of-the-user";
 
-/// The table of origins in `docs/credentials.md`: what a server names elsewhere gets no secret unless
+/// The table of origins in `docs/login.md`: what a server names elsewhere gets no secret unless
 /// the user allows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_origin_gets_no_secret_from_a_card_a_catalog_or_a_redirect() {
