@@ -22,7 +22,7 @@ pub(super) enum Failure {
     Closed,
 }
 
-pub(super) type Result<T> = std::result::Result<T, Failure>;
+pub(super) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
     /// Whether the file is not writable, and a retry would not help: it is gone or locked, the disk
@@ -41,9 +41,7 @@ impl Failure {
                 )
         })
     }
-}
 
-impl Failure {
     /// Whether a value can never be stored.
     fn is_permanent(&self) -> bool {
         let Self::Sqlite(error) = self else { return false };

@@ -1,22 +1,27 @@
 //! Webhooks and their pending deliveries.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use a2a_core::well_known::Timestamp;
+use a2a_core::{v1::TaskPushNotificationConfig, well_known::Timestamp};
 use a2a_kit_operations::{
     Scope, Webhook,
-    store::{Backlog, ClaimedDelivery, DeliveryKey, DeliveryOutcome},
+    store::{
+        Backlog, ClaimedDeliveries, ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey,
+        DeliveryOutcome, PushStore, Redelivery, StoreError,
+    },
 };
+use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{
-    failure::Result,
-    read::{pushed_events, task, task_no},
+    SqliteStore, dead_letter,
+    failure::{Failure, Result},
+    read::{pushed_events, task},
 };
-use crate::{
-    codec::{self, CodecError},
-    seal::SecretKeys,
-};
+use crate::{codec, seal::SecretKeys};
 
 /// Maximum number of events in a claim.
 const MAX_CLAIMED: usize = 64;
@@ -24,77 +29,124 @@ const MAX_CLAIMED: usize = 64;
 /// Maximum number of dead letters; the newest are kept.
 const MAX_DEAD_LETTERS: i64 = 10_000;
 
-/// Stores a webhook; `false` if its task does not exist.
-pub(super) fn put(
-    db: &Connection,
-    scope: &Scope,
-    (task_id, config_id): (&str, &str),
-    body: &[u8],
-) -> Result<bool> {
-    let Some(no) = task_no(db, scope, task_id)? else { return Ok(false) };
-    let mut insert = db.prepare_cached(
-        "INSERT INTO webhooks (task, id, body, place, pending)
-         SELECT no, ?2, ?3, last_event, last_event FROM tasks WHERE no = ?1
-         ON CONFLICT DO UPDATE SET body = excluded.body",
-    )?;
-    insert.execute(params![no, config_id, body])?;
-    Ok(true)
-}
-
-pub(super) fn all(
-    db: &Connection,
-    scope: &Scope,
-    task_id: &str,
-    keys: &SecretKeys,
-) -> Result<Vec<Webhook>> {
-    let Some(no) = task_no(db, scope, task_id)? else { return Ok(Vec::new()) };
-    let mut query =
-        db.prepare_cached("SELECT id, body FROM webhooks WHERE task = ?1 ORDER BY id")?;
-    let mut rows = query.query([no])?;
-    let mut webhooks = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (id, body): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        webhooks.push(codec::decode_webhook(task_id, &id, &body, keys)?);
+#[async_trait]
+impl PushStore for SqliteStore {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+        let body = codec::encode_webhook(&webhook, &self.keys).map_err(Failure::from)?;
+        let TaskPushNotificationConfig { task_id, id, .. } = webhook.config;
+        let put = move |db: &Connection, no| {
+            let mut insert = db.prepare_cached(
+                "INSERT INTO webhooks (task, id, body, place, pending)
+                 SELECT no, ?2, ?3, last_event, last_event FROM tasks WHERE no = ?1
+                 ON CONFLICT DO UPDATE SET body = excluded.body",
+            )?;
+            insert.execute(params![no, id, body])?;
+            Ok(())
+        };
+        let is_put = self.change_task(scope, &task_id, put).await?;
+        is_put.ok_or(StoreError::Conflict { task_id })
     }
-    Ok(webhooks)
-}
 
-pub(super) fn delete(db: &Connection, scope: &Scope, task_id: &str, id: &str) -> Result<()> {
-    if let Some(no) = task_no(db, scope, task_id)? {
-        let mut delete = db.prepare_cached("DELETE FROM webhooks WHERE task = ?1 AND id = ?2")?;
-        delete.execute(params![no, id])?;
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+        let (id, keys) = (task_id.to_owned(), self.keys.clone());
+        let read = move |db: &Connection, no: i64| {
+            let mut query =
+                db.prepare_cached("SELECT id, body FROM webhooks WHERE task = ?1 ORDER BY id")?;
+            let mut rows = query.query([no])?;
+            let mut webhooks = Vec::new();
+            while let Some(row) = rows.next()? {
+                let (config_id, body): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
+                webhooks.push(codec::decode_webhook(&id, &config_id, &body, &keys)?);
+            }
+            Ok(webhooks)
+        };
+        Ok(self.read_task(scope, task_id, read).await?.unwrap_or_default())
     }
-    Ok(())
+
+    async fn delete_config(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        id: &str,
+    ) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        let delete = move |db: &Connection, no| {
+            let mut delete =
+                db.prepare_cached("DELETE FROM webhooks WHERE task = ?1 AND id = ?2")?;
+            delete.execute(params![no, id])?;
+            Ok(())
+        };
+        self.change_task(scope, task_id, delete).await.map(Option::unwrap_or_default)
+    }
+
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+        let next = self.readers.read(next).await?;
+        if limit == 0 || next.is_none_or(|next| !next.is_zero()) {
+            return Ok(ClaimedDeliveries { deliveries: Vec::new(), next });
+        }
+        let (hold, numbers) = (self.push_claim, Arc::clone(&self.next_claim));
+        let number = move || numbers.fetch_add(1, Ordering::Relaxed);
+        let claims = self.writer.write(move |db| claim(db, limit, hold, &number)).await?;
+        let keys = self.keys.clone();
+        let read = move |db: &_| Ok((claimed(db, &claims, &keys), self::next(db)?));
+        let (deliveries, next) = self.readers.read(read).await?;
+        Ok(ClaimedDeliveries { deliveries, next })
+    }
+
+    async fn record_delivery(
+        &self,
+        key: &DeliveryKey,
+        outcome: DeliveryOutcome,
+    ) -> Result<bool, StoreError> {
+        let (key, keys, hold) = (key.clone(), self.keys.clone(), self.push_claim);
+        self.writer.write(move |db| record(db, &key, &outcome, hold, &keys)).await
+    }
+
+    async fn backlog(&self) -> Result<Backlog, StoreError> {
+        let read = |db: &Connection| {
+            let mut query =
+                db.prepare_cached("SELECT count(*), min(due) FROM webhooks WHERE due IS NOT NULL")?;
+            let (webhooks, first): (u64, Option<i64>) =
+                query.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let millis = first.map_or(0, |due| Timestamp::now().as_millis().saturating_sub(due));
+            let overdue = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+            Ok(Backlog::new(webhooks, overdue))
+        };
+        self.readers.read(read).await
+    }
+
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+        let query = query.clone();
+        self.readers.read(move |db| dead_letter::list(db, &query)).await
+    }
+
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+        let query = query.clone();
+        self.writer.write(move |db| dead_letter::redeliver(db, &query)).await
+    }
+
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+        let query = query.clone();
+        self.writer.write(move |db| dead_letter::purge(db, &query)).await
+    }
 }
 
 /// The time until a webhook is due; `None` if nothing is pending.
-pub(super) fn next(db: &Connection) -> Result<Option<Duration>> {
+fn next(db: &Connection) -> Result<Option<Duration>> {
     let mut query = db.prepare_cached("SELECT min(due) FROM webhooks WHERE due IS NOT NULL")?;
     let due: Option<i64> = query.query_row([], |row| row.get(0))?;
     let millis = due.map(|due| due.saturating_sub(Timestamp::now().as_millis()));
     Ok(millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0))))
 }
 
-/// The backlog.
-pub(super) fn backlog(db: &Connection) -> Result<Backlog> {
-    let mut query =
-        db.prepare_cached("SELECT count(*), min(due) FROM webhooks WHERE due IS NOT NULL")?;
-    let (webhooks, first): (i64, Option<i64>) =
-        query.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let millis = first.map_or(0, |due| Timestamp::now().as_millis().saturating_sub(due));
-    let overdue = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-    Ok(Backlog::new(u64::try_from(webhooks).unwrap_or(0), overdue))
-}
-
 /// A claimed webhook.
-#[derive(Debug)]
-pub(super) struct Claimed {
+struct Claimed {
     no: i64,
     number: i64,
 }
 
 /// Claims due webhooks.
-pub(super) fn claim(
+fn claim(
     db: &Connection,
     limit: usize,
     hold: Duration,
@@ -116,21 +168,14 @@ pub(super) fn claim(
 }
 
 /// Loads claimed deliveries. A webhook that cannot be decoded is retried when its claim expires.
-pub(super) fn claimed(
-    db: &Connection,
-    claims: &[Claimed],
-    keys: &SecretKeys,
-) -> Result<Vec<ClaimedDelivery>> {
-    let mut pushes = Vec::with_capacity(claims.len());
-    for claim in claims {
-        match push(db, claim, keys) {
-            Ok(push) => pushes.extend(push),
-            Err(error) => {
-                tracing::warn!(error = %a2a_core::error_chain(&error), "failed to decode webhook");
-            }
-        }
-    }
-    Ok(pushes)
+fn claimed(db: &Connection, claims: &[Claimed], keys: &SecretKeys) -> Vec<ClaimedDelivery> {
+    let load = |claim| {
+        push(db, claim, keys).unwrap_or_else(|error| {
+            tracing::warn!(error = %a2a_core::error_chain(&error), "failed to decode webhook");
+            None
+        })
+    };
+    claims.iter().filter_map(load).collect()
 }
 
 fn push(db: &Connection, claim: &Claimed, keys: &SecretKeys) -> Result<Option<ClaimedDelivery>> {
@@ -166,7 +211,7 @@ struct HookState {
 }
 
 /// Records the outcome of an attempt, and returns whether the claim continues.
-pub(super) fn record(
+fn record(
     db: &Connection,
     key: &DeliveryKey,
     outcome: &DeliveryOutcome,
@@ -253,14 +298,6 @@ impl HookState {
         trim.execute([db.last_insert_rowid(), MAX_DEAD_LETTERS])?;
         Ok(())
     }
-}
-
-/// Encodes a webhook for the writer.
-pub(super) fn encode(
-    webhook: &Webhook,
-    keys: &SecretKeys,
-) -> std::result::Result<Vec<u8>, CodecError> {
-    codec::encode_webhook(webhook, keys)
 }
 
 fn later(now: i64, duration: Duration) -> i64 {

@@ -71,20 +71,9 @@ fn read_task(db: &Connection, no: i64, row: &Row<'_>) -> Result<Task> {
     Ok(task)
 }
 
-/// Returns a task in a scope.
-pub(super) fn get(db: &Connection, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {
-    task_no(db, scope, task_id)?.map(|no| stored_task(db, no)).transpose()
-}
-
 /// Returns the events of a task after a position. None are trimmed while the task exists.
-pub(super) fn replay(
-    db: &Connection,
-    scope: &Scope,
-    task_id: &str,
-    after: EventId,
-) -> Result<Option<Replay>> {
-    let no = task_no(db, scope, task_id)?;
-    no.map(|no| Ok(Replay::Events(events(db, no, after.get())?))).transpose()
+pub(super) fn replay(db: &Connection, no: i64, after: EventId) -> Result<Replay> {
+    Ok(Replay::Events(events(db, no, after.get())?))
 }
 
 fn events(db: &Connection, no: i64, after: u64) -> Result<Vec<Event>> {

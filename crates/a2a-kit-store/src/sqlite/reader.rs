@@ -26,7 +26,7 @@ impl Readers {
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, StoreError> {
+    ) -> Result<T, StoreError> {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
         let permit = permit.map_err(|_closed| Failure::Closed)?;
         let idle = Arc::clone(&self.idle);

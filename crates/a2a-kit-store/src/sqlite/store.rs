@@ -1,40 +1,34 @@
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, atomic::AtomicI64},
     time::Duration,
 };
 
 use a2a_kit_operations::{
-    EventId, Scope, Webhook, metrics,
+    EventId, Scope, metrics,
     store::{
-        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
-        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
-        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
-        Transition, Usage,
+        Claim, Committed, DeadLetter, DeadLetterQuery, NewTask, Replay, StoreError, StoredTask,
+        Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 use async_trait::async_trait;
-use bytes::Bytes;
+use rusqlite::Connection;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{
-    dead_letter,
-    failure::Failure,
-    idempotency_key, lease,
+    dead_letter, failure, idempotency_key, lease,
     open::{OpenError, OpenFiles, SqliteOptions, open, open_beside},
-    page, push, read,
+    page,
+    read::{self, replay, stored_task, task_no},
     reader::Readers,
     sweep,
-    write::{Change, Conflict, Insert, Refused},
+    write::{Change, Insert},
     writer::Writer,
 };
 use crate::seal::SecretKeys;
 
-type Result<T> = std::result::Result<T, StoreError>;
+type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// Stores tasks in a SQLite file that survives crashes and power failures.
 ///
@@ -54,13 +48,13 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// ```
 pub struct SqliteStore {
     path: PathBuf,
-    node: Arc<str>,
-    writer: Writer,
-    readers: Readers,
-    keys: SecretKeys,
-    push_claim: Duration,
+    pub(super) node: Arc<str>,
+    pub(super) writer: Writer,
+    pub(super) readers: Readers,
+    pub(super) keys: SecretKeys,
+    pub(super) push_claim: Duration,
     /// Numbers delivery claims; those of an earlier process are void.
-    next_claim: Arc<AtomicI64>,
+    pub(super) next_claim: Arc<AtomicI64>,
 }
 
 impl SqliteStore {
@@ -70,7 +64,7 @@ impl SqliteStore {
     ///
     /// An [`OpenError`] that names the file, if it is in use, not a store, or not readable and
     /// writable.
-    pub async fn open(path: impl AsRef<Path>) -> std::result::Result<Self, OpenError> {
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::open_with(path, SqliteOptions::default()).await
     }
 
@@ -82,22 +76,11 @@ impl SqliteStore {
     pub async fn open_with(
         path: impl AsRef<Path>,
         options: SqliteOptions,
-    ) -> std::result::Result<Self, OpenError> {
-        let path = path.as_ref().to_owned();
-        let failed = {
-            let path = path.clone();
-            move |source| OpenError::Failed { path, source }
-        };
-        match spawn_blocking(move || Self::open_blocking(path, options)).await {
-            Ok(opened) => opened,
-            Err(error) => Err(failed(error.into())),
-        }
+    ) -> Result<Self, OpenError> {
+        blocking(path.as_ref(), move |path| Self::open_blocking(path, options)).await
     }
 
-    fn open_blocking(
-        path: PathBuf,
-        options: SqliteOptions,
-    ) -> std::result::Result<Self, OpenError> {
+    fn open_blocking(path: PathBuf, options: SqliteOptions) -> Result<Self, OpenError> {
         let OpenFiles { lock, placement, writer, readers } = open(&path, &options)?;
         let writer = Writer::start(writer, lock, placement, options.group)
             .map_err(|error| OpenError::Failed { path: path.clone(), source: error.into() })?;
@@ -121,20 +104,13 @@ impl SqliteStore {
     pub async fn read_dead_letters(
         path: impl AsRef<Path>,
         query: &DeadLetterQuery,
-    ) -> std::result::Result<Vec<DeadLetter>, OpenError> {
-        let (path, query) = (path.as_ref().to_owned(), query.clone());
-        let failed = {
-            let path = path.clone();
-            move |source| OpenError::Failed { path, source }
-        };
-        let read = move || {
+    ) -> Result<Vec<DeadLetter>, OpenError> {
+        let query = query.clone();
+        let read = move |path: PathBuf| {
             let letters = dead_letter::list(&open_beside(&path)?, &query);
             letters.map_err(|error| OpenError::Failed { path, source: error.into() })
         };
-        match spawn_blocking(read).await {
-            Ok(letters) => letters,
-            Err(error) => Err(failed(error.into())),
-        }
+        blocking(path.as_ref(), read).await
     }
 
     /// Waits for calls in progress, checkpoints the write-ahead log, and closes the file. Later
@@ -142,6 +118,34 @@ impl SqliteStore {
     pub async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
+    }
+
+    /// Reads a task, if it exists in the scope; `read` gets its row number.
+    pub(super) async fn read_task<T: Send + 'static>(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        read: impl FnOnce(&Connection, i64) -> failure::Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        let (scope, task_id) = (scope.clone(), task_id.to_owned());
+        let find = move |db: &Connection| {
+            task_no(db, &scope, &task_id)?.map(|no| read(db, no)).transpose()
+        };
+        self.readers.read(find).await
+    }
+
+    /// Changes a task, if it exists in the scope; `change` gets its row number.
+    pub(super) async fn change_task<T: Send + 'static>(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        mut change: impl FnMut(&Connection, i64) -> failure::Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        let (scope, task_id) = (scope.clone(), task_id.to_owned());
+        let find = move |db: &Connection| {
+            task_no(db, &scope, &task_id)?.map(|no| change(db, no)).transpose()
+        };
+        self.writer.write(find).await
     }
 
     /// The path as given to `open`.
@@ -157,32 +161,33 @@ impl SqliteStore {
 
 a2a_core::debug_fields!(SqliteStore { path, node, .. });
 
+/// Opens a file on a blocking thread.
+async fn blocking<T: Send + 'static>(
+    path: &Path,
+    open: impl FnOnce(PathBuf) -> Result<T, OpenError> + Send + 'static,
+) -> Result<T, OpenError> {
+    let given = path.to_owned();
+    let opened = spawn_blocking(move || open(given)).await;
+    opened.map_err(|error| OpenError::Failed { path: path.to_owned(), source: error.into() })?
+}
+
 #[async_trait]
 impl TaskStore for SqliteStore {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed> {
-        let task_id = new.task.id.clone();
         let insert = Insert::encode(new, &self.keys).map_err(StoreError::rejected)?;
         let (scope, node) = (scope.clone(), Arc::clone(&self.node));
         let bytes = insert.bytes();
-        let insert = move |db: &_| insert.make(db, &scope, &node);
-        let made = self.writer.write_bytes(bytes, insert).await?;
-        made.map_err(|refused| match refused {
-            Refused::Conflict => StoreError::Conflict { task_id },
-            Refused::Claimed { task_id } => StoreError::Claimed { task_id },
-        })
+        self.writer.write_bytes(bytes, move |db| insert.make(db, &scope, &node)).await?
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
-        let task_id = Arc::clone(&transition.task_id);
         let change = Change::encode(transition).map_err(StoreError::rejected)?;
         let (scope, bytes) = (scope.clone(), change.bytes());
-        let made = self.writer.write_bytes(bytes, move |db| change.make(db, &scope)).await?;
-        made.map_err(|Conflict| StoreError::Conflict { task_id: task_id.as_ref().to_owned() })
+        self.writer.write_bytes(bytes, move |db| change.make(db, &scope)).await?
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {
-        let (scope, task_id) = (scope.clone(), task_id.to_owned());
-        self.readers.read(move |db| read::get(db, &scope, &task_id)).await
+        self.read_task(scope, task_id, stored_task).await
     }
 
     async fn load(
@@ -191,17 +196,12 @@ impl TaskStore for SqliteStore {
         task_id: &str,
         after: EventId,
     ) -> Result<Option<(StoredTask, Replay)>> {
-        let (scope, task_id) = (scope.clone(), task_id.to_owned());
-        let load = move |db: &rusqlite::Connection| {
-            let stored = read::get(db, &scope, &task_id)?;
-            Ok(stored.zip(read::replay(db, &scope, &task_id, after)?))
-        };
-        self.readers.read(load).await
+        let load = move |db: &Connection, no| Ok((stored_task(db, no)?, replay(db, no, after)?));
+        self.read_task(scope, task_id, load).await
     }
 
     async fn replay(&self, scope: &Scope, task_id: &str, after: EventId) -> Result<Option<Replay>> {
-        let (scope, task_id) = (scope.clone(), task_id.to_owned());
-        self.readers.read(move |db| read::replay(db, &scope, &task_id, after)).await
+        self.read_task(scope, task_id, move |db, no| replay(db, no, after)).await
     }
 
     async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
@@ -257,11 +257,12 @@ impl TaskStore for SqliteStore {
         metrics::store_size("sqlite", self.readers.read(sweep::size).await?);
         self.writer.write(move |db| sweep::claims(db, claims, limit)).await?;
         let mut swept = Vec::new();
-        for (age, forget) in [(tasks, sweep::tasks as sweep::SweepFn), (parked, sweep::parked)] {
+        for (age, which) in [(tasks, sweep::ENDED), (parked, sweep::PARKED)] {
             let Some(age) = age else { continue };
             while swept.len() < limit {
                 let wanted = limit - swept.len();
-                let batch = self.writer.write(move |db| forget(db, age, wanted)).await?;
+                let batch =
+                    self.writer.write(move |db| sweep::tasks(db, which, age, wanted)).await?;
                 let is_last = batch.len() < wanted.min(sweep::BATCH);
                 swept.extend(batch);
                 if is_last {
@@ -279,135 +280,5 @@ impl TaskStore for SqliteStore {
 
     async fn close(&self) {
         Self::close(self).await;
-    }
-}
-
-#[async_trait]
-impl LeaseStore for SqliteStore {
-    fn node(&self) -> &str {
-        &self.node
-    }
-
-    fn lease(&self) -> Option<Duration> {
-        None
-    }
-
-    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>> {
-        let (scope, task_id, node) = (scope.clone(), task_id.to_owned(), Arc::clone(&self.node));
-        let acquire = move |db: &_| lease::acquire(db, &scope, &task_id, &node);
-        self.writer.write(acquire).await
-    }
-
-    async fn renew(&self, _held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>> {
-        // No other node can take over a lease.
-        Ok(Vec::new())
-    }
-
-    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool> {
-        let task_id = task_id.to_owned();
-        self.writer.write(move |db| lease::release(db, &task_id, epoch)).await
-    }
-
-    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<()> {
-        let task_id = task_id.to_owned();
-        self.writer.write(move |db| lease::abandon(db, &task_id, epoch)).await
-    }
-
-    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>> {
-        // Usually nothing is due, which a read connection can tell.
-        if !self.readers.read(lease::has_orphans).await? {
-            return Ok(Vec::new());
-        }
-        let node = Arc::clone(&self.node);
-        self.writer.write(move |db| lease::take_over(db, &node, limit)).await
-    }
-
-    async fn post_command(&self, scope: &Scope, task_id: &str, command: Command) -> Result<bool> {
-        let (scope, task_id, node) = (scope.clone(), task_id.to_owned(), Arc::clone(&self.node));
-        self.writer.write(move |db| lease::post(db, &scope, &task_id, &node, &command)).await
-    }
-
-    async fn commands(&self, task_id: &str) -> Result<Vec<Command>> {
-        let task_id = task_id.to_owned();
-        self.readers.read(move |db| lease::commands(db, &task_id)).await
-    }
-
-    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<()> {
-        let command_id = command_id.to_owned();
-        self.writer.write(move |db| lease::answer(db, &command_id, &answer)).await
-    }
-
-    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>> {
-        let (command_id, node) = (command_id.to_owned(), Arc::clone(&self.node));
-        self.readers.read(move |db| lease::read_answer(db, &command_id, &node)).await
-    }
-
-    async fn delete_answer(&self, command_id: &str) -> Result<()> {
-        let (command_id, node) = (command_id.to_owned(), Arc::clone(&self.node));
-        self.writer.write(move |db| lease::delete_answer(db, &command_id, &node)).await
-    }
-
-    fn signals(&self) -> Option<Signals> {
-        None
-    }
-}
-
-#[async_trait]
-impl PushStore for SqliteStore {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<()> {
-        let body = push::encode(&webhook, &self.keys).map_err(Failure::from)?;
-        let (scope, config) = (scope.clone(), webhook.config);
-        let task_id = config.task_id.clone();
-        let put = move |db: &_| push::put(db, &scope, (&config.task_id, &config.id), &body);
-        let is_put = self.writer.write(put).await?;
-        if is_put { Ok(()) } else { Err(StoreError::Conflict { task_id }) }
-    }
-
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>> {
-        let (scope, task_id, keys) = (scope.clone(), task_id.to_owned(), self.keys.clone());
-        self.readers.read(move |db| push::all(db, &scope, &task_id, &keys)).await
-    }
-
-    async fn delete_config(&self, scope: &Scope, task_id: &str, id: &str) -> Result<()> {
-        let (scope, task_id, id) = (scope.clone(), task_id.to_owned(), id.to_owned());
-        self.writer.write(move |db| push::delete(db, &scope, &task_id, &id)).await
-    }
-
-    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries> {
-        let next = self.readers.read(push::next).await?;
-        if limit == 0 || next.is_none_or(|next| !next.is_zero()) {
-            return Ok(ClaimedDeliveries { deliveries: Vec::new(), next });
-        }
-        let (hold, numbers) = (self.push_claim, Arc::clone(&self.next_claim));
-        let number = move || numbers.fetch_add(1, Ordering::Relaxed);
-        let claims = self.writer.write(move |db| push::claim(db, limit, hold, &number)).await?;
-        let keys = self.keys.clone();
-        let read = move |db: &_| Ok((push::claimed(db, &claims, &keys)?, push::next(db)?));
-        let (deliveries, next) = self.readers.read(read).await?;
-        Ok(ClaimedDeliveries { deliveries, next })
-    }
-
-    async fn record_delivery(&self, key: &DeliveryKey, outcome: DeliveryOutcome) -> Result<bool> {
-        let (key, keys, hold) = (key.clone(), self.keys.clone(), self.push_claim);
-        self.writer.write(move |db| push::record(db, &key, &outcome, hold, &keys)).await
-    }
-
-    async fn backlog(&self) -> Result<Backlog> {
-        self.readers.read(push::backlog).await
-    }
-
-    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>> {
-        let query = query.clone();
-        self.readers.read(move |db| dead_letter::list(db, &query)).await
-    }
-
-    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery> {
-        let query = query.clone();
-        self.writer.write(move |db| dead_letter::redeliver(db, &query)).await
-    }
-
-    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64> {
-        let query = query.clone();
-        self.writer.write(move |db| dead_letter::purge(db, &query)).await
     }
 }

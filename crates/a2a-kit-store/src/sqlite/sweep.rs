@@ -8,33 +8,29 @@ use super::failure::Result;
 /// Maximum number of tasks to remove in one transaction, because other writes wait for it.
 pub(super) const BATCH: usize = 32;
 
-/// Removes up to a number of tasks older than an age, and returns their ids.
-pub(super) type SweepFn = fn(&Connection, Duration, usize) -> Result<Vec<Arc<str>>>;
+/// Ended tasks, oldest end first.
+pub(super) const ENDED: &str = "DELETE FROM tasks WHERE no IN (
+         SELECT no FROM tasks INDEXED BY tasks_ended
+         WHERE ended IS NOT NULL AND ended <= ?1 ORDER BY ended LIMIT ?2
+     ) RETURNING id";
 
-/// Removes ended tasks, oldest end first, and returns their ids.
-pub(super) fn tasks(db: &Connection, age: Duration, limit: usize) -> Result<Vec<Arc<str>>> {
-    let mut delete = db.prepare_cached(
-        "DELETE FROM tasks WHERE no IN (
-             SELECT no FROM tasks INDEXED BY tasks_ended
-             WHERE ended IS NOT NULL AND ended <= ?1 ORDER BY ended LIMIT ?2
-         ) RETURNING id",
-    )?;
-    let ids = delete.query_map(params![before(age), limit.min(BATCH)], |row| row.get(0))?;
-    ids.map(|id| Ok(id?)).collect()
-}
+/// Unleased tasks that have waited for user input or authorization, longest waiting first.
+pub(super) const PARKED: &str = "DELETE FROM tasks WHERE no IN (
+         SELECT no FROM tasks INDEXED BY tasks_parked
+         WHERE parked IS NOT NULL AND parked <= ?1
+         AND NOT EXISTS (SELECT 1 FROM holds WHERE task = no)
+         AND NOT EXISTS (SELECT 1 FROM commands WHERE task = no AND answer IS NULL)
+         ORDER BY parked LIMIT ?2
+     ) RETURNING id";
 
-/// Removes unleased tasks that have waited for user input or authorization, longest waiting first,
-/// and returns their ids.
-pub(super) fn parked(db: &Connection, age: Duration, limit: usize) -> Result<Vec<Arc<str>>> {
-    let mut delete = db.prepare_cached(
-        "DELETE FROM tasks WHERE no IN (
-             SELECT no FROM tasks INDEXED BY tasks_parked
-             WHERE parked IS NOT NULL AND parked <= ?1
-             AND NOT EXISTS (SELECT 1 FROM holds WHERE task = no)
-             AND NOT EXISTS (SELECT 1 FROM commands WHERE task = no AND answer IS NULL)
-             ORDER BY parked LIMIT ?2
-         ) RETURNING id",
-    )?;
+/// Removes tasks older than an age, up to a number, and returns their ids.
+pub(super) fn tasks(
+    db: &Connection,
+    which: &str,
+    age: Duration,
+    limit: usize,
+) -> Result<Vec<Arc<str>>> {
+    let mut delete = db.prepare_cached(which)?;
     let ids = delete.query_map(params![before(age), limit.min(BATCH)], |row| row.get(0))?;
     ids.map(|id| Ok(id?)).collect()
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use a2a_core::{v1::Task, well_known::Timestamp};
 use a2a_kit_operations::{
     Event, EventId, Scope,
-    store::{Committed, LeaseUpdate, NewTask, PageKey, Transition},
+    store::{Committed, LeaseUpdate, NewTask, PageKey, StoreError, Transition},
 };
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -54,21 +54,8 @@ struct Row {
     body: Vec<u8>,
 }
 
-/// Why a new task was not inserted.
-#[derive(Debug)]
-pub(super) enum Refused {
-    /// The id exists.
-    Conflict,
-    /// The idempotency key is bound to another task.
-    Claimed { task_id: String },
-}
-
-/// The task was modified concurrently. Nothing was written.
-#[derive(Debug)]
-pub(super) struct Conflict;
-
 impl Head {
-    fn of(task: &Task) -> std::result::Result<Self, CodecError> {
+    fn of(task: &Task) -> Result<Self, CodecError> {
         Ok(Self {
             state: task.state().into(),
             millis: PageKey::millis_of(task),
@@ -79,7 +66,7 @@ impl Head {
     }
 }
 
-fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, CodecError> {
+fn rows(events: &[Event], pushes: &[EventId]) -> Result<Vec<Row>, CodecError> {
     let row = |event: &Event| {
         let id = event.id().ok_or(CodecError::Form)?;
         let is_pushed = pushes.binary_search(&id).is_ok();
@@ -89,7 +76,7 @@ fn rows(events: &[Event], pushes: &[EventId]) -> std::result::Result<Vec<Row>, C
 }
 
 impl Insert {
-    pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> std::result::Result<Self, CodecError> {
+    pub(super) fn encode(new: NewTask, keys: &SecretKeys) -> Result<Self, CodecError> {
         let NewTask { task, key, events, pushes, webhooks, checkpoint, journal, .. } = new;
         let webhooks = webhooks.into_iter().map(|webhook| {
             let body = codec::encode_webhook(&webhook, keys)?;
@@ -101,7 +88,7 @@ impl Insert {
             key,
             context_id: task.context_id.clone(),
             events: rows(&events, &pushes)?,
-            webhooks: webhooks.collect::<std::result::Result<_, CodecError>>()?,
+            webhooks: webhooks.collect::<Result<_, CodecError>>()?,
             checkpoint,
             journal,
         })
@@ -116,23 +103,24 @@ impl Insert {
             + self.journal.len()
     }
 
+    /// Inserts the task, unless its id exists or its idempotency key is bound to another task.
     pub(super) fn make(
         &self,
         db: &Connection,
         scope: &Scope,
         node: &str,
-    ) -> Result<std::result::Result<Committed, Refused>> {
+    ) -> Result<Result<Committed, StoreError>> {
         let Self { head, task_id, key, context_id, events, webhooks, checkpoint, journal } = self;
         let mut known = db.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
         if known.exists([&**task_id])? {
-            return Ok(Err(Refused::Conflict));
+            return Ok(Err(conflict(task_id)));
         }
         let scope = intern_scope(db, scope)?;
         if let Some(key) = key
             && let Some(other) = idempotency_key::task_of(db, scope, key)?
             && *other != **task_id
         {
-            return Ok(Err(Refused::Claimed { task_id: other }));
+            return Ok(Err(StoreError::Claimed { task_id: other }));
         }
         let context = intern_context(db, scope, context_id)?;
         let last_event = events.last().map_or(1, |event| event.position);
@@ -147,7 +135,8 @@ impl Insert {
         let (state, millis) = (head.state, head.millis);
         let row = params![&**task_id, scope, context, state, millis, ended, parked, last_event];
         let no = insert.insert(row)?;
-        add_bytes(db, no, length(&head.body) + lengths(events))?;
+        let bytes = length(&head.body) + lengths(events);
+        db.prepare_cached("UPDATE tasks SET bytes = ?2 WHERE no = ?1")?.execute([no, bytes])?;
         let mut insert = db.prepare_cached("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
         insert.execute(params![no, last_event, head.body])?;
         let mut insert = db.prepare_cached(
@@ -169,7 +158,7 @@ impl Insert {
 }
 
 impl Change {
-    pub(super) fn encode(transition: Transition) -> std::result::Result<Self, CodecError> {
+    pub(super) fn encode(transition: Transition) -> Result<Self, CodecError> {
         Ok(Self {
             task_id: transition.task_id,
             version: transition.version,
@@ -195,11 +184,12 @@ impl Change {
             + checkpoint
     }
 
+    /// Makes the transition, unless the task was modified concurrently.
     pub(super) fn make(
         &self,
         db: &Connection,
         scope: &Scope,
-    ) -> Result<std::result::Result<Committed, Conflict>> {
+    ) -> Result<Result<Committed, StoreError>> {
         let Self { task_id, version, epoch, head, events, lease, journal, answers } = self;
         let mut query = db.prepare_cached(
             "SELECT no, last_event, state, millis, parked IS NOT NULL,
@@ -209,7 +199,7 @@ impl Change {
         )?;
         let named = params![&**task_id, version, epoch, &*scope.tenant, &*scope.owner];
         let Some(known) = query.query_row(named, Known::read).optional()? else {
-            return Ok(Err(Conflict));
+            return Ok(Err(conflict(task_id)));
         };
         let no = known.no;
         let last_event = events.last().map_or(known.last_event, |event| event.position);
@@ -290,21 +280,16 @@ impl Known {
     }
 }
 
+fn conflict(task_id: &str) -> StoreError {
+    StoreError::Conflict { task_id: task_id.to_owned() }
+}
+
 fn length(body: &[u8]) -> i64 {
     i64::try_from(body.len()).unwrap_or(i64::MAX)
 }
 
 fn lengths(events: &[Row]) -> i64 {
     events.iter().map(|event| length(&event.body)).sum()
-}
-
-/// Adds to the size of a task.
-fn add_bytes(db: &Connection, no: i64, more: i64) -> Result<()> {
-    if more != 0 {
-        let mut update = db.prepare_cached("UPDATE tasks SET bytes = bytes + ?2 WHERE no = ?1")?;
-        update.execute(params![no, more])?;
-    }
-    Ok(())
 }
 
 /// Replaces the journal of a task; an empty one deletes it.

@@ -53,14 +53,14 @@ trait Job: Send {
     fn bytes(&self) -> usize;
 
     /// Responds to the caller.
-    fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>);
+    fn answer(self: Box<Self>, committed: Result<(), Arc<Failure>>);
 }
 
 struct Write<T, F> {
     change: F,
     bytes: usize,
     done: Option<T>,
-    answer: oneshot::Sender<std::result::Result<T, StoreError>>,
+    answer: oneshot::Sender<Result<T, StoreError>>,
 }
 
 impl<T, F> Job for Write<T, F>
@@ -77,7 +77,7 @@ where
         self.bytes
     }
 
-    fn answer(self: Box<Self>, committed: std::result::Result<(), Arc<Failure>>) {
+    fn answer(self: Box<Self>, committed: Result<(), Arc<Failure>>) {
         let Self { done, answer, .. } = *self;
         let done = committed.and_then(|()| done.ok_or_else(|| Arc::new(Failure::Closed)));
         // The caller may be gone.
@@ -119,7 +119,7 @@ impl Writer {
     pub(super) async fn write<T: Send + 'static>(
         &self,
         change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, StoreError> {
+    ) -> Result<T, StoreError> {
         self.write_bytes(0, change).await
     }
 
@@ -133,7 +133,7 @@ impl Writer {
         &self,
         bytes: usize,
         change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, StoreError> {
+    ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
         let job = Write { change, bytes, done: None, answer };
         let closed = || StoreError::from(Failure::Closed);
@@ -152,7 +152,7 @@ impl Writer {
 
     /// Tests that the files are in place, and that writes work: if one has failed, another one of at
     /// least its size is made.
-    pub(super) async fn probe(&self) -> std::result::Result<(), StoreError> {
+    pub(super) async fn probe(&self) -> Result<(), StoreError> {
         let placement = Arc::clone(&self.placement);
         spawn_blocking(move || placement.check()).await.map_err(StoreError::failed)??;
         let Some(bytes) = self.writability.failing() else { return Ok(()) };
@@ -236,7 +236,7 @@ impl Thread {
     }
 
     /// Runs writes in one transaction, or none of them.
-    fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> std::result::Result<(), TransactionError> {
+    fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
         let made = self.begin().and_then(|()| {
             let made = jobs.iter_mut().try_for_each(|job| job.run(&self.db));
             let made = made.map_err(TransactionError::Change);
@@ -263,7 +263,7 @@ impl Thread {
         made
     }
 
-    fn begin(&self) -> std::result::Result<(), TransactionError> {
+    fn begin(&self) -> Result<(), TransactionError> {
         let begun = self.placement.check().and_then(|()| self.execute("BEGIN IMMEDIATE"));
         begun.map_err(|failure| {
             TransactionError::Commit(match failure {
