@@ -8,7 +8,7 @@ use ring::{
         ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256,
         RSA_PKCS1_2048_8192_SHA384, RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256,
         RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaPublicKeyComponents,
-        UnparsedPublicKey,
+        UnparsedPublicKey, VerificationAlgorithm,
     },
 };
 use serde::{Deserialize, Serialize, de::IgnoredAny};
@@ -138,27 +138,13 @@ impl Jwk {
 
     /// The SHA-256 thumbprint (RFC 7638), in base64url.
     pub fn thumbprint(&self) -> String {
-        let wire = Wire::of(&self.material);
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let Wire { kty, crv, x, y, n, e, .. } = Wire::of(&self.material);
         // The required members in lexical order. Their values need no escaping.
-        let canonical = match self.material {
-            Material::P256(_) => format!(
-                r#"{{"crv":"P-256","kty":"EC","x":"{}","y":"{}"}}"#,
-                text(&wire.x),
-                text(&wire.y)
-            ),
-            Material::P384(_) => format!(
-                r#"{{"crv":"P-384","kty":"EC","x":"{}","y":"{}"}}"#,
-                text(&wire.x),
-                text(&wire.y)
-            ),
-            Material::Ed25519(_) => {
-                format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, text(&wire.x))
-            }
-            Material::Rsa { .. } => {
-                format!(r#"{{"e":"{}","kty":"RSA","n":"{}"}}"#, text(&wire.e), text(&wire.n))
-            }
-        };
+        let members = [("crv", crv), ("e", e), ("kty", Some(kty)), ("n", n), ("x", x), ("y", y)];
+        let members = members
+            .into_iter()
+            .filter_map(|(name, value)| value.map(|value| format!(r#""{name}":"{value}""#)));
+        let canonical = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
         URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, canonical.as_bytes()))
     }
 
@@ -180,25 +166,18 @@ impl Jwk {
             Algorithm::Ps384 => &RSA_PSS_2048_8192_SHA384,
             Algorithm::Ps512 => &RSA_PSS_2048_8192_SHA512,
             Algorithm::Es256 | Algorithm::Es384 | Algorithm::EdDsa => {
-                return self.verify_curve(message, signature);
+                let (curve, key): (&dyn VerificationAlgorithm, &[u8]) = match &self.material {
+                    Material::P256(point) => (&ECDSA_P256_SHA256_FIXED, point),
+                    Material::P384(point) => (&ECDSA_P384_SHA384_FIXED, point),
+                    Material::Ed25519(key) => (&ED25519, key),
+                    Material::Rsa { .. } => return Err(InvalidSignature),
+                };
+                let verified = UnparsedPublicKey::new(curve, key).verify(message, signature);
+                return verified.map_err(|ring::error::Unspecified| InvalidSignature);
             }
         };
         let Material::Rsa { n, e } = &self.material else { return Err(InvalidSignature) };
         let verified = RsaPublicKeyComponents { n, e }.verify(rsa, message, signature);
-        verified.map_err(|ring::error::Unspecified| InvalidSignature)
-    }
-
-    fn verify_curve(&self, message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
-        let verified = match &self.material {
-            Material::P256(point) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &point[..])
-                .verify(message, signature),
-            Material::P384(point) => UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, &point[..])
-                .verify(message, signature),
-            Material::Ed25519(key) => {
-                UnparsedPublicKey::new(&ED25519, &key[..]).verify(message, signature)
-            }
-            Material::Rsa { .. } => return Err(InvalidSignature),
-        };
         verified.map_err(|ring::error::Unspecified| InvalidSignature)
     }
 }
@@ -259,22 +238,9 @@ struct Wire {
 
 impl Wire {
     fn of(material: &Material) -> Self {
-        let encode = |bytes: &[u8]| Some(URL_SAFE_NO_PAD.encode(bytes));
         match material {
-            Material::P256(point) => Self {
-                kty: "EC".into(),
-                crv: Some("P-256".into()),
-                x: encode(&point[1..33]),
-                y: encode(&point[33..]),
-                ..Self::default()
-            },
-            Material::P384(point) => Self {
-                kty: "EC".into(),
-                crv: Some("P-384".into()),
-                x: encode(&point[1..49]),
-                y: encode(&point[49..]),
-                ..Self::default()
-            },
+            Material::P256(point) => Self::ec("P-256", &point[1..]),
+            Material::P384(point) => Self::ec("P-384", &point[1..]),
             Material::Ed25519(key) => Self {
                 kty: "OKP".into(),
                 crv: Some("Ed25519".into()),
@@ -287,20 +253,22 @@ impl Wire {
         }
     }
 
+    /// A key of a curve, whose coordinates have the same length.
+    fn ec(curve: &str, coordinates: &[u8]) -> Self {
+        let (x, y) = coordinates.split_at(coordinates.len() / 2);
+        Self {
+            kty: "EC".into(),
+            crv: Some(curve.into()),
+            x: encode(x),
+            y: encode(y),
+            ..Self::default()
+        }
+    }
+
     fn material(&self) -> Result<Material, ParseError> {
         match (self.kty.as_str(), self.crv.as_deref()) {
-            ("EC", Some("P-256")) => {
-                let mut point = [4; 65];
-                point[1..33].copy_from_slice(&fixed::<32>(self.x.as_deref())?);
-                point[33..].copy_from_slice(&fixed::<32>(self.y.as_deref())?);
-                Ok(Material::P256(point))
-            }
-            ("EC", Some("P-384")) => {
-                let mut point = [4; 97];
-                point[1..49].copy_from_slice(&fixed::<48>(self.x.as_deref())?);
-                point[49..].copy_from_slice(&fixed::<48>(self.y.as_deref())?);
-                Ok(Material::P384(point))
-            }
+            ("EC", Some("P-256")) => Ok(Material::P256(self.point::<32, 65>()?)),
+            ("EC", Some("P-384")) => Ok(Material::P384(self.point::<48, 97>()?)),
             ("OKP", Some("Ed25519")) => Ok(Material::Ed25519(fixed(self.x.as_deref())?)),
             ("RSA", _) => {
                 Ok(Material::Rsa { n: number(self.n.as_deref())?, e: number(self.e.as_deref())? })
@@ -308,6 +276,18 @@ impl Wire {
             _ => Err(invalid("unsupported key type")),
         }
     }
+
+    /// The uncompressed point of two coordinates of `N` bytes each.
+    fn point<const N: usize, const LENGTH: usize>(&self) -> Result<[u8; LENGTH], ParseError> {
+        let mut point = [4; LENGTH];
+        point[1..=N].copy_from_slice(&fixed::<N>(self.x.as_deref())?);
+        point[N + 1..].copy_from_slice(&fixed::<N>(self.y.as_deref())?);
+        Ok(point)
+    }
+}
+
+fn encode(bytes: &[u8]) -> Option<String> {
+    Some(URL_SAFE_NO_PAD.encode(bytes))
 }
 
 impl TryFrom<Wire> for Jwk {

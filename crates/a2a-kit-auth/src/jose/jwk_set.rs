@@ -6,7 +6,7 @@ use axum::{Router, response::IntoResponse as _, routing::get};
 use bytes::Bytes;
 #[cfg(feature = "server")]
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeMap as _};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{Algorithm, Jwk, KeySource, MissingKey};
@@ -15,8 +15,11 @@ use super::{Algorithm, Jwk, KeySource, MissingKey};
 ///
 /// Invalid and unsupported keys are ignored when a set is parsed. The number of keys is bounded
 /// only by the length of the document, which is 1 MiB if it is fetched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JwkSet(Vec<Jwk>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct JwkSet {
+    #[serde(deserialize_with = "usable")]
+    keys: Vec<Jwk>,
+}
 
 /// The path at which an agent publishes its keys.
 pub const JWKS_PATH: &str = "/.well-known/jwks.json";
@@ -24,17 +27,17 @@ pub const JWKS_PATH: &str = "/.well-known/jwks.json";
 impl JwkSet {
     /// The keys.
     pub fn keys(&self) -> &[Jwk] {
-        &self.0
+        &self.keys
     }
 
     /// Returns the key with an id.
     pub fn find(&self, id: &str) -> Option<&Jwk> {
-        self.0.iter().find(|key| key.id() == id)
+        self.keys.iter().find(|key| key.id() == id)
     }
 
     /// Returns the keys that verify signatures of an algorithm.
     pub fn supporting(&self, algorithm: Algorithm) -> impl Iterator<Item = &Jwk> {
-        self.0.iter().filter(move |key| key.supports(algorithm))
+        self.keys.iter().filter(move |key| key.supports(algorithm))
     }
 
     /// Serializes the set as JSON.
@@ -65,27 +68,15 @@ impl FromIterator<Jwk> for JwkSet {
     /// Of keys with the same id, the first one is kept.
     fn from_iter<I: IntoIterator<Item = Jwk>>(keys: I) -> Self {
         let mut ids = HashSet::new();
-        Self(keys.into_iter().filter(|key| ids.insert(key.id().to_owned())).collect())
+        Self { keys: keys.into_iter().filter(|key| ids.insert(key.id().to_owned())).collect() }
     }
 }
 
-impl Serialize for JwkSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry("keys", &self.0)?;
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for JwkSet {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Wire {
-            keys: Vec<Value>,
-        }
-        let Wire { keys } = Wire::deserialize(deserializer)?;
-        Ok(keys.into_iter().filter_map(|key| Jwk::deserialize(key).ok()).collect())
-    }
+/// Ignores invalid and unsupported keys.
+fn usable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Jwk>, D::Error> {
+    let keys = Vec::<Value>::deserialize(deserializer)?;
+    let keys = keys.into_iter().filter_map(|key| Jwk::deserialize(key).ok());
+    Ok(keys.collect::<JwkSet>().keys)
 }
 
 #[async_trait]
