@@ -5,10 +5,7 @@ use std::fmt;
 use a2a_core::ParseError;
 use serde_json::{Map, Value};
 
-use super::{
-    document::{self, not_a_card},
-    schema::{self, InvalidCard, Unknown},
-};
+use super::schema::{self, Unknown, not_a_card};
 
 /// A canonical form of a card that a signature covers. All forms are serialized according to
 /// RFC 8785, without `signatures`.
@@ -49,16 +46,15 @@ impl CanonicalForm {
     /// [`ParseError`] for input that is not a JSON object, or has duplicate names or members of the
     /// wrong type.
     pub fn canonicalize(self, json: &[u8]) -> Result<Vec<u8>, ParseError> {
-        let members = document::read(json)?;
-        self.write(&members).map_err(|InvalidCard(reason)| not_a_card(reason))
+        self.write(&schema::read(json)?)
     }
 
-    pub(super) fn write(self, card: &Map<String, Value>) -> Result<Vec<u8>, InvalidCard> {
+    pub(super) fn write(self, card: &Map<String, Value>) -> Result<Vec<u8>, ParseError> {
         let written = serde_json_canonicalizer::to_vec(&self.members(card)?);
-        written.map_err(|error| InvalidCard(error.to_string()))
+        written.map_err(not_a_card)
     }
 
-    fn members(self, card: &Map<String, Value>) -> Result<Map<String, Value>, InvalidCard> {
+    fn members(self, card: &Map<String, Value>) -> Result<Map<String, Value>, ParseError> {
         let mut members = match self {
             Self::Received => card.clone(),
             Self::AllMembers => schema::present(card, Unknown::Keep)?,
@@ -76,7 +72,7 @@ impl CanonicalForm {
 
     /// Returns the part of a card that a signature over this form covers, as JSON, to use in place
     /// of the card.
-    pub(super) fn covered(self, card: &Map<String, Value>) -> Result<Vec<u8>, InvalidCard> {
+    pub(super) fn covered(self, card: &Map<String, Value>) -> Result<Vec<u8>, ParseError> {
         match self {
             // Without empty REQUIRED members it would not be a valid card.
             Self::WithoutEmpty => Self::Members.write(card),

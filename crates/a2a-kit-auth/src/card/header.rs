@@ -5,11 +5,8 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::SignatureError;
 use crate::jose::Algorithm;
-
-/// A malformed signature.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MalformedHeader(pub(super) &'static str);
 
 /// The verified fields of a protected header.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,33 +43,36 @@ impl Header {
     pub(super) fn read(
         protected: &str,
         unprotected: Option<&Map<String, Value>>,
-    ) -> Result<Self, MalformedHeader> {
+    ) -> Result<Self, SignatureError> {
         if protected.len() > MAX_LENGTH {
-            return Err(MalformedHeader("header too long"));
+            return Err(SignatureError::Malformed("header too long"));
         }
         let decoded = URL_SAFE_NO_PAD
             .decode(protected)
-            .map_err(|_error| MalformedHeader("header is not base64url"))?;
+            .map_err(|_error| SignatureError::Malformed("header is not base64url"))?;
         let names: Map<String, Value> = serde_json::from_slice(&decoded)
-            .map_err(|_error| MalformedHeader("header is not a JSON object"))?;
+            .map_err(|_error| SignatureError::Malformed("header is not a JSON object"))?;
         // Duplicate names are rejected by the derived parser.
-        let header: Wire = serde_json::from_slice(&decoded)
-            .map_err(|_error| MalformedHeader("header has no alg, or a field of the wrong type"))?;
+        let header: Wire = serde_json::from_slice(&decoded).map_err(|_error| {
+            SignatureError::Malformed("header has no alg, or a field of the wrong type")
+        })?;
         if let Some(unprotected) = unprotected {
             // RFC 7515 §4.1.11 and §7.2.1.
             if unprotected.contains_key("crit") {
-                return Err(MalformedHeader("critical extensions in the unprotected header"));
+                return Err(SignatureError::Malformed(
+                    "critical extensions in the unprotected header",
+                ));
             }
             if unprotected.keys().any(|name| names.contains_key(name)) {
-                return Err(MalformedHeader("duplicate name in the two headers"));
+                return Err(SignatureError::Malformed("duplicate name in the two headers"));
             }
         }
         // No critical extensions are supported.
         if names.contains_key("crit") || names.contains_key("b64") {
-            return Err(MalformedHeader("unsupported critical extensions"));
+            return Err(SignatureError::Malformed("unsupported critical extensions"));
         }
         let key_id = header.kid.filter(|id| !id.is_empty() && id.len() <= MAX_KEY_ID);
-        let key_id = key_id.ok_or(MalformedHeader("header has no valid kid"))?;
+        let key_id = key_id.ok_or(SignatureError::Malformed("header has no valid kid"))?;
         Ok(Self { algorithm: header.alg.parse(), key_id, url: header.jku })
     }
 
@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    fn read(header: &str) -> Result<Header, MalformedHeader> {
+    fn read(header: &str) -> Result<Header, SignatureError> {
         Header::read(&URL_SAFE_NO_PAD.encode(header), None)
     }
 

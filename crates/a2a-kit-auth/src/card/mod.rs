@@ -24,7 +24,6 @@
 //! ```
 
 mod canonical;
-mod document;
 mod header;
 mod jku;
 mod schema;

@@ -1,7 +1,14 @@
-//! The presence rules of agent card members, from the proto.
+//! Parsing of agent cards, and the presence rules of their members, from the proto.
 
-use a2a_core::card_members::{AGENT_CARD, Member, MemberKind, Shape};
+use std::fmt;
+
+use a2a_core::{
+    ParseError,
+    card_members::{AGENT_CARD, Member, MemberKind, Shape},
+};
 use serde_json::{Map, Value};
+
+use crate::unique_names;
 
 /// How to treat members that are not in the proto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +17,15 @@ pub(super) enum Unknown {
     Drop,
 }
 
-/// A card that has no canonical form; the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct InvalidCard(pub(super) String);
+/// Parses a received card: an object without duplicate names.
+pub(super) fn read(json: &[u8]) -> Result<Map<String, Value>, ParseError> {
+    unique_names::object(json).map_err(not_a_card)
+}
+
+/// The error for a document that is not an agent card, or has no canonical form.
+pub(super) fn not_a_card(reason: impl fmt::Display) -> ParseError {
+    ParseError::new(format!("not a valid agent card: {reason}"))
+}
 
 /// Applies the presence rules (spec §8.4.1): removes members with default values, unless they are
 /// REQUIRED or have explicit presence. Absent members are not added. Members get their ProtoJSON
@@ -20,7 +33,7 @@ pub(super) struct InvalidCard(pub(super) String);
 pub(super) fn present(
     card: &Map<String, Value>,
     unknown: Unknown,
-) -> Result<Map<String, Value>, InvalidCard> {
+) -> Result<Map<String, Value>, ParseError> {
     object(AGENT_CARD, card, unknown, "")
 }
 
@@ -29,7 +42,7 @@ fn object(
     members: &Map<String, Value>,
     unknown: Unknown,
     path: &str,
-) -> Result<Map<String, Value>, InvalidCard> {
+) -> Result<Map<String, Value>, ParseError> {
     let mut kept = Map::new();
     for (name, value) in members {
         let by_json_name = known.iter().find(|member| member.json_name == name);
@@ -58,7 +71,7 @@ fn all_values(
     value: &Value,
     unknown: Unknown,
     path: &str,
-) -> Result<Value, InvalidCard> {
+) -> Result<Value, ParseError> {
     let kind = &member.kind;
     match (member.shape, value) {
         (Shape::Single, _) => one_value(kind, value, unknown, path),
@@ -84,7 +97,7 @@ fn one_value(
     value: &Value,
     unknown: Unknown,
     path: &str,
-) -> Result<Value, InvalidCard> {
+) -> Result<Value, ParseError> {
     match (kind, value) {
         (MemberKind::Message(known), Value::Object(members)) => {
             object(known, members, unknown, &format!("{path}.")).map(Value::Object)
@@ -96,8 +109,8 @@ fn one_value(
     }
 }
 
-fn wrong_type(path: &str) -> InvalidCard {
-    InvalidCard(format!("{path} has the wrong type"))
+fn wrong_type(path: &str) -> ParseError {
+    not_a_card(format_args!("{path} has the wrong type"))
 }
 
 fn insert(
@@ -105,11 +118,11 @@ fn insert(
     name: &str,
     value: Value,
     path: &str,
-) -> Result<(), InvalidCard> {
+) -> Result<(), ParseError> {
     // `iconUrl` and `icon_url` are one member.
     match members.insert(name.to_owned(), value) {
         None => Ok(()),
-        Some(_) => Err(InvalidCard(format!("duplicate member {path}"))),
+        Some(_) => Err(not_a_card(format_args!("duplicate member {path}"))),
     }
 }
 

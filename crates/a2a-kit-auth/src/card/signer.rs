@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use derive_setters::Setters;
 use serde_json::{Map, Value};
 
-use super::{CanonicalForm, document, header::Header, schema::InvalidCard};
+use super::{CanonicalForm, header::Header, schema};
 use crate::jose::{JwkSet, KeyError, SigningKey};
 
 /// Signs agent cards with a key.
@@ -32,7 +32,8 @@ pub struct JwsCardSigner {
     header: Option<Struct>,
     /// Sets the canonical form. Default: [`CanonicalForm::Members`].
     form: CanonicalForm,
-    #[setters(skip)]
+    /// Keeps existing signatures by the same key, for example those over another form.
+    #[setters(bool, rename = "with_existing_signatures")]
     keeps_existing: bool,
 }
 
@@ -52,13 +53,7 @@ a2a_core::debug_as_chain!(SignError);
 
 impl From<serde_json::Error> for SignError {
     fn from(error: serde_json::Error) -> Self {
-        Self::NotACard(document::not_a_card(error))
-    }
-}
-
-impl From<InvalidCard> for SignError {
-    fn from(InvalidCard(reason): InvalidCard) -> Self {
-        Self::NotACard(document::not_a_card(reason))
+        Self::NotACard(schema::not_a_card(error))
     }
 }
 
@@ -74,13 +69,6 @@ impl JwsCardSigner {
             form: CanonicalForm::Members,
             keeps_existing: false,
         }
-    }
-
-    /// Keeps existing signatures by the same key, for example those over another form.
-    #[must_use]
-    pub fn with_existing_signatures(mut self) -> Self {
-        self.keeps_existing = true;
-        self
     }
 
     /// The key id (`kid`).
@@ -104,7 +92,7 @@ impl JwsCardSigner {
     /// [`SignError::Key`].
     pub fn sign(&self, mut card: AgentCard) -> Result<AgentCard, SignError> {
         let json = serde_json::to_vec(&card)?;
-        let signature = self.signature(&document::read(&json)?)?;
+        let signature = self.signature(&schema::read(&json)?)?;
         card.signatures.retain(|one| self.keeps(&one.protected));
         card.signatures.push(signature);
         Ok(card)
@@ -116,12 +104,12 @@ impl JwsCardSigner {
     ///
     /// [`SignError`].
     pub fn sign_json(&self, json: &[u8]) -> Result<Value, SignError> {
-        let mut card = document::read(json)?;
+        let mut card = schema::read(json)?;
         let signature = serde_json::to_value(self.signature(&card)?)?;
         let mut signatures = match card.remove("signatures") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(signatures)) => signatures,
-            Some(_) => return Err(InvalidCard("signatures has the wrong type".to_owned()).into()),
+            Some(_) => return Err(schema::not_a_card("signatures has the wrong type").into()),
         };
         signatures.retain(|one| {
             one.get("protected").and_then(Value::as_str).is_none_or(|header| self.keeps(header))

@@ -6,7 +6,7 @@ use a2a_core::{Error, ParseError};
 use a2a_kit_operations::CardSignature;
 use bytes::Bytes;
 
-use super::{CanonicalForm, header::MalformedHeader};
+use super::CanonicalForm;
 use crate::jose::{Algorithm, MissingKey};
 
 /// The result of verifying the signatures of a card.
@@ -86,12 +86,6 @@ pub enum SignatureError {
 }
 
 a2a_core::debug_as_chain!(SignatureError);
-
-impl From<MalformedHeader> for SignatureError {
-    fn from(MalformedHeader(reason): MalformedHeader) -> Self {
-        Self::Malformed(reason)
-    }
-}
 
 impl fmt::Display for RejectedSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

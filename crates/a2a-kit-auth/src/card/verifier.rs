@@ -10,10 +10,8 @@ use serde_json::{Map, Value};
 
 use super::{
     CanonicalForm, CardVerification, RejectedSignature, SignatureError, TrustStore,
-    VerifiedSignature, document,
-    header::{Header, MalformedHeader},
+    VerifiedSignature, header::Header, schema,
 };
-use crate::jose::{Algorithm, Jwk};
 
 /// Verifies that a card is signed with a trusted key.
 ///
@@ -70,7 +68,7 @@ impl JwsCardVerifier {
         let unreadable = |reason| {
             CardVerification::Unverifiable(vec![RejectedSignature { key_id: None, reason }])
         };
-        let card = match document::read(json) {
+        let card = match schema::read(json) {
             Ok(card) => card,
             Err(error) => return unreadable(SignatureError::NotACard(error)),
         };
@@ -78,28 +76,13 @@ impl JwsCardVerifier {
             None | Some(Value::Null) => return CardVerification::Absent,
             Some(Value::Array(entries)) if entries.is_empty() => return CardVerification::Absent,
             Some(Value::Array(entries)) => entries,
-            Some(_) => return unreadable(MalformedHeader("signatures is not a list").into()),
+            Some(_) => return unreadable(SignatureError::Malformed("signatures is not a list")),
         };
         let payloads = self.payloads(&card);
         let mut rejected = Vec::new();
         for entry in entries.iter().take(MAX_SIGNATURES) {
-            match self.check(entry, &payloads, now).await {
-                Ok((header, algorithm, form)) => match form.covered(&card) {
-                    Ok(covered) => {
-                        return CardVerification::Verified(VerifiedSignature {
-                            key_id: header.key_id,
-                            algorithm,
-                            form,
-                            covered: Bytes::from(covered),
-                        });
-                    }
-                    // Unreachable: the form was encoded before.
-                    Err(_unfit) => {
-                        let key_id = Some(header.key_id);
-                        rejected
-                            .push(RejectedSignature { key_id, reason: SignatureError::Signature });
-                    }
-                },
+            match self.check(entry, &card, &payloads, now).await {
+                Ok(verified) => return CardVerification::Verified(verified),
                 Err(rejection) => rejected.push(rejection),
             }
         }
@@ -123,65 +106,59 @@ impl JwsCardVerifier {
     async fn check(
         &self,
         entry: &Value,
+        card: &Map<String, Value>,
         payloads: &[Payload],
         now: SystemTime,
-    ) -> Result<(Header, Algorithm, CanonicalForm), RejectedSignature> {
-        let malformed =
-            |error: MalformedHeader| RejectedSignature { key_id: None, reason: error.into() };
+    ) -> Result<VerifiedSignature, RejectedSignature> {
+        let malformed = |reason| RejectedSignature { key_id: None, reason };
         let entry = Entry::read(entry).map_err(malformed)?;
         let header = Header::read(entry.protected, entry.header).map_err(malformed)?;
-        match self.check_with(&header, entry, payloads, now).await {
-            Ok((algorithm, form)) => Ok((header, algorithm, form)),
-            Err(reason) => Err(RejectedSignature { key_id: Some(header.key_id), reason }),
-        }
+        self.check_with(&header, entry, card, payloads, now)
+            .await
+            .map_err(|reason| RejectedSignature { key_id: Some(header.key_id), reason })
     }
 
     async fn check_with(
         &self,
         header: &Header,
         entry: Entry<'_>,
+        card: &Map<String, Value>,
         payloads: &[Payload],
         now: SystemTime,
-    ) -> Result<(Algorithm, CanonicalForm), SignatureError> {
+    ) -> Result<VerifiedSignature, SignatureError> {
         // Before fetching keys: an unsupported algorithm must not cause a request.
         let algorithm = header.algorithm.clone()?;
         let signature = URL_SAFE_NO_PAD
             .decode(entry.signature)
-            .map_err(|_error| MalformedHeader("signature is not base64url"))?;
+            .map_err(|_error| SignatureError::Malformed("signature is not base64url"))?;
         let key = self.trust.key(header, now).await?;
         // The key determines the algorithm, never the signature.
         if !key.supports(algorithm) {
             return Err(SignatureError::OtherAlgorithm(key.algorithm()));
         }
-        let is_over =
-            |payload: &&Payload| is_signed(&key, algorithm, entry.protected, payload, &signature);
-        let payload = payloads.iter().find(is_over).ok_or(SignatureError::Signature)?;
-        Ok((algorithm, payload.form))
+        let is_over = |payload: &&Payload| {
+            let input = format!("{}.{}", entry.protected, payload.encoded);
+            key.verify(algorithm, input.as_bytes(), &signature).is_ok()
+        };
+        let form = payloads.iter().find(is_over).ok_or(SignatureError::Signature)?.form;
+        let covered = Bytes::from(form.covered(card).map_err(SignatureError::NotACard)?);
+        Ok(VerifiedSignature { key_id: header.key_id.clone(), algorithm, form, covered })
     }
 }
 
-fn is_signed(
-    key: &Jwk,
-    algorithm: Algorithm,
-    protected: &str,
-    payload: &Payload,
-    signature: &[u8],
-) -> bool {
-    let input = format!("{protected}.{}", payload.encoded);
-    key.verify(algorithm, input.as_bytes(), signature).is_ok()
-}
-
 impl<'a> Entry<'a> {
-    fn read(entry: &'a Value) -> Result<Self, MalformedHeader> {
+    fn read(entry: &'a Value) -> Result<Self, SignatureError> {
         let text = |name| entry.get(name).and_then(Value::as_str);
-        let missing = MalformedHeader("protected or signature is missing");
+        let missing = SignatureError::Malformed("protected or signature is missing");
         let (Some(protected), Some(signature)) = (text("protected"), text("signature")) else {
             return Err(missing);
         };
         let header = match entry.get("header") {
             None | Some(Value::Null) => None,
             Some(Value::Object(header)) => Some(header),
-            Some(_) => return Err(MalformedHeader("unprotected header is not an object")),
+            Some(_) => {
+                return Err(SignatureError::Malformed("unprotected header is not an object"));
+            }
         };
         Ok(Self { protected, signature, header })
     }
