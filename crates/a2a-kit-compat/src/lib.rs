@@ -37,6 +37,13 @@
     allow(dead_code, unused_imports, reason = "clients and servers share modules")
 )]
 
+/// Messages of `a2a.v1` with their ProtoJSON, for tools that check what is on the wire.
+#[doc(hidden)]
+pub mod a2a_v1 {
+    pub use crate::proto::{
+        GetTaskRequest, SendMessageRequest, SendMessageResponse, StreamResponse, Task,
+    };
+}
 #[cfg(test)]
 mod arbitrary;
 #[doc(hidden)]

@@ -1,27 +1,32 @@
 //! Configuration of a run, and the run itself.
 
 use std::{
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use a2a_core::{ProtocolVersion, host};
+use a2a_core::{AgentCard, ProtocolVersion, host};
 use a2a_kit_client::{ClientSettings, Transport, credentials::Origin};
 use a2a_kit_http::client::HttpClient;
 use a2a_kit_lint::{CheckResult, Severity};
 use derive_setters::Setters;
+use http::Uri;
 use serde_json::{Value, json};
 
 use crate::{
     check::{self, Check, Judge},
-    evidence::{CardEvidence, Evidence, Facts},
+    evidence::{CardEvidence, Evidence},
+    exchange::Exchange,
     fetch::{self, Fetched, RunError},
     glob,
-    identity::{Credential, Identity, secrets},
+    identity::{self, Credential, Identity},
     interfaces::{self, Interface},
     known::KnownResults,
     prompts::Prompts,
-    recorder::Setting,
+    recorder::Recorder,
     report::{CheckInfo, Report, result},
     scenario,
     step::Step,
@@ -166,16 +171,15 @@ impl Conformance {
             .map_err(|error| RunError::Setup(error.message().to_owned()))?;
         let http = RawHttp::new(client, self.request_timeout);
         let fetched = fetch::fetch(target, &http, &self.credentials).await?;
-        let mut secrets = secrets(&self.credentials);
-        secrets.extend(crate::identity::secrets(&self.second_credentials));
+        let mut secrets = identity::secrets(&self.credentials);
+        secrets.extend(identity::secrets(&self.second_credentials));
         let mut report = Report::new(target, &fetched.evidence.document, self.level);
         let prompts = self.prompts.clone().or_of_card(&fetched.card);
         let interfaces = interfaces::selected(&fetched.interfaces, &self.bindings, &self.versions);
         if interfaces.is_empty() && !fetched.interfaces.is_empty() {
             return Err(RunError::NoInterface(interfaces::names(&fetched.interfaces)));
         }
-        let facts = Facts::of(&fetched.card);
-        let webhook = Self::webhook(&interfaces, &facts).await;
+        let webhook = webhook(&interfaces, &fetched.card).await;
         let mut card = fetched.evidence.clone();
         if !card.is_current() {
             card.probe = probe(&fetched, &http, &settings).await;
@@ -185,7 +189,7 @@ impl Conformance {
         let mut all: Vec<Evidence> = Vec::new();
         let mut ended = Vec::new();
         for interface in &interfaces {
-            let link = match self.link(interface, &fetched, &facts, http.clone(), &settings) {
+            let link = match self.link(interface, &fetched, http.clone(), &settings) {
                 Ok(link) => link,
                 Err(why) => {
                     report.unreachable.push(format!("{}: {why}", interface.name()));
@@ -196,23 +200,27 @@ impl Conformance {
                 webhook.clear();
             }
             let requests = AtomicUsize::new(0);
-            let on_step = |_: Step| {
+            let on_request = || {
                 let requests = requests.fetch_add(1, Ordering::Relaxed) + 1;
                 on_progress(&Progress { interface: interface.name(), requests });
             };
-            let setting = Setting {
+            let (binding, version) = (interface.binding, interface.version);
+            let card = Arc::clone(&fetched.card);
+            let recorder = Recorder {
                 link: &link,
                 prompts: &prompts,
-                facts: facts.clone(),
+                webhook: webhook.as_ref(),
+                evidence: Evidence::new(binding, version, interface.url.as_str(), card),
                 deadline,
                 room: &room,
-                webhook: webhook.as_ref(),
-                on_step: &on_step,
+                on_request: &on_request,
+                silence: 0,
+                started: Vec::new(),
             };
             let (evidence, id) = if interface.version == ProtocolVersion::V1_0 {
-                Box::pin(scenario::run(setting)).await
+                Box::pin(scenario::run(recorder)).await
             } else {
-                (Box::pin(scenario::run_legacy(setting)).await, None)
+                (Box::pin(scenario::run_legacy(recorder)).await, None)
             };
             all.push(evidence);
             ended.push(id);
@@ -226,51 +234,28 @@ impl Conformance {
         Ok(report)
     }
 
-    /// A local webhook, if the agent is on this machine and sends notifications.
-    async fn webhook(interfaces: &[Interface], facts: &Facts) -> Option<Webhook> {
-        let is_local = interfaces.iter().all(|interface| {
-            let url =
-                interface.url.split_once("://").map_or(interface.url.as_str(), |(_, rest)| rest);
-            let authority = url.split('/').next().unwrap_or_default();
-            let name = authority.rsplit_once(':').map_or(authority, |(name, _)| name);
-            host::is_loopback(name)
-        });
-        if !facts.push || !is_local {
-            return None;
-        }
-        // Without a port, deliveries are not measured.
-        Webhook::start().await.ok()
-    }
-
     fn link(
         &self,
         interface: &Interface,
         fetched: &Fetched,
-        facts: &Facts,
         http: RawHttp,
         settings: &ClientSettings,
     ) -> Result<Link, String> {
-        let is_trusted = self.trusts(interface, fetched);
         let has_credentials = !self.credentials.is_empty() || !self.second_credentials.is_empty();
-        if has_credentials && !is_trusted {
+        if has_credentials && !self.trusts(interface, fetched) {
             return Err(
                 "credentials are not sent to another origin than the card's, unless it is \
                         named as a credential origin"
                     .to_owned(),
             );
         }
-        let first = Identity::new(&self.credentials, &fetched.card);
-        let second = (!self.second_credentials.is_empty())
+        let mut link = Link::new(interface, http, settings)?;
+        link.first = Identity::new(&self.credentials, &fetched.card);
+        link.second = (!self.second_credentials.is_empty())
             .then(|| Identity::new(&self.second_credentials, &fetched.card));
-        let link = Link::new(
-            (interface.binding, interface.version),
-            (&interface.url, &interface.tenant),
-            http,
-            settings,
-        );
-        Ok(link?
-            .with_identities(first, second)
-            .with_required_extensions(facts.required_extensions.clone()))
+        let required = fetched.card.extensions().iter().filter(|extension| extension.required);
+        link.required_extensions = required.map(|extension| extension.uri.clone()).collect();
+        Ok(link)
     }
 
     /// Returns whether an interface may get credentials: it is where the card is, or in a file that
@@ -312,19 +297,29 @@ impl Conformance {
     }
 }
 
+/// A local webhook, if the agent is on this machine and sends notifications.
+async fn webhook(interfaces: &[Interface], card: &AgentCard) -> Option<Webhook> {
+    let is_local = |interface: &Interface| {
+        let url = interface.url.parse::<Uri>();
+        url.is_ok_and(|url| url.host().is_some_and(host::is_loopback))
+    };
+    if !card.can_push() || !interfaces.iter().all(is_local) {
+        return None;
+    }
+    // Without a port, deliveries are not measured.
+    Webhook::start().await.ok()
+}
+
 /// Asks the first card's URL in 1.0, whose interfaces it does not list.
-async fn probe(
-    fetched: &Fetched,
-    http: &RawHttp,
-    settings: &ClientSettings,
-) -> Option<crate::exchange::Exchange> {
+async fn probe(fetched: &Fetched, http: &RawHttp, settings: &ClientSettings) -> Option<Exchange> {
     let url = match fetched.interfaces.first() {
         Some(one) => (one.binding == Transport::JsonRpc).then_some(one.url.as_str()),
         None => fetched.evidence.document.get("url").and_then(Value::as_str),
     };
     let url = url.map(str::to_owned).or_else(|| fetched.origin.clone())?;
-    let place = (Transport::JsonRpc, ProtocolVersion::V1_0);
-    let link = Link::new(place, (&url, ""), http.clone(), settings).ok()?;
+    let (binding, version) = (Transport::JsonRpc, ProtocolVersion::V1_0);
+    let interface = Interface { binding, version, url, tenant: String::new() };
+    let link = Link::new(&interface, http.clone(), settings).ok()?;
     let id = uuid::Uuid::new_v4().to_string();
     Some(link.call(Call::new("GetTask", json!({ "id": id }))).await)
 }

@@ -1,50 +1,13 @@
 //! What was recorded of the card and of one interface, which the checks judge.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use a2a_core::{AgentCard, ProtocolVersion, Violation, v1::AgentExtension};
+use a2a_core::{AgentCard, ProtocolVersion, Violation};
 use a2a_kit_client::Transport;
 use a2a_kit_lint::Finding;
 use serde_json::Value;
 
 use crate::{exchange::Exchange, step::Step};
-
-/// What the card says about an agent, as far as checks depend on it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
-    pub(crate) streaming: bool,
-    pub(crate) push: bool,
-    pub(crate) extended_card: bool,
-    /// Whether `*/*` is among the input modes of the card.
-    pub(crate) takes_all_media_types: bool,
-    /// Whether the card declares security schemes.
-    pub(crate) has_schemes: bool,
-    /// Whether the card requires credentials for everything.
-    pub(crate) requires_credentials: bool,
-    /// URIs of all extensions.
-    pub(crate) extensions: Vec<String>,
-    pub(crate) required_extensions: Vec<String>,
-}
-
-impl Facts {
-    /// What a card of any revision says, in the form of 1.0.
-    pub(crate) fn of(card: &AgentCard) -> Self {
-        let uri = |extension: &AgentExtension| extension.uri.clone();
-        let required = card.extensions().iter().filter(|extension| extension.required);
-        let requirements = &card.security_requirements;
-        let is_open = requirements.iter().any(|one| one.schemes.is_empty());
-        Self {
-            streaming: card.can_stream(),
-            push: card.can_push(),
-            extended_card: card.has_extended_card(),
-            takes_all_media_types: card.default_input_modes.iter().any(|mode| mode == "*/*"),
-            has_schemes: !card.security_schemes.is_empty(),
-            requires_credentials: !requirements.is_empty() && !is_open,
-            extensions: card.extensions().iter().map(uri).collect(),
-            required_extensions: required.map(uri).collect(),
-        }
-    }
-}
 
 /// What was recorded of one interface.
 #[derive(Clone, Debug)]
@@ -52,7 +15,8 @@ pub(crate) struct Evidence {
     pub(crate) binding: Transport,
     pub(crate) version: ProtocolVersion,
     pub(crate) url: String,
-    pub(crate) facts: Facts,
+    /// The card in the form of 1.0.
+    pub(crate) card: Arc<AgentCard>,
     steps: Vec<(Step, Exchange)>,
     missing: BTreeMap<Step, String>,
     /// Notifications that the local webhook received.
@@ -81,13 +45,13 @@ impl Evidence {
         binding: Transport,
         version: ProtocolVersion,
         url: impl Into<String>,
-        facts: Facts,
+        card: Arc<AgentCard>,
     ) -> Self {
         Self {
             binding,
             version,
             url: url.into(),
-            facts,
+            card,
             steps: Vec::new(),
             missing: BTreeMap::new(),
             notifications: Vec::new(),

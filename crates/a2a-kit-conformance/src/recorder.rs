@@ -6,11 +6,12 @@ use std::{
 };
 
 use a2a_core::ProtocolVersion;
+use a2a_kit_client::Transport;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
-    evidence::{Evidence, Facts},
+    evidence::Evidence,
     exchange::{Answer, Exchange, is_terminal, state, text},
     prompts::Prompts,
     step::Step,
@@ -24,40 +25,25 @@ const MAX_SILENCE: u8 = 3;
 /// The most tasks of a run that are remembered for the cleanup.
 const MAX_STARTED: usize = 256;
 
-/// What a scenario is given.
-pub(crate) struct Setting<'a> {
-    pub(crate) link: &'a Link,
-    pub(crate) prompts: &'a Prompts,
-    pub(crate) facts: Facts,
-    pub(crate) deadline: Instant,
-    /// How many bytes of responses may still be kept in this run.
-    pub(crate) room: &'a AtomicUsize,
-    /// A local receiver of notifications, if the agent can reach it.
-    pub(crate) webhook: Option<&'a Webhook>,
-    pub(crate) on_step: &'a (dyn Fn(Step) + Send + Sync),
-}
-
 /// Records the steps of a scenario.
 pub(crate) struct Recorder<'a> {
     pub(crate) link: &'a Link,
     pub(crate) prompts: &'a Prompts,
+    /// A local receiver of notifications, if the agent can reach it.
+    pub(crate) webhook: Option<&'a Webhook>,
     pub(crate) evidence: Evidence,
-    deadline: Instant,
+    pub(crate) deadline: Instant,
     /// How many bytes of responses may still be kept in this run.
-    room: &'a AtomicUsize,
-    silence: u8,
+    pub(crate) room: &'a AtomicUsize,
+    /// Called for each request.
+    pub(crate) on_request: &'a (dyn Fn() + Send + Sync),
+    /// Requests in a row without a usable answer.
+    pub(crate) silence: u8,
     /// Tasks of this run that have not ended, as far as is known.
-    started: Vec<String>,
-    on_step: &'a (dyn Fn(Step) + Send + Sync),
+    pub(crate) started: Vec<String>,
 }
 
-impl<'a> Recorder<'a> {
-    pub(crate) fn new(setting: Setting<'a>) -> Self {
-        let Setting { link, prompts, facts, deadline, room, on_step, .. } = setting;
-        let evidence = Evidence::new(link.binding, link.version, link.url.as_str(), facts);
-        Self { link, prompts, evidence, deadline, room, silence: 0, started: Vec::new(), on_step }
-    }
-
+impl Recorder<'_> {
     /// Why nothing more is tried, if so.
     fn stopped(&self) -> Option<String> {
         if Instant::now() >= self.deadline {
@@ -86,7 +72,7 @@ impl<'a> Recorder<'a> {
             self.evidence.note_missing(step, reason);
             return None;
         }
-        (self.on_step)(step);
+        (self.on_request)();
         let exchange = self.link.call_and_tell(call, first).await;
         Some(self.record(step, exchange))
     }
@@ -151,11 +137,9 @@ impl<'a> Recorder<'a> {
 
     /// Cancels the tasks of this run that have not ended. The answers are no evidence.
     pub(crate) async fn clean_up(&mut self) {
-        let (get, cancel) = match self.link.version {
-            ProtocolVersion::V1_0 | ProtocolVersion::V1Draft => ("GetTask", "CancelTask"),
-            _ if self.link.binding == a2a_kit_client::Transport::JsonRpc => {
-                ("tasks/get", "tasks/cancel")
-            }
+        let is_older = self.link.version < ProtocolVersion::V1Draft;
+        let (get, cancel) = match self.link.binding {
+            Transport::JsonRpc if is_older => ("tasks/get", "tasks/cancel"),
             _ => ("GetTask", "CancelTask"),
         };
         for id in std::mem::take(&mut self.started) {

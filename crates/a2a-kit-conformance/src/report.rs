@@ -111,11 +111,6 @@ impl Report {
         })
     }
 
-    /// The report as YAML, with the members of the JSON form.
-    pub fn to_yaml(&self) -> String {
-        a2a_kit_lint::yaml(&self.to_json())
-    }
-
     /// The report as SARIF 2.1.0: a result for each violation.
     pub fn to_sarif(&self) -> Value {
         a2a_kit_lint::sarif(TOOL, &self.target, &self.results)

@@ -21,7 +21,7 @@ mod tests;
 pub(crate) use crate::common::name::{config_name, ids_of_config, task_id, task_name};
 pub(crate) use card::{from_v1 as card_from_v1, into_v1 as card_into_v1};
 pub(crate) use file::{Files, expects_text};
-pub(crate) use generated::*;
+pub use generated::*;
 pub(crate) use push::CreateConfig;
 pub(crate) use task::event_from_v1;
 

@@ -1,11 +1,11 @@
 //! What a check is.
 
-use a2a_core::{ErrorKind, ProtocolVersion};
+use a2a_core::{AgentCard, ErrorKind, ProtocolVersion};
 use a2a_kit_client::Transport;
 use a2a_kit_lint::{Outcome, Rule, Severity};
 
 use crate::{
-    evidence::{CardEvidence, Evidence, Facts},
+    evidence::{CardEvidence, Evidence},
     expect,
     step::Step,
     verdict::Verdict,
@@ -52,29 +52,39 @@ pub(crate) enum Feature {
 }
 
 impl Feature {
-    fn is_declared(self, facts: &Facts) -> bool {
+    pub(crate) fn is_declared(self, card: &AgentCard) -> bool {
         match self {
-            Self::Streaming => facts.streaming,
-            Self::Push => facts.push,
-            Self::ExtendedCard => facts.extended_card,
-            Self::RequiredExtension => !facts.required_extensions.is_empty(),
-            Self::Credentials => facts.requires_credentials,
+            Self::Streaming => card.can_stream(),
+            Self::Push => card.can_push(),
+            Self::ExtendedCard => card.has_extended_card(),
+            Self::RequiredExtension => card.extensions().iter().any(|one| one.required),
+            Self::Credentials => {
+                let mut requirements = card.security_requirements.iter();
+                requirements.len() > 0 && requirements.all(|one| !one.schemes.is_empty())
+            }
         }
     }
 
-    /// Why a requirement does not apply, with the feature or without it.
-    const fn reason(self, is_declared: bool) -> &'static str {
-        match (self, is_declared) {
-            (Self::Streaming, true) => "the card declares streaming",
-            (Self::Streaming, false) => "the card does not declare streaming",
-            (Self::Push, true) => "the card declares push notifications",
-            (Self::Push, false) => "the card does not declare push notifications",
-            (Self::ExtendedCard, true) => "the card declares an extended card",
-            (Self::ExtendedCard, false) => "the card declares no extended card",
-            (Self::RequiredExtension, true) => "the card declares a required extension",
-            (Self::RequiredExtension, false) => "the card declares no required extension",
-            (Self::Credentials, true) => "the card requires credentials",
-            (Self::Credentials, false) => "the card requires no credentials",
+    /// Why a requirement does not apply: the card lacks the feature, or has it.
+    const fn reasons(self) -> [&'static str; 2] {
+        match self {
+            Self::Streaming => {
+                ["the card does not declare streaming", "the card declares streaming"]
+            }
+            Self::Push => [
+                "the card does not declare push notifications",
+                "the card declares push notifications",
+            ],
+            Self::ExtendedCard => {
+                ["the card declares no extended card", "the card declares an extended card"]
+            }
+            Self::RequiredExtension => [
+                "the card declares no required extension",
+                "the card declares a required extension",
+            ],
+            Self::Credentials => {
+                ["the card requires no credentials", "the card requires credentials"]
+            }
         }
     }
 }
@@ -172,9 +182,9 @@ impl Check {
     /// Judges an interface; exchanges in findings are without the secrets.
     pub(crate) fn outcome(&'static self, evidence: &Evidence, secrets: &[String]) -> Outcome {
         if let Some((feature, expected)) = self.condition
-            && feature.is_declared(&evidence.facts) != expected
+            && feature.is_declared(&evidence.card) != expected
         {
-            return Outcome::Skip(feature.reason(!expected).to_owned());
+            return Outcome::Skip(feature.reasons()[usize::from(!expected)].to_owned());
         }
         let mut verdict = Verdict::new(&self.rule, secrets);
         match self.judge {

@@ -11,6 +11,7 @@ use crate::{
     expect,
     step::Step,
     verdict::Verdict,
+    wire::UNKNOWN_ROUTE,
 };
 
 const JSON: &[Transport] = &[Transport::JsonRpc, Transport::Rest];
@@ -79,7 +80,7 @@ fn code_and_message(evidence: &Evidence, verdict: &mut Verdict<'_>) {
                 format!("the error object {} has no number `code`", error.object)
             });
         }
-        if exchange.binding == Transport::Rest && exchange.operation != "GET of an unknown route" {
+        if exchange.binding == Transport::Rest && exchange.operation != UNKNOWN_ROUTE {
             let in_error = !error.object.is_null()
                 && serde_json::from_slice::<Value>(&exchange.response.body)
                     .is_ok_and(|body| body.get("error").is_some_and(Value::is_object));

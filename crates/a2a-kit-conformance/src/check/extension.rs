@@ -44,7 +44,7 @@ fn activated(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     if !exchange.succeeded() {
         return verdict.not_measured(format!("the answer was {}", exchange.summary()));
     }
-    let uri = evidence.facts.extensions.first().map(String::as_str).unwrap_or_default();
+    let uri = evidence.card.extensions().first().map(|one| one.uri.as_str()).unwrap_or_default();
     let listed = [&exchange.response.headers, &exchange.response.trailers].into_iter().any(|map| {
         map.get_all("a2a-extensions")
             .iter()

@@ -26,4 +26,4 @@ pub(crate) mod card;
 pub(crate) mod together;
 
 pub(crate) use catalog::all;
-pub(crate) use definition::{Check, Judge};
+pub(crate) use definition::{Check, Feature, Judge};

@@ -3,7 +3,9 @@
 use a2a_kit_client::Transport;
 
 use super::definition::{Check, must, should};
-use crate::{evidence::Evidence, exchange::Exchange, step::Step, verdict::Verdict};
+use crate::{
+    evidence::Evidence, exchange::Exchange, step::Step, verdict::Verdict, wire::UNKNOWN_ROUTE,
+};
 
 const REST: &[Transport] = &[Transport::Rest];
 
@@ -21,7 +23,7 @@ fn unary(evidence: &Evidence) -> impl Iterator<Item = &Exchange> {
         !exchange.is_streamed()
             && exchange.response.status != 0
             && !exchange.response.body.is_empty()
-            && exchange.operation != "GET of an unknown route"
+            && exchange.operation != UNKNOWN_ROUTE
     })
 }
 

@@ -116,7 +116,7 @@ fn media_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::SendForeignMediaType) else { return };
     if exchange.error().is_some() {
         expect::error(verdict, exchange, &[ErrorKind::ContentTypeNotSupported]);
-    } else if evidence.facts.takes_all_media_types {
+    } else if evidence.card.default_input_modes.iter().any(|mode| mode == "*/*") {
         verdict.skip("the card lists the media type */*");
     } else {
         verdict.not_measured("the agent took a part of the type application/x-a2a-conformance");

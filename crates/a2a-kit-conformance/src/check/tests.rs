@@ -1,8 +1,8 @@
 //! Each check on exchanges that are right, and on exchanges with one fault.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use a2a_core::ProtocolVersion;
+use a2a_core::{AgentCard, ProtocolVersion};
 use a2a_kit_client::Transport;
 use a2a_kit_lint::Outcome;
 use http::HeaderValue;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::all;
 use crate::{
-    evidence::{Evidence, Facts},
+    evidence::Evidence,
     exchange::{
         Answer, Event, EventStream, Exchange, RecordedRequest, RecordedResponse, StreamEnd,
     },
@@ -91,8 +91,8 @@ fn chunk(text: &str, append: bool) -> Value {
 /// The outcome of a check on these exchanges.
 fn judge(id: &str, steps: Vec<(Step, Exchange)>) -> String {
     let binding = steps[0].1.binding;
-    let facts = Facts { streaming: true, push: true, ..Default::default() };
-    let mut evidence = Evidence::new(binding, ProtocolVersion::V1_0, "http://a", facts);
+    let card = AgentCard::default().with_streaming(true).with_push_notifications(true);
+    let mut evidence = Evidence::new(binding, ProtocolVersion::V1_0, "http://a", card.into());
     for (step, exchange) in steps {
         evidence.push(step, exchange);
     }
@@ -449,8 +449,8 @@ fn tasks_of_other_callers_are_judged() {
 fn what_was_not_tried_is_not_passed() {
     for check in all() {
         for binding in check.bindings.iter().filter(|_| check.is_of_interface()) {
-            let facts = Facts { streaming: true, push: true, ..Default::default() };
-            let evidence = Evidence::new(*binding, check.versions[0], "http://a", facts);
+            let card = AgentCard::default().with_streaming(true).with_push_notifications(true);
+            let evidence = Evidence::new(*binding, check.versions[0], "http://a", card.into());
             let found = check.outcome(&evidence, &[]);
             assert!(
                 matches!(found, Outcome::NotMeasured(_) | Outcome::Skip(_)),
@@ -467,7 +467,7 @@ fn streamed_send(binding: Transport, version: ProtocolVersion) -> Evidence {
     let mut exchange = stream(&events, StreamEnd::Closed);
     exchange.binding = binding;
     exchange.operation = "SendMessage";
-    let mut evidence = Evidence::new(binding, version, "http://a", Facts::default());
+    let mut evidence = Evidence::new(binding, version, "http://a", Arc::default());
     evidence.push(Step::Send, exchange);
     evidence
 }

@@ -56,7 +56,7 @@ async fn active(recorder: &mut Recorder<'_>, learned: &Learned) {
         return recorder.missing(&steps, NO_SLOW);
     };
     let cancel = Call::new("CancelTask", json!({ "id": id }));
-    if recorder.evidence.facts.streaming {
+    if recorder.evidence.card.can_stream() {
         let subscribe = Call::new("SubscribeToTask", json!({ "id": id }));
         let (first, has_come) = oneshot::channel();
         let link = recorder.link;

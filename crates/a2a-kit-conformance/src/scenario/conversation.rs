@@ -52,7 +52,7 @@ pub(super) async fn stream(recorder: &mut Recorder<'_>, learned: &mut Learned) {
     let text_of_stream = prompts.stream.as_ref().unwrap_or(&prompts.hello);
     let call = |text: &str, members| Call::new("SendStreamingMessage", send(text, members));
     let streamed = recorder.step(Step::Stream, call(text_of_stream, json!({}))).await;
-    if !recorder.evidence.facts.streaming {
+    if !recorder.evidence.card.can_stream() {
         let steps = [
             Step::GetTaskAfterStream,
             Step::StreamAsking,

@@ -21,8 +21,9 @@ const REMOTE: &str = "https://example.com/a2a-conformance";
 /// How long deliveries are waited for.
 const DELIVERY: Duration = Duration::from_secs(4);
 
-pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned, webhook: Option<&Webhook>) {
-    if !recorder.evidence.facts.push {
+pub(super) async fn run(recorder: &mut Recorder<'_>, learned: &Learned) {
+    let webhook = recorder.webhook;
+    if !recorder.evidence.card.can_push() {
         return unsupported(recorder, learned).await;
     }
     let unknown = json!({ "taskId": Uuid::new_v4().to_string(), "url": REMOTE });

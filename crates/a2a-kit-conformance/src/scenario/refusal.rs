@@ -1,13 +1,13 @@
 //! Requests that have to be refused, versions, extensions and callers.
 
 use a2a_kit_client::Transport;
-use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
+    check::Feature,
     recorder::{Learned, NO_TASK, Recorder, merge, message, send},
     step::Step,
-    wire::{Call, Principal},
+    wire::{Call, Principal, UNKNOWN_ROUTE},
 };
 
 /// An extension that no agent has.
@@ -30,18 +30,9 @@ async fn versions(recorder: &mut Recorder<'_>) {
 
 /// Requests that are none of the binding.
 async fn malformed(recorder: &mut Recorder<'_>) {
-    let unknown = Call::new("NoSuchMethod", json!({}));
-    match recorder.link.binding {
-        Transport::JsonRpc | Transport::Grpc => {
-            recorder.step(Step::UnknownMethod, unknown).await;
-        }
-        Transport::Rest => {
-            let path = "/no-such-route/of/a2a";
-            let link = recorder.link;
-            let answer = link.raw("GET of an unknown route", Method::GET, path, "".into()).await;
-            recorder.record(Step::UnknownMethod, answer);
-        }
-    }
+    let is_rest = recorder.link.binding == Transport::Rest;
+    let unknown = if is_rest { UNKNOWN_ROUTE } else { "NoSuchMethod" };
+    recorder.step(Step::UnknownMethod, Call::new(unknown, json!({}))).await;
     if recorder.link.binding == Transport::Grpc {
         let steps = [Step::NotJson, Step::NotARequest, Step::WrongJsonRpcVersion];
         return recorder.missing(&steps, "gRPC has no JSON");
@@ -99,9 +90,9 @@ async fn extensions(recorder: &mut Recorder<'_>) {
     let hello = recorder.prompts.hello.clone();
     let call = || Call::new("SendMessage", send(&hello, json!({})));
     recorder.step(Step::UnknownExtension, call().with_extension(UNKNOWN_EXTENSION)).await;
-    let facts = &recorder.evidence.facts;
-    let known = facts.extensions.first().map(|uri| call().with_extension(uri.as_str()));
-    let is_required = !facts.required_extensions.is_empty();
+    let card = &recorder.evidence.card;
+    let known = card.extensions().first().map(|one| call().with_extension(one.uri.as_str()));
+    let is_required = Feature::RequiredExtension.is_declared(card);
     recorder.step_if(Step::KnownExtension, known, "the card declares no extension").await;
     let without = is_required.then(|| call().without_required_extensions());
     let reason = "the card declares no required extension";
@@ -113,11 +104,11 @@ pub(super) async fn callers(recorder: &mut Recorder<'_>, learned: &Learned) {
     let hello = recorder.prompts.hello.clone();
     recorder.step(Step::ExtendedCard, Call::new("GetExtendedAgentCard", json!({}))).await;
     let call = Call::new("GetExtendedAgentCard", json!({})).by(Principal::Anonymous);
-    let call = recorder.evidence.facts.has_schemes.then_some(call);
+    let call = Some(call).filter(|_| !recorder.evidence.card.security_schemes.is_empty());
     let reason = "the card declares no security scheme for its extended card";
     recorder.step_if(Step::ExtendedCardAnonymous, call, reason).await;
     let call = Call::new("SendMessage", send(&hello, json!({}))).by(Principal::Anonymous);
-    let call = recorder.evidence.facts.requires_credentials.then_some(call);
+    let call = Feature::Credentials.is_declared(&recorder.evidence.card).then_some(call);
     recorder.step_if(Step::Anonymous, call, "the card requires no credentials").await;
     others(recorder, learned).await;
 }
@@ -133,7 +124,7 @@ async fn others(recorder: &mut Recorder<'_>, learned: &Learned) {
         (Step::ListByOther, "ListTasks", json!({ "pageSize": 100 })),
     ];
     for (step, operation, params) in steps {
-        if !recorder.link.has_second_identity() {
+        if recorder.link.second.is_none() {
             let reason = "it needs a second caller: --second-bearer or --second-api-key";
             recorder.missing(&[step], reason);
         } else if id.is_empty() {

@@ -9,22 +9,20 @@ use super::{cancel, conversation, listing, push, refusal, sending};
 use crate::{
     evidence::Evidence,
     exchange::{is_terminal, state, text},
-    recorder::{Learned, NO_TASK, Recorder, Setting},
+    recorder::{Learned, NO_TASK, Recorder},
     step::Step,
     wire::Call,
 };
 
 /// Runs the scenario of 1.0 on an interface. Also returns the id of a task that has ended.
-pub(crate) async fn run(setting: Setting<'_>) -> (Evidence, Option<String>) {
-    let webhook = setting.webhook;
-    let mut recorder = Recorder::new(setting);
+pub(crate) async fn run(mut recorder: Recorder<'_>) -> (Evidence, Option<String>) {
     let mut learned = Learned::default();
     sending::run(&mut recorder, &mut learned).await;
     listing::run(&mut recorder, &learned).await;
     conversation::run(&mut recorder, &learned).await;
     conversation::stream(&mut recorder, &mut learned).await;
     cancel::run(&mut recorder, &learned).await;
-    push::run(&mut recorder, &learned, webhook).await;
+    push::run(&mut recorder, &learned).await;
     refusal::run(&mut recorder).await;
     refusal::callers(&mut recorder, &learned).await;
     recorder.clean_up().await;
@@ -54,9 +52,8 @@ const V0_3: Names = Names {
 const V0_1: Names = Names { send: "tasks/send", stream: "tasks/sendSubscribe", ..V0_3 };
 
 /// Runs the scenario of an older revision on an interface.
-pub(crate) async fn run_legacy(setting: Setting<'_>) -> Evidence {
-    let (link, prompts) = (setting.link, setting.prompts);
-    let mut recorder = Recorder::new(setting);
+pub(crate) async fn run_legacy(mut recorder: Recorder<'_>) -> Evidence {
+    let Recorder { link, prompts, .. } = recorder;
     let names = match (link.binding, link.version) {
         (Transport::JsonRpc, ProtocolVersion::V0_1) => V0_1,
         (Transport::JsonRpc, ProtocolVersion::V0_2 | ProtocolVersion::V0_3) => V0_3,
@@ -77,7 +74,7 @@ pub(crate) async fn run_legacy(setting: Setting<'_>) -> Evidence {
     }
     let prompt = prompts.stream.as_deref().unwrap_or(hello);
     let stream = Call::new(names.stream, message(prompt));
-    let stream = recorder.evidence.facts.streaming.then_some(stream);
+    let stream = recorder.evidence.card.can_stream().then_some(stream);
     recorder.step_if(Step::Stream, stream, "the card does not declare streaming").await;
     if link.binding == Transport::JsonRpc {
         recorder.step(Step::UnknownMethod, Call::new("no/such/method", json!({}))).await;
@@ -102,7 +99,7 @@ fn params(binding: Transport, version: ProtocolVersion, text: &str) -> Value {
             "message": { "messageId": id, "role": "user", "parts": [{ "text": text }] },
             "configuration": { "blocking": true, "acceptedOutputModes": [] },
         }),
-        (Transport::Rest, _) => json!({
+        (Transport::Rest | Transport::Grpc, _) => json!({
             "message": { "messageId": id, "role": "ROLE_USER", "content": [{ "text": text }] },
             "configuration": { "blocking": true },
         }),

@@ -4,6 +4,8 @@
 use std::time::{Duration, Instant};
 
 use a2a_core::{error_chain, v1};
+use a2a_kit_client::credentials::Origin;
+use a2a_kit_compat::a2a_v1;
 use a2a_kit_http::client::{ClientSettings, Connector};
 use base64::{Engine as _, engine::general_purpose::GeneralPurpose};
 use bytes::{Buf as _, Bytes, BytesMut};
@@ -18,13 +20,12 @@ use tonic::{
 };
 use tower::ServiceExt as _;
 
-use super::{
-    http::{END_OF_STREAM_GRACE, FirstEvent, MAX_BODY_BYTES, MAX_EVENTS, state_of_event},
-    legacy_proto,
+use super::http::{
+    Captured, END_OF_STREAM_GRACE, FirstEvent, MAX_BODY_BYTES, MAX_EVENTS, state_of_event,
 };
 use crate::exchange::{
-    Answer, ErrorAnswer, Event, EventStream, RecordedRequest, RecordedResponse, StreamEnd,
-    is_interrupted, is_terminal,
+    Answer, ErrorAnswer, Event, EventStream, RecordedRequest, StreamEnd, is_interrupted,
+    is_streaming, is_terminal, text,
 };
 
 /// Base64 of metadata, with or without padding.
@@ -43,23 +44,12 @@ pub(super) struct GrpcLink {
 
 /// What one call is, before it is sent.
 pub(super) struct GrpcCall<'a> {
-    /// `/package.Service/Method`.
-    pub(super) path: String,
     /// The name of the operation, which decides how messages are read.
     pub(super) operation: &'a str,
     pub(super) message: Vec<u8>,
     pub(super) is_legacy: bool,
-    pub(super) is_streaming: bool,
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
-}
-
-/// What one call was.
-pub(super) struct GrpcCaptured {
-    pub(super) request: RecordedRequest,
-    pub(super) response: RecordedResponse,
-    pub(super) answer: Answer,
-    pub(super) elapsed: Duration,
 }
 
 impl GrpcLink {
@@ -81,71 +71,70 @@ impl GrpcLink {
     }
 
     /// Makes a call and records everything. Never fails: a failure is part of the record.
-    pub(super) async fn call(&self, call: GrpcCall<'_>, first: FirstEvent) -> GrpcCaptured {
+    pub(super) async fn call(&self, call: GrpcCall<'_>, first: FirstEvent) -> (Captured, Answer) {
         let start = Instant::now();
-        let mut headers = call.headers.clone();
-        headers.insert("content-type", HeaderValue::from_static("application/grpc"));
-        headers.insert("te", HeaderValue::from_static("trailers"));
+        let package = if call.is_legacy { "a2a.v1" } else { "lf.a2a.v1" };
+        let path = format!("/{package}.A2AService/{}", call.operation);
         let mut framed = BytesMut::with_capacity(call.message.len() + 5);
         framed.extend_from_slice(&[0]);
         let length = u32::try_from(call.message.len()).unwrap_or(u32::MAX);
         framed.extend_from_slice(&length.to_be_bytes());
         framed.extend_from_slice(&call.message);
-        let mut record = Record {
-            response: RecordedResponse::default(),
-            messages: Vec::new(),
-            end: StreamEnd::Open,
-            failure: None,
-        };
-        let mut request = Request::new(Body::new(Full::new(framed.freeze())));
-        *request.method_mut() = http::Method::POST;
-        *request.headers_mut() = headers;
-        if let Ok(path) = call.path.parse() {
-            *request.uri_mut() = path;
-        }
         let sent = RecordedRequest {
-            line: format!("gRPC {}{}", self.address.to_string().trim_end_matches('/'), call.path),
+            line: format!("gRPC {}{path}", self.address.to_string().trim_end_matches('/')),
             headers: call.headers.clone(),
             body: Bytes::new(),
         };
-        let reading = read(self.channel.clone(), request, &call, start, first, &mut record);
-        if tokio::time::timeout(call.timeout, reading).await.is_err() && !call.is_streaming {
-            record.failure = Some(format!("no complete response within {:?}", call.timeout));
+        let mut record = Record {
+            captured: Captured { request: sent, ..Captured::default() },
+            messages: Vec::new(),
+            end: StreamEnd::Open,
+        };
+        let mut request = Request::new(Body::new(Full::new(framed.freeze())));
+        *request.method_mut() = http::Method::POST;
+        *request.headers_mut() = call.headers.clone();
+        request.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+        request.headers_mut().insert("te", HeaderValue::from_static("trailers"));
+        if let Ok(path) = path.parse() {
+            *request.uri_mut() = path;
         }
-        let answer = record.answer(call.is_streaming);
+        let is_streaming = is_streaming(call.operation);
+        let reading = read(self.channel.clone(), request, &call, start, first, &mut record);
+        if tokio::time::timeout(call.timeout, reading).await.is_err() && !is_streaming {
+            let why = format!("no complete response within {:?}", call.timeout);
+            record.captured.failure = Some(why);
+        }
+        let answer = record.answer(is_streaming);
         let lines: Vec<_> = record.messages.iter().map(|event| event.value.to_string()).collect();
-        record.response.body = lines.join("\n").into();
-        GrpcCaptured { request: sent, response: record.response, answer, elapsed: start.elapsed() }
+        record.captured.response.body = lines.join("\n").into();
+        record.captured.elapsed = start.elapsed();
+        (record.captured, answer)
     }
 }
 
 /// What has arrived so far.
 struct Record {
-    response: RecordedResponse,
+    captured: Captured,
     messages: Vec<Event>,
     end: StreamEnd,
-    failure: Option<String>,
 }
 
 impl Record {
     fn answer(&self, is_streaming: bool) -> Answer {
         let status = self.status();
         let error = status.filter(|code| *code != 0).map(|code| self.error(code));
-        if is_streaming && (!self.messages.is_empty() || error.is_none() && self.failure.is_none())
-        {
-            let end = match &self.failure {
-                Some(why) => StreamEnd::Failed(why.clone()),
-                None => self.end.clone(),
-            };
+        let failure = &self.captured.failure;
+        if is_streaming && (!self.messages.is_empty() || error.is_none() && failure.is_none()) {
+            let end = failure.clone().map_or_else(|| self.end.clone(), StreamEnd::Failed);
             let events = self.messages.clone();
             return Answer::Events(EventStream { events, error, end, framing: Vec::new() });
         }
-        match (error, &self.failure, self.messages.first()) {
+        match (error, failure, self.messages.first()) {
             (Some(error), ..) => Answer::Error(error),
             (None, Some(why), _) => Answer::Unusable(why.clone()),
             (None, None, Some(message)) => Answer::Result(message.value.clone()),
             (None, None, None) if status.is_none() => {
-                let status = self.response.status;
+                let status = self.captured.response.status;
                 Answer::Unusable(format!("HTTP {status} without a `grpc-status`"))
             }
             (None, None, None) => Answer::Unusable("status OK without a message".to_owned()),
@@ -158,8 +147,8 @@ impl Record {
     }
 
     fn header(&self, name: &str) -> Option<&str> {
-        let value = self.response.trailers.get(name).or_else(|| self.response.headers.get(name));
-        value?.to_str().ok()
+        let response = &self.captured.response;
+        response.trailers.get(name).or_else(|| response.headers.get(name))?.to_str().ok()
     }
 
     fn error(&self, code: i64) -> ErrorAnswer {
@@ -172,16 +161,7 @@ impl Record {
             .and_then(|bytes| tonic_types::Status::decode(bytes.as_slice()).ok());
         let details: Vec<_> =
             details.iter().flat_map(|status| &status.details).map(detail).collect();
-        let info = details.iter().find(|detail| detail.get("reason").is_some());
-        let member = |name: &str| Some(info?.get(name)?.as_str()?.to_owned());
-        ErrorAnswer {
-            code,
-            reason: member("reason"),
-            domain: member("domain"),
-            object: json!({ "code": code, "message": message, "details": details }),
-            message,
-            details,
-        }
+        ErrorAnswer::read(&json!({ "code": code, "message": message, "details": details }))
     }
 }
 
@@ -219,13 +199,13 @@ async fn read(
     let response = match channel.oneshot(request).await {
         Ok(response) => response,
         Err(error) => {
-            record.failure = Some(error_chain(&error));
+            record.captured.failure = Some(error_chain(&error));
             return;
         }
     };
     let (head, mut body) = response.into_parts();
-    record.response.status = head.status.as_u16();
-    record.response.headers = head.headers;
+    record.captured.response.status = head.status.as_u16();
+    record.captured.response.headers = head.headers;
     let mut buffer = BytesMut::new();
     let mut total = 0;
     let mut deadline = start + call.timeout;
@@ -237,7 +217,7 @@ async fn read(
                 return;
             }
             Ok(Some(Err(error))) => {
-                record.failure = Some(error_chain(&error));
+                record.captured.failure = Some(error_chain(&error));
                 return;
             }
             Ok(Some(Ok(frame))) => frame,
@@ -246,7 +226,7 @@ async fn read(
             Ok(data) => data,
             Err(frame) => {
                 if let Ok(trailers) = frame.into_trailers() {
-                    record.response.trailers = trailers;
+                    record.captured.response.trailers = trailers;
                     record.end = StreamEnd::Closed;
                 }
                 continue;
@@ -254,7 +234,7 @@ async fn read(
         };
         total += data.len();
         if total > MAX_BODY_BYTES {
-            record.failure = Some(format!("the response exceeds {MAX_BODY_BYTES} bytes"));
+            record.captured.failure = Some(format!("the response exceeds {MAX_BODY_BYTES} bytes"));
             return;
         }
         buffer.extend_from_slice(&data);
@@ -272,13 +252,14 @@ async fn read(
                     record.messages.push(Event { value, at: start.elapsed() });
                 }
                 Err(why) => {
-                    record.failure = Some(why);
+                    record.captured.failure = Some(why);
                     return;
                 }
             }
         }
         if record.messages.len() >= MAX_EVENTS {
-            record.failure = Some(format!("the stream has more than {MAX_EVENTS} messages"));
+            record.captured.failure =
+                Some(format!("the stream has more than {MAX_EVENTS} messages"));
             return;
         }
     }
@@ -301,9 +282,17 @@ fn take_message(buffer: &mut BytesMut) -> Option<Result<Bytes, String>> {
     Some(Ok(buffer.split_to(length).freeze()))
 }
 
-/// Writes the request of an operation of 1.0.
-pub(super) fn encode(operation: &str, params: &Value) -> Result<Vec<u8>, String> {
+/// Writes the request of an operation; the parameters are in the ProtoJSON of the revision.
+pub(super) fn encode(operation: &str, params: &Value, is_legacy: bool) -> Result<Vec<u8>, String> {
     match operation {
+        "SendMessage" | "SendStreamingMessage" if is_legacy => {
+            write::<a2a_v1::SendMessageRequest>(params)
+        }
+        // The requests for a task have its resource name only.
+        _ if is_legacy => {
+            let name = format!("tasks/{}", text(params, "id"));
+            write::<a2a_v1::GetTaskRequest>(&json!({ "name": name }))
+        }
         "SendMessage" | "SendStreamingMessage" => write::<v1::SendMessageRequest>(params),
         "GetTask" => write::<v1::GetTaskRequest>(params),
         "ListTasks" => write::<v1::ListTasksRequest>(params),
@@ -333,10 +322,10 @@ fn write<M: Message + DeserializeOwned>(params: &Value) -> Result<Vec<u8>, Strin
 
 /// Reads a message as JSON.
 fn decode(call: &GrpcCall<'_>, bytes: &[u8]) -> Result<Value, String> {
-    if call.is_legacy {
-        return legacy_proto::decode(call.operation, bytes);
-    }
     match call.operation {
+        "GetTask" | "CancelTask" if call.is_legacy => value::<a2a_v1::Task>(bytes),
+        "SendMessage" if call.is_legacy => value::<a2a_v1::SendMessageResponse>(bytes),
+        _ if call.is_legacy => value::<a2a_v1::StreamResponse>(bytes),
         "SendMessage" => value::<v1::SendMessageResponse>(bytes),
         "SendStreamingMessage" | "SubscribeToTask" => value::<v1::StreamResponse>(bytes),
         "GetTask" | "CancelTask" => value::<v1::Task>(bytes),
@@ -359,22 +348,8 @@ fn value<M: Message + Default + Serialize>(bytes: &[u8]) -> Result<Value, String
 
 /// Parses `host:port` or a URL.
 fn parse(address: &str) -> Result<Uri, String> {
-    let (scheme, rest) = match address.trim().split_once("://") {
-        Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
-        None => (String::new(), address.trim()),
-    };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
-    let scheme = match scheme.as_str() {
-        "http" | "grpc" => "http",
-        "https" | "grpcs" => "https",
-        "" if a2a_core::host::is_loopback(host) => "http",
-        "" => "https",
-        other => return Err(format!("{other:?} is not a scheme of gRPC")),
-    };
-    format!("{scheme}://{authority}/")
-        .parse()
-        .map_err(|error| format!("{address:?} is not an address of gRPC: {error}"))
+    let origin = address.trim().parse::<Origin>().map_err(|error| error.to_string())?;
+    origin.to_string().parse().map_err(|error: http::uri::InvalidUri| error.to_string())
 }
 
 #[cfg(test)]

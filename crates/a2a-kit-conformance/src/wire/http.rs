@@ -32,7 +32,7 @@ pub(crate) struct RawHttp {
 }
 
 /// A request and what came back.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Captured {
     pub(crate) request: RecordedRequest,
     pub(crate) response: RecordedResponse,
@@ -42,7 +42,7 @@ pub(crate) struct Captured {
     pub(crate) failure: Option<String>,
     pub(crate) elapsed: Duration,
     /// The body while it is read.
-    body: BytesMut,
+    pub(super) body: BytesMut,
 }
 
 /// The events of a response.
@@ -78,11 +78,7 @@ impl RawHttp {
                 headers: headers.clone(),
                 body: body.clone(),
             },
-            response: RecordedResponse::default(),
-            events: None,
-            failure: None,
-            elapsed: Duration::ZERO,
-            body: BytesMut::new(),
+            ..Captured::default()
         };
         let mut request = Request::new(body);
         *request.method_mut() = method;

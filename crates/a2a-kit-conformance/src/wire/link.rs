@@ -1,27 +1,24 @@
 //! A connection to one interface of the agent.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use a2a_core::ProtocolVersion;
 use a2a_kit_client::Transport;
 use a2a_kit_http::client::ClientSettings;
-use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Value, json};
 
 use super::{
     grpc::{self, GrpcCall, GrpcLink},
-    http::{FirstEvent, RawHttp},
-    jsonrpc, legacy_proto,
+    http::{Captured, FirstEvent, RawHttp},
+    jsonrpc,
     request::{Call, Principal, VersionHeader},
     rest,
 };
 use crate::{
-    exchange::{Answer, Exchange, RecordedRequest, RecordedResponse, is_streaming},
+    exchange::{Answer, Exchange, is_streaming},
     identity::Identity,
+    interfaces::Interface,
 };
 
 /// A connection to one interface of the agent.
@@ -33,56 +30,39 @@ pub(crate) struct Link {
     tenant: String,
     http: RawHttp,
     grpc: Option<GrpcLink>,
-    first: Identity,
-    second: Option<Identity>,
+    pub(crate) first: Identity,
+    pub(crate) second: Option<Identity>,
     /// URIs of the extensions that the card requires.
-    required_extensions: Vec<String>,
+    pub(crate) required_extensions: Vec<String>,
     next_id: AtomicU64,
 }
 
 impl Link {
+    /// Prepares a connection for a caller without credentials.
     pub(crate) fn new(
-        (binding, version): (Transport, ProtocolVersion),
-        (url, tenant): (&str, &str),
+        interface: &Interface,
         http: RawHttp,
         settings: &ClientSettings,
     ) -> Result<Self, String> {
+        let Interface { binding, version, url, tenant } = interface.clone();
         let grpc = match binding {
-            Transport::Grpc => Some(GrpcLink::new(url, settings)?),
+            Transport::Grpc => Some(GrpcLink::new(&url, settings)?),
             Transport::JsonRpc | Transport::Rest => None,
         };
+        let (first, second, required_extensions) = Default::default();
+        let next_id = AtomicU64::new(1);
         Ok(Self {
             binding,
             version,
-            url: url.to_owned(),
-            tenant: tenant.to_owned(),
+            url,
+            tenant,
             http,
             grpc,
-            first: Identity::default(),
-            second: None,
-            required_extensions: Vec::new(),
-            next_id: AtomicU64::new(1),
+            first,
+            second,
+            required_extensions,
+            next_id,
         })
-    }
-
-    pub(crate) fn with_identities(mut self, first: Identity, second: Option<Identity>) -> Self {
-        self.first = first;
-        self.second = second;
-        self
-    }
-
-    pub(crate) fn with_required_extensions(mut self, uris: Vec<String>) -> Self {
-        self.required_extensions = uris;
-        self
-    }
-
-    /// The timeout of a request.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.http.timeout()
-    }
-
-    pub(crate) fn has_second_identity(&self) -> bool {
-        self.second.is_some()
     }
 
     /// Makes a call.
@@ -107,25 +87,6 @@ impl Link {
         }
     }
 
-    /// Sends an HTTP request that is no operation, below the URL of the interface.
-    pub(crate) async fn raw(
-        &self,
-        operation: &'static str,
-        method: Method,
-        path: &str,
-        body: Bytes,
-    ) -> Exchange {
-        let call = Call::new(operation, Value::Null);
-        let headers = self.http_headers(&call, !body.is_empty());
-        let url = self.address(path, Principal::First);
-        let captured = self.http.send(method, &url, headers, body, None).await;
-        let answer = match self.binding {
-            Transport::JsonRpc => jsonrpc::of_captured(&captured, &Value::Null),
-            Transport::Rest | Transport::Grpc => rest::of_captured(&captured),
-        };
-        self.exchange(call, None, captured.request, captured.response, answer, captured.elapsed)
-    }
-
     async fn jsonrpc(&self, call: Call, first: FirstEvent) -> Exchange {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
         let id = json!(format!("a2a-conformance-{number}"));
@@ -138,7 +99,7 @@ impl Link {
         let captured = self.http.send(Method::POST, &url, headers, body, first).await;
         let answer = jsonrpc::of_captured(&captured, &id);
         let id = Some(id).filter(|_| call.raw_body.is_none());
-        self.exchange(call, id, captured.request, captured.response, answer, captured.elapsed)
+        self.exchange(call, id, captured, answer)
     }
 
     async fn rest(&self, call: Call, first: FirstEvent) -> Exchange {
@@ -156,69 +117,36 @@ impl Link {
         let url = self.address(&route.path, call.principal);
         let captured = self.http.send(route.method, &url, headers, body, first).await;
         let answer = rest::of_captured(&captured);
-        self.exchange(call, None, captured.request, captured.response, answer, captured.elapsed)
+        self.exchange(call, None, captured, answer)
     }
 
     async fn grpc(&self, grpc: &GrpcLink, call: Call, first: FirstEvent) -> Exchange {
         let is_legacy = self.version < ProtocolVersion::V1_0;
-        let message = if is_legacy {
-            Ok(legacy_proto::encode(call.operation, &call.params))
-        } else {
-            grpc::encode(call.operation, &call.params)
-        };
-        let message = match message {
+        let message = match grpc::encode(call.operation, &call.params, is_legacy) {
             Ok(message) => message,
             Err(why) => return self.unsent(call, format!("the request has no gRPC form: {why}")),
         };
-        let package = if is_legacy { "a2a.v1" } else { "lf.a2a.v1" };
-        let captured = grpc
-            .call(
-                GrpcCall {
-                    path: format!("/{package}.A2AService/{}", call.operation),
-                    operation: call.operation,
-                    message,
-                    is_legacy,
-                    is_streaming: is_streaming(call.operation),
-                    headers: self.headers(&call),
-                    timeout: self.timeout(),
-                },
-                first,
-            )
-            .await;
-        self.exchange(
-            call,
-            None,
-            captured.request,
-            captured.response,
-            captured.answer,
-            captured.elapsed,
-        )
+        let (headers, timeout) = (self.headers(&call), self.http.timeout());
+        let sent = GrpcCall { operation: call.operation, message, is_legacy, headers, timeout };
+        let (captured, answer) = grpc.call(sent, first).await;
+        self.exchange(call, None, captured, answer)
     }
 
     fn unsent(&self, call: Call, why: String) -> Exchange {
-        let (request, response) = (RecordedRequest::default(), RecordedResponse::default());
-        self.exchange(call, None, request, response, Answer::Unusable(why), Duration::ZERO)
+        self.exchange(call, None, Captured::default(), Answer::Unusable(why))
     }
 
     fn exchange(
         &self,
         call: Call,
         id: Option<Value>,
-        request: RecordedRequest,
-        response: RecordedResponse,
+        captured: Captured,
         answer: Answer,
-        elapsed: Duration,
     ) -> Exchange {
-        Exchange {
-            binding: self.binding,
-            operation: call.operation,
-            params: call.params,
-            id,
-            request,
-            response,
-            answer,
-            elapsed,
-        }
+        let Call { operation, params, .. } = call;
+        let Captured { request, response, elapsed, .. } = captured;
+        let binding = self.binding;
+        Exchange { binding, operation, params, id, request, response, answer, elapsed }
     }
 
     fn identity(&self, principal: Principal) -> Option<&Identity> {

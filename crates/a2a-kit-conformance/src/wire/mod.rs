@@ -4,7 +4,6 @@ mod framing;
 mod grpc;
 mod http;
 mod jsonrpc;
-mod legacy_proto;
 mod link;
 mod request;
 mod rest;
@@ -13,5 +12,6 @@ mod sse;
 pub(crate) use http::{FirstEvent, MAX_BODY_BYTES, RawHttp};
 pub(crate) use link::Link;
 pub(crate) use request::{Call, Principal};
+pub(crate) use rest::UNKNOWN_ROUTE;
 #[cfg(test)]
 pub(crate) use {jsonrpc::answer as jsonrpc_answer, rest::answer as rest_answer};

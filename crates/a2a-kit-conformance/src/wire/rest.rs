@@ -11,6 +11,9 @@ use crate::exchange::{Answer, ErrorAnswer, Event};
 /// What is encoded in a segment of a path.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// The name of a request that is no operation.
+pub(crate) const UNKNOWN_ROUTE: &str = "GET of an unknown route";
+
 /// A request of the binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Route {
@@ -50,6 +53,7 @@ pub(super) fn route(operation: &str, params: &Value, prefix: &str) -> Route {
             (method, format!("/tasks/{task}/pushNotificationConfigs/{config}"))
         }
         "GetExtendedAgentCard" => (Method::GET, "/extendedAgentCard".to_owned()),
+        UNKNOWN_ROUTE => (Method::GET, "/no-such-route/of/a2a".to_owned()),
         other => (Method::GET, format!("/{other}")),
     };
     let path = format!("{prefix}{path}");
