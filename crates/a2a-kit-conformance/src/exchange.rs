@@ -155,6 +155,19 @@ impl Exchange {
         }
     }
 
+    /// The events of the stream; none if the answer is no stream.
+    pub(crate) fn events(&self) -> &[Event] {
+        self.stream().map_or(&[], |stream| &stream.events)
+    }
+
+    /// The last state that the stream told.
+    pub(crate) fn last_state(&self) -> Option<&str> {
+        let mut newest_first = self.events().iter().rev();
+        let payload = newest_first
+            .find_map(|event| event.value.get("task").or_else(|| event.value.get("statusUpdate")));
+        payload.map(state)
+    }
+
     /// Returns whether the answer is a stream, as it should be.
     pub(crate) fn is_streamed(&self) -> bool {
         self.stream().is_some() && is_streaming(self.operation)
@@ -162,11 +175,7 @@ impl Exchange {
 
     /// Returns whether the operation succeeded.
     pub(crate) fn succeeded(&self) -> bool {
-        match &self.answer {
-            Answer::Result(_) => true,
-            Answer::Events(stream) => !stream.events.is_empty(),
-            Answer::Error(_) | Answer::Unusable(_) => false,
-        }
+        self.result().is_some() || !self.events().is_empty()
     }
 
     /// A few words about the answer, for findings.
@@ -248,6 +257,12 @@ pub(crate) fn state(value: &Value) -> &str {
     }
 }
 
+/// How many of the members of a stream response a value has.
+pub(crate) fn payloads(value: &Value) -> usize {
+    let payloads = ["task", "message", "statusUpdate", "artifactUpdate"];
+    payloads.iter().filter(|name| value.get(**name).is_some()).count()
+}
+
 /// A string member, or nothing.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
@@ -255,12 +270,15 @@ pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 
 /// Returns whether a state of any revision is terminal.
 pub(crate) fn is_terminal(state: &str) -> bool {
-    let name = state.trim_start_matches("TASK_STATE_").to_ascii_lowercase();
-    matches!(name.as_str(), "completed" | "failed" | "canceled" | "cancelled" | "rejected")
+    let names = ["completed", "failed", "canceled", "cancelled", "rejected"];
+    names.contains(&&*name_of(state))
 }
 
 /// Returns whether a state of any revision waits for the client.
 pub(crate) fn is_interrupted(state: &str) -> bool {
-    let name = state.trim_start_matches("TASK_STATE_").to_ascii_lowercase().replace('_', "-");
-    matches!(name.as_str(), "input-required" | "auth-required")
+    ["input-required", "auth-required"].contains(&&*name_of(state))
+}
+
+fn name_of(state: &str) -> String {
+    state.trim_start_matches("TASK_STATE_").to_ascii_lowercase().replace('_', "-")
 }

@@ -28,68 +28,62 @@ pub(crate) fn error_of(
 
 /// Requires that the answer is an error of one of these kinds.
 pub(crate) fn error(verdict: &mut Verdict<'_>, exchange: &Exchange, kinds: &[ErrorKind]) {
-    let names = || {
+    let expected = || {
         let names: Vec<_> = kinds.iter().map(|kind| described(*kind, exchange.binding)).collect();
-        names.join(" or ")
+        let (operation, answer) = (exchange.operation, exchange.summary());
+        format!("{operation} answered {answer} instead of {}", names.join(" or "))
     };
-    match (exchange.error(), &exchange.answer) {
-        (Some(error), _) => {
-            let is_expected = kinds.iter().any(|kind| is(error, exchange.binding, *kind));
-            verdict.require(is_expected, exchange, || {
-                format!(
-                    "{} answered {} instead of {}",
-                    exchange.operation,
-                    error.summary(),
-                    names()
-                )
-            });
-        }
-        (None, Answer::Unusable(why)) => {
+    match &exchange.answer {
+        Answer::Unusable(why) => {
             verdict.not_measured(format!("{} had no usable answer: {why}", exchange.operation));
         }
-        (None, _) => verdict.found(
-            exchange,
-            format!(
-                "{} answered {} instead of {}",
-                exchange.operation,
-                exchange.summary(),
-                names()
-            ),
-        ),
+        _ => {
+            let is_expected = kinds.iter().any(|kind| exchange.is_error(*kind));
+            verdict.require(is_expected, exchange, expected);
+        }
     }
 }
 
-/// Requires the code of JSON-RPC of one of these kinds, whatever the reason in the error.
-pub(crate) fn jsonrpc_code(verdict: &mut Verdict<'_>, exchange: &Exchange, kinds: &[ErrorKind]) {
-    let Some(error) = exchange.error() else { return error(verdict, exchange, kinds) };
-    let codes: Vec<_> = kinds.iter().map(|kind| i64::from(kind.codes().jsonrpc)).collect();
-    verdict.require(codes.contains(&error.code), exchange, || {
-        format!("{} answered {} instead of the code {codes:?}", exchange.operation, error.summary())
+/// Requires the code of JSON-RPC of a kind, whatever the reason in the error.
+pub(crate) fn jsonrpc_code(verdict: &mut Verdict<'_>, exchange: &Exchange, kind: ErrorKind) {
+    let Some(found) = exchange.error() else { return error(verdict, exchange, &[kind]) };
+    let code = code(kind, Transport::JsonRpc);
+    verdict.require(found.code == code, exchange, || {
+        format!("{} answered {} instead of the code {code}", exchange.operation, found.summary())
     });
 }
 
 /// Returns whether an error is of a kind, by its reason, or without one by its code.
 pub(crate) fn is(error: &ErrorAnswer, binding: Transport, kind: ErrorKind) -> bool {
-    let codes = kind.codes();
-    if let Some(reason) = &error.reason
-        && ErrorKind::from_reason(reason).is_some()
-    {
-        return reason == codes.reason;
+    match &error.reason {
+        Some(reason) if ErrorKind::from_reason(reason).is_some() => reason == kind.codes().reason,
+        _ => error.code == code(kind, binding),
     }
-    let expected = match binding {
-        Transport::JsonRpc => i64::from(codes.jsonrpc),
-        Transport::Rest => i64::from(codes.http),
-        Transport::Grpc => i64::from(codes.grpc),
-    };
-    error.code == expected
+}
+
+/// The code of a kind of error on a binding.
+pub(crate) fn code(kind: ErrorKind, binding: Transport) -> i64 {
+    let codes = kind.codes();
+    match binding {
+        Transport::JsonRpc => codes.jsonrpc.into(),
+        Transport::Rest => codes.http.into(),
+        Transport::Grpc => codes.grpc.into(),
+    }
 }
 
 /// A kind of error in the words of a binding.
 fn described(kind: ErrorKind, binding: Transport) -> String {
-    let codes = kind.codes();
-    match binding {
-        Transport::JsonRpc => format!("{} ({})", codes.jsonrpc, codes.reason),
-        Transport::Rest => format!("HTTP {} ({})", codes.http, codes.reason),
-        Transport::Grpc => format!("gRPC status {} ({})", codes.grpc, codes.reason),
+    let name = match binding {
+        Transport::JsonRpc => "",
+        Transport::Rest => "HTTP ",
+        Transport::Grpc => "gRPC status ",
+    };
+    format!("{name}{} ({})", code(kind, binding), kind.codes().reason)
+}
+
+impl Exchange {
+    /// Returns whether the answer is an error of a kind.
+    pub(crate) fn is_error(&self, kind: ErrorKind) -> bool {
+        self.error().is_some_and(|error| is(error, self.binding, kind))
     }
 }

@@ -99,8 +99,7 @@ impl Recorder<'_> {
         {
             return;
         }
-        let events = exchange.stream().map(|stream| stream.events.as_slice()).unwrap_or_default();
-        let first = events.first().and_then(|event| {
+        let first = exchange.events().first().and_then(|event| {
             event.value.get("task").or(Some(&event.value).filter(|value| value.get("id").is_some()))
         });
         let Some(task) = exchange.task().or(first) else { return };

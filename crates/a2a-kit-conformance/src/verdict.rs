@@ -22,8 +22,8 @@ pub(crate) struct Verdict<'a> {
 
 impl<'a> Verdict<'a> {
     pub(crate) fn new(rule: &'static Rule, secrets: &'a [String]) -> Self {
-        let (findings, missing) = Default::default();
-        Self { rule, secrets, findings, measured: 0, missing, skipped: None }
+        let (findings, measured, missing, skipped) = Default::default();
+        Self { rule, secrets, findings, measured, missing, skipped }
     }
 
     /// The exchange of a step. If there is none, the reason is noted.
@@ -61,6 +61,20 @@ impl<'a> Verdict<'a> {
     /// Adds a finding with the exchange that proves it.
     pub(crate) fn found(&mut self, exchange: &Exchange, message: impl Into<String>) {
         self.add(exchange, Finding::new(self.rule, message));
+    }
+
+    /// Requires the content type of a response.
+    pub(crate) fn media_type(&mut self, exchange: &Exchange, what: &str, expected: &str) {
+        let given = exchange.response.media_type();
+        self.require(given == expected, exchange, || {
+            format!("{what} has the content type {given:?} instead of {expected}")
+        });
+    }
+
+    /// Requires that a request succeeded.
+    pub(crate) fn accepted(&mut self, exchange: &Exchange, what: &str) {
+        let answer = || format!("{what} was answered with {}", exchange.summary());
+        self.require(exchange.succeeded(), exchange, answer);
     }
 
     /// Adds a finding that `what` was answered with something else than it should be.
@@ -104,18 +118,14 @@ impl<'a> Verdict<'a> {
     }
 
     pub(crate) fn finish(self) -> Outcome {
-        if !self.findings.is_empty() {
-            return Outcome::Fail(self.findings);
+        match self.skipped {
+            _ if !self.findings.is_empty() => Outcome::Fail(self.findings),
+            Some(reason) => Outcome::Skip(reason),
+            None if self.measured > 0 => Outcome::Pass,
+            None if self.missing.is_empty() => {
+                Outcome::NotMeasured("no exchange shows it".to_owned())
+            }
+            None => Outcome::NotMeasured(self.missing.join("; ")),
         }
-        if let Some(reason) = self.skipped {
-            return Outcome::Skip(reason);
-        }
-        if self.measured > 0 {
-            return Outcome::Pass;
-        }
-        if self.missing.is_empty() {
-            return Outcome::NotMeasured("no exchange shows it".to_owned());
-        }
-        Outcome::NotMeasured(self.missing.join("; "))
     }
 }

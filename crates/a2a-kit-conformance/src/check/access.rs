@@ -5,7 +5,7 @@ use a2a_kit_client::Transport;
 use serde_json::Value;
 
 use super::definition::{Check, Feature::Credentials, must, should};
-use crate::{evidence::Evidence, exchange::text, expect, step::Step, verdict::Verdict};
+use crate::{evidence::Evidence, exchange::text, step::Step, verdict::Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
     must("R-157", "3.3.2", "Requests without credentials are refused")
@@ -24,9 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
 fn credentials(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Anonymous) else { return };
     let is_refused = matches!(exchange.response.status, 401 | 403)
-        || exchange
-            .error()
-            .is_some_and(|error| expect::is(error, exchange.binding, ErrorKind::Unauthenticated));
+        || exchange.is_error(ErrorKind::Unauthenticated);
     verdict.require(is_refused, exchange, || {
         format!("a request without credentials was answered with {}", exchange.summary())
     });
@@ -50,9 +48,8 @@ fn list(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         .filter_map(|sent| sent.task())
         .map(|task| text(task, "id"))
         .collect();
-    let listed = result.get("tasks").and_then(Value::as_array);
     verdict.measured();
-    for task in listed.into_iter().flatten() {
+    for task in result.get("tasks").and_then(Value::as_array).into_iter().flatten() {
         let id = text(task, "id");
         verdict.require(!mine.contains(&id), exchange, || {
             format!("the list of the second caller has the task {id:?} of the first")
@@ -60,11 +57,8 @@ fn list(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     }
 }
 
-const BY_OTHER: [Step; 4] =
-    [Step::GetByOther, Step::CancelByOther, Step::SubscribeByOther, Step::PushByOther];
-
 fn tasks(evidence: &Evidence, verdict: &mut Verdict<'_>) {
-    for step in BY_OTHER {
+    for step in [Step::GetByOther, Step::CancelByOther, Step::SubscribeByOther, Step::PushByOther] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         verdict.require(!exchange.succeeded(), exchange, || {
             format!("{} of the second caller reaches a task of the first", exchange.operation)

@@ -5,7 +5,7 @@ use a2a_core::ErrorKind;
 use super::definition::{Check, must};
 use crate::{
     evidence::Evidence,
-    exchange::{Answer, state, text},
+    exchange::{state, text},
     expect,
     step::Step,
     verdict::Verdict,
@@ -24,8 +24,8 @@ const CANCELED: &str = "TASK_STATE_CANCELED";
 
 fn canceled(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Cancel) else { return };
-    match (exchange.task(), &exchange.answer) {
-        (Some(task), _) => {
+    match exchange.task() {
+        Some(task) => {
             let asked = text(&exchange.params, "id");
             verdict.require(text(task, "id") == asked, exchange, || {
                 format!("CancelTask of {asked:?} returned the task {:?}", text(task, "id"))
@@ -37,12 +37,10 @@ fn canceled(evidence: &Evidence, verdict: &mut Verdict<'_>) {
                 format!("CancelTask answered a task in {state} instead of {CANCELED}")
             });
         }
-        (None, Answer::Error(error))
-            if expect::is(error, exchange.binding, ErrorKind::TaskNotCancelable) =>
-        {
+        None if exchange.is_error(ErrorKind::TaskNotCancelable) => {
             verdict.not_measured("the agent can't cancel the task, or it ended before");
         }
-        (None, _) => verdict.wrong_answer(exchange, "CancelTask of a task that works"),
+        None => verdict.wrong_answer(exchange, "CancelTask of a task that works"),
     }
 }
 

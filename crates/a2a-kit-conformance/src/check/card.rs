@@ -55,20 +55,13 @@ fn is_a_card(card: &CardEvidence, verdict: &mut Verdict<'_>) {
         verdict.found(fetch, format!("`{}` {}", violation.field, violation.description));
     }
     if card.is_current() {
-        for member in [
-            "name",
-            "description",
-            "version",
-            "capabilities",
-            "defaultInputModes",
-            "defaultOutputModes",
-            "skills",
-        ] {
-            verdict.require(
-                card.document.get(member).is_some_and(|value| !value.is_null()),
-                fetch,
-                || format!("the card lacks `{member}`, which is REQUIRED"),
-            );
+        const REQUIRED: &str = "name description version capabilities defaultInputModes \
+            defaultOutputModes skills";
+        for member in REQUIRED.split(' ') {
+            let is_present = card.document.get(member).is_some_and(|value| !value.is_null());
+            verdict.require(is_present, fetch, || {
+                format!("the card lacks `{member}`, which is REQUIRED")
+            });
         }
     }
 }
@@ -76,9 +69,7 @@ fn is_a_card(card: &CardEvidence, verdict: &mut Verdict<'_>) {
 fn interfaces(card: &CardEvidence, verdict: &mut Verdict<'_>) {
     let fetch = &card.fetch;
     if let Some(probe) = &card.probe {
-        let speaks = probe.error().is_some_and(|error| {
-            crate::expect::is(error, probe.binding, a2a_core::ErrorKind::TaskNotFound)
-        });
+        let speaks = probe.is_error(a2a_core::ErrorKind::TaskNotFound);
         verdict.require(!speaks || card.is_current(), probe, || {
             "the agent speaks 1.0, but the card has no `supportedInterfaces`".to_owned()
         });

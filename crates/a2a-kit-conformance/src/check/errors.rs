@@ -55,12 +55,8 @@ fn some_error(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, kind) in REFUSED {
         let Ok(exchange) = evidence.get(step) else { continue };
         verdict.require(!exchange.succeeded(), exchange, || {
-            format!(
-                "{} answered {} instead of the error {}",
-                exchange.operation,
-                exchange.summary(),
-                kind.codes().reason
-            )
+            let (operation, answer) = (exchange.operation, exchange.summary());
+            format!("{operation} answered {answer} instead of the error {}", kind.codes().reason)
         });
     }
 }
@@ -114,18 +110,17 @@ fn is_a2a(kind: ErrorKind) -> bool {
     (-32009..=-32001).contains(&kind.codes().jsonrpc) && kind != ErrorKind::UnsupportedMediaType
 }
 
-fn codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+pub(super) fn codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (step, exchange, error) in errors(evidence) {
         let Some(kind) = kind_of(step, exchange, error).filter(|kind| is_a2a(*kind)) else {
             continue;
         };
         let codes = kind.codes();
-        let (what, given, expected) = match exchange.binding {
-            Transport::JsonRpc => ("the code", error.code, i64::from(codes.jsonrpc)),
-            Transport::Rest => {
-                ("HTTP status", i64::from(exchange.response.status), i64::from(codes.http))
-            }
-            Transport::Grpc => ("the gRPC status", error.code, i64::from(codes.grpc)),
+        let expected = expect::code(kind, exchange.binding);
+        let (what, given) = match exchange.binding {
+            Transport::JsonRpc => ("the code", error.code),
+            Transport::Rest => ("HTTP status", exchange.response.status.into()),
+            Transport::Grpc => ("the gRPC status", error.code),
         };
         verdict.require(given == expected, exchange, || {
             format!("{} has {what} {given} instead of {expected}", codes.reason)
@@ -170,16 +165,16 @@ fn error_info(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     }
 }
 
-fn standard_codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
-    for (step, kinds) in [
-        (Step::NotJson, &[ErrorKind::ParseError][..]),
-        (Step::NotARequest, &[ErrorKind::InvalidRequest]),
-        (Step::WrongJsonRpcVersion, &[ErrorKind::InvalidRequest]),
-        (Step::UnknownMethod, &[ErrorKind::MethodNotFound]),
-        (Step::SendNothing, &[ErrorKind::InvalidParams]),
+pub(super) fn standard_codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
+    for (step, kind) in [
+        (Step::NotJson, ErrorKind::ParseError),
+        (Step::NotARequest, ErrorKind::InvalidRequest),
+        (Step::WrongJsonRpcVersion, ErrorKind::InvalidRequest),
+        (Step::UnknownMethod, ErrorKind::MethodNotFound),
+        (Step::SendNothing, ErrorKind::InvalidParams),
     ] {
         if let Some(exchange) = verdict.take(evidence, step) {
-            expect::jsonrpc_code(verdict, exchange, kinds);
+            expect::jsonrpc_code(verdict, exchange, kind);
         }
     }
 }
@@ -188,12 +183,8 @@ fn names_member(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::SendWithoutParts, Step::SendNothing] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
         let Some(error) = exchange.error() else { continue };
-        let has_violations = error.details.iter().any(|detail| {
-            detail
-                .get("fieldViolations")
-                .and_then(Value::as_array)
-                .is_some_and(|all| !all.is_empty())
-        });
+        let violations = |detail: &Value| detail.pointer("/fieldViolations/0").is_some();
+        let has_violations = error.details.iter().any(violations);
         verdict.require(has_violations, exchange, || {
             "the error has no google.rpc.BadRequest that names the member".to_owned()
         });

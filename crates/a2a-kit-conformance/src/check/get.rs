@@ -43,9 +43,7 @@ fn is_task(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     else {
         return;
     };
-    let last = stream.stream().and_then(|stream| {
-        stream.events.iter().rev().find_map(|event| event.value.get("statusUpdate"))
-    });
+    let last = stream.events().iter().rev().find_map(|event| event.value.get("statusUpdate"));
     if let (Some(update), Some(task_of_get)) = (last, task.task())
         && is_terminal(state(update))
     {

@@ -3,7 +3,7 @@
 use a2a_core::ErrorKind;
 
 use super::definition::{Check, must};
-use crate::{evidence::Evidence, exchange::Answer, expect, step::Step, verdict::Verdict};
+use crate::{evidence::Evidence, exchange::Answer, step::Step, verdict::Verdict};
 
 pub(super) const CHECKS: &[Check] = &[
     must("R-342", "8.3.1", "An interface has the binding and the URL of the card").by(answers),
@@ -35,9 +35,7 @@ fn missing(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 
 fn patch(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::VersionPatch) else { return };
-    let is_refused = exchange
-        .error()
-        .is_some_and(|error| expect::is(error, exchange.binding, ErrorKind::VersionNotSupported));
+    let is_refused = exchange.is_error(ErrorKind::VersionNotSupported);
     verdict.require(!is_refused, exchange, || {
         "`A2A-Version: 1.0.7` was refused: only major and minor count".to_owned()
     });

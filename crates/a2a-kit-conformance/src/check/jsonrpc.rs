@@ -49,15 +49,9 @@ fn envelopes(evidence: &Evidence) -> impl Iterator<Item = (&Exchange, Value)> {
 
 fn content_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in evidence.all().filter(|exchange| exchange.response.status == 200) {
-        let media_type = exchange.response.media_type();
         let expected =
             if exchange.is_streamed() { "text/event-stream" } else { "application/json" };
-        verdict.require(media_type == expected, exchange, || {
-            format!(
-                "{} answered the content type {media_type:?} instead of {expected}",
-                exchange.operation
-            )
-        });
+        verdict.media_type(exchange, &format!("the answer to {}", exchange.operation), expected);
     }
 }
 
@@ -86,11 +80,8 @@ fn error_object(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 
 fn version(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, envelope) in envelopes(evidence) {
-        verdict.require(
-            envelope.get("jsonrpc").and_then(Value::as_str) == Some("2.0"),
-            exchange,
-            || "a response lacks `\"jsonrpc\": \"2.0\"`".to_owned(),
-        );
+        let is_2_0 = envelope.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
+        verdict.require(is_2_0, exchange, || "a response lacks `\"jsonrpc\": \"2.0\"`");
     }
 }
 
@@ -115,8 +106,7 @@ fn one_member(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 }
 
 fn methods(evidence: &Evidence, verdict: &mut Verdict<'_>) {
-    for step in [Step::Send, Step::GetTask, Step::List] {
-        let Ok(exchange) = evidence.get(step) else { continue };
+    for exchange in evidence.of_steps(&[Step::Send, Step::GetTask, Step::List]) {
         let is_unknown = exchange.error().is_some_and(|error| error.code == -32601);
         verdict.require(!is_unknown, exchange, || {
             format!("the method {} is unknown", exchange.operation)

@@ -4,11 +4,13 @@ use a2a_core::{ErrorKind, ProtocolVersion};
 use a2a_kit_client::Transport;
 use serde_json::Value;
 
-use super::definition::{Check, Feature::Streaming, must};
+use super::{
+    definition::{Check, Feature::Streaming, must},
+    errors,
+};
 use crate::{
     evidence::Evidence,
     exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
-    expect,
     step::Step,
     verdict::Verdict,
 };
@@ -49,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
         .on(JSONRPC)
         .in_versions(KINDS),
     must("R-175", "0.3 §8", "JSON-RPC faults have the standard codes")
-        .by(standard_codes)
+        .by(errors::standard_codes)
         .on(JSONRPC)
         .in_versions(OLDER),
     must("R-302", "0.3 §3.2.3", "Statuses fit the errors").by(statuses).on(REST).in_versions(V0_3),
@@ -66,7 +68,7 @@ pub(super) const CHECKS: &[Check] = &[
         .on(REST)
         .in_versions(DRAFT),
     must("R-172", "0.3 §8.2", "A2A errors have the codes of the table")
-        .by(codes)
+        .by(errors::codes)
         .on(JSONRPC)
         .in_versions(OLDER),
 ];
@@ -90,8 +92,7 @@ fn core(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             format!("the get of the task {asked:?} answered {}", exchange.summary())
         });
     }
-    for step in [Step::GetUnknown, Step::CancelUnknown] {
-        let Ok(exchange) = evidence.get(step) else { continue };
+    for exchange in evidence.of_steps(&[Step::GetUnknown, Step::CancelUnknown]) {
         let is_missing = exchange.binding == Transport::JsonRpc
             && exchange.error().is_some_and(|error| error.code == -32601);
         verdict.require(!is_missing, exchange, || {
@@ -186,18 +187,6 @@ fn kinds(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     }
 }
 
-fn standard_codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
-    for (step, kind) in [
-        (Step::UnknownMethod, ErrorKind::MethodNotFound),
-        (Step::NotJson, ErrorKind::ParseError),
-        (Step::SendNothing, ErrorKind::InvalidParams),
-    ] {
-        if let Some(exchange) = verdict.take(evidence, step) {
-            expect::jsonrpc_code(verdict, exchange, &[kind]);
-        }
-    }
-}
-
 fn statuses(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::GetUnknown, Step::CancelUnknown, Step::CancelTerminal] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
@@ -214,41 +203,13 @@ fn json_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         if exchange.is_streamed() || !has_answer {
             continue;
         }
-        let media_type = exchange.response.media_type();
-        verdict.require(media_type == "application/json", exchange, || {
-            format!("an answer has the content type {media_type:?} instead of application/json")
-        });
+        verdict.media_type(exchange, "an answer", "application/json");
     }
 }
 
 fn problem(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for step in [Step::GetUnknown, Step::CancelTerminal] {
         let Some(exchange) = verdict.take(evidence, step) else { continue };
-        let media_type = exchange.response.media_type();
-        verdict.require(media_type == "application/problem+json", exchange, || {
-            format!(
-                "an error has the content type {media_type:?} instead of application/problem+json"
-            )
-        });
-    }
-}
-
-fn codes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
-    for (step, kind) in [
-        (Step::GetUnknown, ErrorKind::TaskNotFound),
-        (Step::CancelUnknown, ErrorKind::TaskNotFound),
-        (Step::CancelTerminal, ErrorKind::TaskNotCancelable),
-    ] {
-        let Some(exchange) = verdict.take(evidence, step) else { continue };
-        // An error of another kind is for the check of the operation.
-        let Some(error) =
-            exchange.error().filter(|error| expect::is(error, exchange.binding, kind))
-        else {
-            continue;
-        };
-        let codes = kind.codes();
-        verdict.require(error.code == i64::from(codes.jsonrpc), exchange, || {
-            format!("{} has the code {} instead of {}", codes.reason, error.code, codes.jsonrpc)
-        });
+        verdict.media_type(exchange, "an error", "application/problem+json");
     }
 }

@@ -65,17 +65,10 @@ fn read(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((id, url)) = first(evidence) else { return };
     match exchange.result() {
         Some(config) => {
-            verdict.require(
-                text(config, "id") == id && text(config, "url") == url,
-                exchange,
-                || {
-                    format!(
-                        "the config {id:?} for {url} is read as {:?} for {}",
-                        text(config, "id"),
-                        text(config, "url")
-                    )
-                },
-            );
+            let (read, read_url) = (text(config, "id"), text(config, "url"));
+            verdict.require((read, read_url) == (id, url), exchange, || {
+                format!("the config {id:?} for {url} is read as {read:?} for {read_url}")
+            });
         }
         None => verdict.wrong_answer(exchange, "reading the config that was created"),
     }
@@ -89,9 +82,7 @@ fn ids(exchange: &Exchange) -> Vec<&str> {
 fn listed(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some((exchange, _)) = verdict.result(evidence, Step::PushList) else { return };
     let listed = ids(exchange);
-    let created = [Step::PushCreate, Step::PushCreateSecond]
-        .into_iter()
-        .flat_map(|step| evidence.of_step(step));
+    let created = evidence.of_steps(&[Step::PushCreate, Step::PushCreateSecond]);
     for config in created.filter_map(Exchange::result) {
         let id = text(config, "id");
         verdict.require(listed.contains(&id), exchange, || {
@@ -102,9 +93,7 @@ fn listed(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 
 fn deleted(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::PushDelete) else { return };
-    verdict.require(exchange.succeeded(), exchange, || {
-        format!("deleting a config answered {}", exchange.summary())
-    });
+    verdict.accepted(exchange, "deleting a config");
     if let Some(after) = verdict.take(evidence, Step::PushGetDeleted) {
         verdict.require(!after.succeeded(), after, || "a deleted config can be read");
     }
@@ -122,9 +111,7 @@ fn idempotent(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     if !evidence.get(Step::PushDelete).is_ok_and(Exchange::succeeded) {
         return verdict.not_measured("the config could not be deleted");
     }
-    verdict.require(exchange.succeeded(), exchange, || {
-        format!("deleting a config a second time answered {}", exchange.summary())
-    });
+    verdict.accepted(exchange, "deleting a config a second time");
 }
 
 fn no_leak(evidence: &Evidence, verdict: &mut Verdict<'_>) {
@@ -134,12 +121,10 @@ fn no_leak(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             continue;
         }
         let body = String::from_utf8_lossy(&exchange.response.body);
-        let leaked = [TOKEN, "a2a-conformance-webhook"].into_iter().find(|one| body.contains(one));
-        if leaked.is_some() {
-            verdict.found(
-                exchange,
-                format!("{} shows the token or credentials of a webhook", exchange.operation),
-            );
+        if [TOKEN, "a2a-conformance-webhook"].iter().any(|one| body.contains(one)) {
+            let message =
+                format!("{} shows the token or credentials of a webhook", exchange.operation);
+            verdict.found(exchange, message);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The HTTP+JSON binding.
 
 use a2a_kit_client::Transport;
+use serde_json::Value;
 
 use super::definition::{Check, must, should};
 use crate::{
@@ -29,15 +30,12 @@ fn unary(evidence: &Evidence) -> impl Iterator<Item = &Exchange> {
 
 fn content_type(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in unary(evidence) {
-        let media_type = exchange.response.media_type();
-        verdict.require(media_type == "application/a2a+json", exchange, || {
-            format!("an answer has the content type {media_type:?} instead of application/a2a+json")
-        });
+        verdict.media_type(exchange, "an answer", "application/a2a+json");
     }
 }
 
 fn routes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
-    for step in [
+    for exchange in evidence.of_steps(&[
         Step::Send,
         Step::Stream,
         Step::GetTask,
@@ -48,30 +46,23 @@ fn routes(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         Step::PushCreate,
         Step::PushList,
         Step::PushDelete,
-    ] {
-        let Ok(exchange) = evidence.get(step) else { continue };
+    ]) {
         // Without ErrorInfo, these tell that the route does not exist.
         let is_missing = matches!(exchange.response.status, 404 | 405 | 501)
             && exchange.error().is_none_or(|error| error.reason.is_none());
         verdict.require(!is_missing, exchange, || {
-            format!(
-                "{} does not exist: HTTP {}",
-                exchange.request.line.split('?').next().unwrap_or_default(),
-                exchange.response.status
-            )
+            let route = exchange.request.line.split('?').next().unwrap_or_default();
+            format!("{route} does not exist: HTTP {}", exchange.response.status)
         });
     }
-    if let Some(exchange) = verdict.take(evidence, Step::UnknownMethod) {
-        verdict.require(exchange.response.status == 404, exchange, || {
-            format!("an unknown route has HTTP status {} instead of 404", exchange.response.status)
-        });
-    }
-    if let Some(exchange) = verdict.take(evidence, Step::NotJson) {
-        verdict.require(exchange.response.status == 400, exchange, || {
-            format!(
-                "a body that is no JSON has HTTP status {} instead of 400",
-                exchange.response.status
-            )
+    for (step, what, expected) in [
+        (Step::UnknownMethod, "an unknown route", 404),
+        (Step::NotJson, "a body that is no JSON", 400),
+    ] {
+        let Some(exchange) = verdict.take(evidence, step) else { continue };
+        let status = exchange.response.status;
+        verdict.require(status == expected, exchange, || {
+            format!("{what} has HTTP status {status} instead of {expected}")
         });
     }
 }
@@ -82,7 +73,7 @@ fn bodies(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         verdict.require(media_type.ends_with("json"), exchange, || {
             format!("a body has the content type {media_type:?}, which is no JSON")
         });
-        let is_json = serde_json::from_slice::<serde_json::Value>(&exchange.response.body).is_ok();
+        let is_json = serde_json::from_slice::<Value>(&exchange.response.body).is_ok();
         verdict.require(is_json, exchange, || "a body is no JSON");
         let has_envelope = exchange.result().is_some_and(|result| result.get("jsonrpc").is_some());
         verdict.require(!has_envelope, exchange, || {
@@ -90,10 +81,8 @@ fn bodies(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         });
     }
     for exchange in evidence.of_step(Step::Stream) {
-        let media_type = exchange.response.media_type();
-        let has_events = exchange.response.body.starts_with(b"data:");
-        verdict.require(!has_events || media_type == "text/event-stream", exchange, || {
-            format!("an event stream has the content type {media_type:?}")
-        });
+        if exchange.response.body.starts_with(b"data:") {
+            verdict.media_type(exchange, "an event stream", "text/event-stream");
+        }
     }
 }

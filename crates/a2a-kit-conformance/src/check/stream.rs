@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::definition::{Check, Feature::Streaming, must, should};
 use crate::{
     evidence::Evidence,
-    exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
+    exchange::{
+        EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, payloads, state, text,
+    },
     fold::{Folded, contents},
     step::Step,
     verdict::Verdict,
@@ -66,8 +68,7 @@ fn sent<'a>(
 ) -> Vec<(&'a Exchange, &'a EventStream)> {
     let Some(first) = verdict.take(evidence, Step::Stream) else { return Vec::new() };
     let mut streams = Vec::new();
-    let others = [Step::StreamAsking, Step::StreamMessageAnswer];
-    let others = others.into_iter().flat_map(|step| evidence.of_step(step));
+    let others = evidence.of_steps(&[Step::StreamAsking, Step::StreamMessageAnswer]);
     for exchange in std::iter::once(first).chain(others) {
         match exchange.stream().filter(|stream| !stream.events.is_empty()) {
             Some(stream) => streams.push((exchange, stream)),
@@ -81,8 +82,7 @@ fn sent<'a>(
 
 fn opens(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Stream) else { return };
-    let is_stream = exchange.stream().is_some_and(|stream| !stream.events.is_empty());
-    verdict.require(is_stream, exchange, || {
+    verdict.require(!exchange.events().is_empty(), exchange, || {
         let media_type = exchange.response.media_type();
         match (evidence.is_json(), media_type.as_str()) {
             (true, "text/event-stream") | (false, _) => {
@@ -143,33 +143,19 @@ fn updates(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             let Some(update) = update.iter().find_map(|name| event.value.get(name)) else {
                 continue;
             };
-            verdict.require(text(update, "taskId") == id, exchange, || {
-                format!("an event of the task {id:?} has the `taskId` {:?}", text(update, "taskId"))
-            });
-            verdict.require(text(update, "contextId") == context, exchange, || {
-                format!(
-                    "an event of a task in the context {context:?} has the `contextId` {:?}",
-                    text(update, "contextId")
-                )
-            });
+            for (member, of_task) in [("taskId", id), ("contextId", context)] {
+                let given = text(update, member);
+                verdict.require(given == of_task, exchange, || {
+                    format!("an event of a task with the `{member}` {of_task:?} has {given:?}")
+                });
+            }
         }
     }
 }
 
-/// The last state in the events.
-fn last_state(stream: &EventStream) -> &str {
-    let state_of = |value: &'_ Value| -> Option<String> {
-        let payload = value.get("task").or_else(|| value.get("statusUpdate"))?;
-        Some(state(payload).to_owned())
-    };
-    let last = stream.events.iter().rev().find(|event| state_of(&event.value).is_some());
-    last.and_then(|event| event.value.get("task").or_else(|| event.value.get("statusUpdate")))
-        .map_or("no state", state)
-}
-
 fn ends(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for (exchange, stream) in sent(evidence, verdict) {
-        let state = last_state(stream);
+        let state = exchange.last_state().unwrap_or("no state");
         let is_message = stream.events.iter().any(|event| event.value.get("message").is_some());
         if is_terminal(state) || is_message {
             verdict.require(stream.end != StreamEnd::Open, exchange, || {
@@ -178,22 +164,18 @@ fn ends(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             if let StreamEnd::Failed(why) = &stream.end {
                 verdict.found(exchange, format!("the stream broke instead of ending: {why}"));
             }
-            let after = stream
-                .events
-                .iter()
-                .rev()
-                .take_while(|event| event.value.get("artifactUpdate").is_some());
-            verdict.require(is_message || after.count() == 0, exchange, || {
+            let last = stream.events.last();
+            let is_after = last.is_some_and(|event| event.value.get("artifactUpdate").is_some());
+            verdict.require(is_message || !is_after, exchange, || {
                 format!("the stream has events after {state}")
             });
         } else if stream.end == StreamEnd::Closed
             && !is_interrupted(state)
             && stream.error.is_none()
         {
-            verdict.found(
-                exchange,
-                format!("the stream ended in {state}, which is neither an end nor a pause"),
-            );
+            let message =
+                format!("the stream ended in {state}, which is neither an end nor a pause");
+            verdict.found(exchange, message);
         } else {
             verdict.not_measured(format!("the task of the stream is in {state}"));
         }
@@ -213,10 +195,9 @@ fn feedback(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         }
         // All at once, after the work, is no stream.
         verdict.require(first.at < last.at.mul_f32(0.9), exchange, || {
+            let (first, last) = (first.at.as_secs_f32(), last.at.as_secs_f32());
             format!(
-                "the first event came after {:.1} s of {:.1} s, together with the last",
-                first.at.as_secs_f32(),
-                last.at.as_secs_f32()
+                "the first event came after {first:.1} s of {last:.1} s, together with the last"
             )
         });
     }
@@ -225,7 +206,7 @@ fn feedback(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 fn ends_asking(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::StreamAsking) else { return };
     let Some(stream) = exchange.stream() else { return };
-    if last_state(stream) != "TASK_STATE_INPUT_REQUIRED" {
+    if exchange.last_state() != Some("TASK_STATE_INPUT_REQUIRED") {
         return verdict.not_measured("the task of the stream did not ask for input");
     }
     verdict.require(stream.end != StreamEnd::Open, exchange, || {
@@ -241,12 +222,8 @@ fn order(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             let is_repeated = !is_chunk && pair[0].value == pair[1].value;
             verdict.require(!is_repeated, exchange, || "an event was delivered twice");
         }
-        let states: Vec<_> = stream
-            .events
-            .iter()
-            .filter_map(|event| event.value.get("statusUpdate"))
-            .map(state)
-            .collect();
+        let updates = stream.events.iter().filter_map(|event| event.value.get("statusUpdate"));
+        let states: Vec<_> = updates.map(state).collect();
         let is_late = states.iter().rev().skip(1).any(|state| is_terminal(state));
         verdict.require(!is_late, exchange, || {
             format!("a terminal state is followed by another one: {}", states.join(", "))
@@ -257,8 +234,8 @@ fn order(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     else {
         return;
     };
-    let (Some(events), Some(stored)) = (stream.stream(), task.task()) else { return };
-    let folded = Folded::of(events.events.iter().map(|event| &event.value));
+    let Some(stored) = task.task().filter(|_| stream.stream().is_some()) else { return };
+    let folded = Folded::of(stream.events().iter().map(|event| &event.value));
     let stored = stored.get("artifacts").and_then(Value::as_array).cloned().unwrap_or_default();
     let (in_stream, in_task) = (contents(&folded.artifacts), contents(&stored));
     verdict.require(in_stream == in_task, stream, || {
@@ -294,9 +271,8 @@ fn append(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 
 fn one_payload(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     for exchange in evidence.of_steps(&STREAMS) {
-        for event in exchange.stream().iter().flat_map(|stream| &stream.events) {
-            let payloads = ["task", "message", "statusUpdate", "artifactUpdate"];
-            let count = payloads.iter().filter(|name| event.value.get(**name).is_some()).count();
+        for event in exchange.events() {
+            let count = payloads(&event.value);
             verdict.require(count == 1, exchange, || {
                 format!(
                     "an event has {count} of `task`, `message`, `statusUpdate` and \
@@ -315,14 +291,7 @@ fn framing(evidence: &Evidence, verdict: &mut Verdict<'_>) {
                 .iter()
                 .any(|start| exchange.response.body.starts_with(start));
             if has_events {
-                let media_type = exchange.response.media_type();
-                verdict.found(
-                    exchange,
-                    format!(
-                        "an event stream has the content type {media_type:?} instead of \
-                         text/event-stream"
-                    ),
-                );
+                verdict.media_type(exchange, "an event stream", "text/event-stream");
             } else {
                 verdict.not_measured(format!("the stream answered {}", exchange.summary()));
             }

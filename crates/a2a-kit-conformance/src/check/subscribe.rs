@@ -6,8 +6,7 @@ use serde_json::Value;
 use super::definition::{Check, Feature::Streaming, must};
 use crate::{
     evidence::Evidence,
-    exchange::{Exchange, StreamEnd, is_terminal, state},
-    expect,
+    exchange::{StreamEnd, is_terminal, state},
     step::Step,
     verdict::Verdict,
 };
@@ -31,10 +30,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn task_first(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Subscribe) else { return };
-    let Some(first) = exchange.stream().and_then(|stream| stream.events.first()) else {
-        let is_refused = exchange.error().is_some_and(|error| {
-            expect::is(error, exchange.binding, ErrorKind::UnsupportedOperation)
-        });
+    let Some(first) = exchange.events().first() else {
+        let is_refused = exchange.is_error(ErrorKind::UnsupportedOperation);
         let after = evidence.get(Step::GetAfterCancel).ok().and_then(|after| after.task());
         let was_over = after
             .is_some_and(|task| is_terminal(state(task)) && state(task) != "TASK_STATE_CANCELED");
@@ -46,16 +43,6 @@ fn task_first(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     verdict.require(first.value.get("task").is_some_and(Value::is_object), exchange, || {
         "the first event of the subscription is no `task`".to_owned()
     });
-}
-
-/// The last state that a stream told.
-pub(super) fn last_state(exchange: &Exchange) -> Option<&str> {
-    let events = exchange.stream().map(|stream| stream.events.as_slice()).unwrap_or_default();
-    let payload = events
-        .iter()
-        .rev()
-        .find_map(|event| event.value.get("task").or_else(|| event.value.get("statusUpdate")));
-    payload.map(state)
 }
 
 /// Whether the task was seen to end: it was canceled while subscribed.
@@ -82,11 +69,10 @@ fn ends(evidence: &Evidence, verdict: &mut Verdict<'_>) {
 
 fn nothing_lost(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     let Some(exchange) = verdict.take(evidence, Step::Subscribe) else { return };
-    let has_events = exchange.stream().is_some_and(|stream| !stream.events.is_empty());
-    if !has_events || !has_ended(evidence) {
+    if exchange.events().is_empty() || !has_ended(evidence) {
         return verdict.not_measured("the task did not end while it was subscribed to");
     }
-    let last = last_state(exchange).unwrap_or("no state");
+    let last = exchange.last_state().unwrap_or("no state");
     verdict.require(is_terminal(last), exchange, || {
         format!("the task ended while it was subscribed to, but the last event is in {last}")
     });

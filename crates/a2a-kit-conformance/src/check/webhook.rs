@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::definition::{Check, Feature::Push, must, should};
 use crate::{
     evidence::{Evidence, Notification},
-    exchange::{Exchange, text},
+    exchange::{Exchange, payloads, text},
     step::Step,
     verdict::Verdict,
     webhook::TOKEN,
@@ -65,8 +65,7 @@ fn delivered(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             format!("the webhook was called with {} instead of POST", one.method)
         });
         let Some(value) = one.json() else { continue };
-        let payloads = ["task", "message", "statusUpdate", "artifactUpdate"];
-        let count = payloads.iter().filter(|name| value.get(**name).is_some()).count();
+        let count = payloads(&value);
         verdict.require(count == 1, sent, || {
             format!(
                 "a notification has {count} of `task`, `message`, `statusUpdate` and \
@@ -84,8 +83,7 @@ fn is_json(evidence: &Evidence, verdict: &mut Verdict<'_>) {
             "a notification is no JSON object".to_owned()
         });
         let media_type = one.headers.get("content-type").map(String::as_str).unwrap_or_default();
-        let is_json = media_type.contains("json");
-        verdict.require(is_json, sent, || {
+        verdict.require(media_type.contains("json"), sent, || {
             format!(
                 "a notification has the content type {media_type:?} instead of application/a2a+json"
             )

@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use crate::{
     exchange::{Exchange, is_interrupted, state, text},
-    expect,
     recorder::{Learned, NO_TASK, Recorder, merge, send},
     step::Step,
     webhook::{TOKEN, Webhook},
@@ -90,10 +89,7 @@ async fn configs(recorder: &mut Recorder<'_>, task: &Target, webhook: Option<&We
     if webhook.is_some() {
         // A refusal of the local address is right as well, and no evidence.
         let answer = recorder.link.call(config(local("/first"), json!({}))).await;
-        if !answer
-            .error()
-            .is_some_and(|error| expect::is(error, recorder.link.binding, ErrorKind::InvalidParams))
-        {
+        if !answer.is_error(ErrorKind::InvalidParams) {
             is_local = true;
             created = Some(recorder.record(Step::PushCreate, answer));
         }
@@ -155,20 +151,14 @@ async fn unsupported(recorder: &mut Recorder<'_>, learned: &Learned) {
         Some((id, _)) => id.clone(),
         None => Uuid::new_v4().to_string(),
     };
-    for (step, operation, params) in [
-        (
-            Step::PushCreate,
-            "CreateTaskPushNotificationConfig",
-            json!({ "taskId": task, "url": REMOTE }),
-        ),
-        (Step::PushGet, "GetTaskPushNotificationConfig", json!({ "taskId": task, "id": "x" })),
-        (Step::PushList, "ListTaskPushNotificationConfigs", json!({ "taskId": task })),
-        (
-            Step::PushDelete,
-            "DeleteTaskPushNotificationConfig",
-            json!({ "taskId": task, "id": "x" }),
-        ),
+    for (step, operation, members) in [
+        (Step::PushCreate, "CreateTaskPushNotificationConfig", json!({ "url": REMOTE })),
+        (Step::PushGet, "GetTaskPushNotificationConfig", json!({ "id": "x" })),
+        (Step::PushList, "ListTaskPushNotificationConfigs", json!({})),
+        (Step::PushDelete, "DeleteTaskPushNotificationConfig", json!({ "id": "x" })),
     ] {
+        let mut params = json!({ "taskId": task });
+        merge(&mut params, members);
         recorder.step(step, Call::new(operation, params)).await;
     }
     let mut params = send(&recorder.prompts.hello, json!({}));
