@@ -10,7 +10,7 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Event, EventId, MemoryStore, Scope,
-    store::{MemoryLimits, PageKey, Replay, StoreError, TaskQuery, TaskStore as _, Transition},
+    store::{MemoryLimits, PageKey, Replay, StoreError, TaskQuery, TaskStore as _},
 };
 use a2a_kit_store_testing::store::fixtures::{
     at, changed, chunk, positions, scope, shown, status, task, transition, with_events,

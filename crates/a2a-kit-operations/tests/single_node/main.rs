@@ -12,7 +12,7 @@ use a2a_kit_operations::{
     TaskUpdater,
     store::{
         Claim, DeadLetterQuery, DeliveryOutcome, LeaseStore as _, LeaseUpdate, MemoryLimits,
-        NewTask, PushStore as _, Replay, SingleNode, StoreError, Sweep, TaskStore as _, Transition,
+        PushStore as _, Replay, SingleNode, StoreError, Sweep, TaskStore as _,
     },
 };
 use a2a_kit_store_testing::store::fixtures::{

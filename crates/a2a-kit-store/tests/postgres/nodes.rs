@@ -7,7 +7,7 @@ use a2a_kit_operations::{
     Scope,
     store::{
         Acquired, LeaseStore as _, LeaseUpdate, PushStore as _, Signal, Signals, StoreError, Sweep,
-        TaskStore as _, Transition,
+        TaskStore as _,
     },
 };
 use a2a_kit_store::{

@@ -10,10 +10,7 @@ use a2a_core::{
     Message, TaskState,
     v1::{StreamResponse, Task, stream_response::Payload},
 };
-use a2a_kit_operations::{
-    MemoryStore, Store,
-    store::{NewTask, Transition},
-};
+use a2a_kit_operations::{MemoryStore, Store};
 use a2a_kit_store_testing::store::fixtures::{changed, new_task, scope, status, task, transition};
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -122,7 +119,7 @@ async fn rate(store: &Arc<dyn Store>, in_flight: usize) -> f64 {
         let id = Uuid::now_v7().to_string();
         let (first, _) = model(&id, 0);
         let checkpoint = Some(Bytes::from_static(b"work"));
-        let new = NewTask { checkpoint, ..new_task(&first) };
+        let new = new_task(&first).with_checkpoint(checkpoint);
         store.insert(&scope, new).await.expect("the task is new");
         ids.push(id);
     }
@@ -135,7 +132,7 @@ async fn rate(store: &Arc<dyn Store>, in_flight: usize) -> f64 {
                 let (task, _) = model(&id, i64::try_from(version).expect("not that many"));
                 let events = vec![changed(version + 1, &task)];
                 let snapshot = Some(Arc::new(task));
-                let written = Transition { snapshot, ..transition(&id, version, 1, events) };
+                let written = transition(&id, version, 1, events).with_snapshot(snapshot);
                 store.commit(&scope, written).await.expect("there is no other writer");
                 version += 1;
             }

@@ -20,7 +20,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::*;
 use crate::{
     Caller, Event, EventId, MemoryStore, PushError, Scope, Webhook,
-    store::{DeadLetter, DeadLetterQuery, LeaseUpdate, NewTask, TaskStore as _, Transition},
+    store::{DeadLetter, DeadLetterQuery, NewTask, TaskStore as _, Transition},
 };
 
 /// Scripted responses of the receivers; without a script they accept.

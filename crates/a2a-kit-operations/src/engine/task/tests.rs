@@ -15,7 +15,6 @@ use a2a_core::{
     },
     well_known::Timestamp,
 };
-use bytes::Bytes;
 
 use super::{
     AdmissionLimits, CancelRequest, Confirmation, Creation, Effects, Failure, Group, Holder,
