@@ -30,6 +30,7 @@ use a2a_kit_operations::{
     store::{TaskStore as _, Transition},
 };
 use a2a_kit_store_testing::MemoryNode;
+use bytes::Bytes;
 use tokio::{
     runtime::{Builder, Runtime},
     sync::{Notify, mpsc, watch},
