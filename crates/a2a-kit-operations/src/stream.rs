@@ -1,7 +1,6 @@
 //! A stream of events that cannot be truncated silently.
 
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -46,11 +45,7 @@ impl Stream for EventStream {
     }
 }
 
-impl fmt::Debug for EventStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EventStream")
-    }
-}
+a2a_core::debug_fields!(EventStream(..));
 
 pin_project! {
     /// A source whose end is checked.

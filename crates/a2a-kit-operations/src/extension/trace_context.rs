@@ -1,6 +1,6 @@
 //! Trace context in metadata.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::{
     Message, Result,
@@ -10,7 +10,10 @@ use a2a_core::{
 use async_trait::async_trait;
 
 use super::{Extension, Turn, note};
-use crate::CallContext;
+use crate::{
+    CallContext,
+    trace::{TRACEPARENT, TraceContext},
+};
 
 /// Propagates the W3C trace context (`traceparent`) in the metadata of messages, tasks and
 /// artifacts, where it survives storing, queuing and forwarding; headers are hop by hop.
@@ -27,9 +30,6 @@ pub struct TraceContextExtension {
 }
 
 type Current = dyn Fn(&Turn<'_>) -> Option<String> + Send + Sync;
-
-/// The parameter, and the suffix of the metadata key.
-const TRACEPARENT: &str = "traceparent";
 
 impl TraceContextExtension {
     /// The URI of the extension.
@@ -117,25 +117,11 @@ impl Extension for TraceContextExtension {
     }
 }
 
-impl fmt::Debug for TraceContextExtension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceContextExtension").field("asks", &self.current.is_some()).finish()
-    }
-}
+a2a_core::debug_fields!(TraceContextExtension(..));
 
 /// Returns whether a text is a `traceparent` of version 00 (Trace Context §3.2.2).
 fn is_traceparent(text: &str) -> bool {
-    let is_hex = |part: &str, length: usize| {
-        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
-    let mut parts = text.split('-');
-    let (version, trace, span, flags) = (parts.next(), parts.next(), parts.next(), parts.next());
-    version == Some("00")
-        && trace.is_some_and(|trace| is_hex(trace, 32) && !is_zero(trace))
-        && span.is_some_and(|span| is_hex(span, 16) && !is_zero(span))
-        && flags.is_some_and(|flags| is_hex(flags, 2))
-        && parts.next().is_none()
+    text.parse::<TraceContext>().is_ok_and(|context| context.to_string() == text)
 }
 
 #[cfg(test)]

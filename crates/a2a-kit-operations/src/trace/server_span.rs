@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use a2a_core::{ErrorKind, Operation, Result};
+use a2a_core::{Operation, Result};
 use futures_core::Stream;
 use tracing::{Span, field, info_span};
 
@@ -61,9 +61,12 @@ impl ServerSpan {
 
     /// Records the outcome. For a stream that is the time when it opens.
     pub fn end<T>(&mut self, result: &Result<T>) {
-        let is_fault = result.as_ref().is_err_and(|error| is_fault(error.kind()));
+        // Whether an error is the server's fault.
+        let is_fault = result.as_ref().is_err_and(|error| error.kind().codes().http >= 500);
         self.close(outcome(result), is_fault);
-        if result.is_err() || !is_streaming(self.operation) {
+        let streams =
+            matches!(self.operation, Operation::SendStreamingMessage | Operation::SubscribeToTask);
+        if result.is_err() || !streams {
             self.log(outcome(result));
         }
     }
@@ -135,15 +138,6 @@ impl Stream for SpannedStream {
         }
         Poll::Ready(item)
     }
-}
-
-fn is_streaming(operation: Operation) -> bool {
-    matches!(operation, Operation::SendStreamingMessage | Operation::SubscribeToTask)
-}
-
-/// Returns whether an error is the server's fault.
-fn is_fault(kind: ErrorKind) -> bool {
-    kind.codes().http >= 500
 }
 
 pub(super) fn record_ids(span: &Span, task_id: &str, context_id: &str) {
