@@ -15,14 +15,14 @@ use super::{
     changes::Changes,
     command::Commands,
     context::Contexts,
-    entry::{Entry, Index, Outbox, Record},
+    entry::{Entry, Record, StatusKey},
     idempotency_key::IdempotencyKeys,
     limits::MemoryLimits,
     log::Weight,
-    outbox::Dispatch,
+    outbox::{Dispatch, Outbox},
     retention::Retention,
     scope::Scopes,
-    status_index::{Filter, StatusKey},
+    status_index::{Filter, Slice, StatusIndex},
     timer_queue::TimerQueue,
 };
 use crate::{
@@ -337,7 +337,7 @@ impl MemoryStore {
             let wanted = query.limit - page.tasks.len();
             let slice =
                 self.with_index(scope, query, |index| index.slice(filter, after.as_ref(), wanted));
-            let (keys, has_more) = slice.unwrap_or_default();
+            let Slice { keys, has_more } = slice.unwrap_or_default();
             if let Some(last) = keys.last() {
                 let task_id = last.entry.task_id().to_owned();
                 after = Some(PageKey { millis: last.millis, task_id });
@@ -372,7 +372,7 @@ impl MemoryStore {
         &self,
         scope: &Scope,
         query: &TaskQuery,
-        read: impl FnOnce(&Index) -> T,
+        read: impl FnOnce(&StatusIndex) -> T,
     ) -> Option<T> {
         match &query.context_id {
             Some(context_id) => self.contexts.read(scope, context_id, read),

@@ -1,6 +1,6 @@
 //! Leases and commands.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,13 +9,25 @@ use tokio::time::Instant;
 use super::{
     command::Posted,
     data::MemoryStore,
-    entry::{Entry, Lease, Record},
+    entry::{Entry, Record},
     timer_queue::TimerKey,
 };
 use crate::{
     Scope,
     store::{Acquired, Command, LeaseStore, LeaseUpdate, Orphan, Signals, StoreError},
 };
+
+/// The lease on a task, its checkpoint, and the pending commands.
+#[derive(Debug, Default)]
+pub(super) struct Lease {
+    /// The holder, if the task is leased: this process, or an earlier one.
+    pub(super) node: Option<Arc<str>>,
+    /// While the task is to be taken over: its place among the orphans.
+    orphaned: Option<TimerKey>,
+    checkpoint: Bytes,
+    checkpoint_epoch: u64,
+    commands: VecDeque<Command>,
+}
 
 #[async_trait]
 impl LeaseStore for MemoryStore {

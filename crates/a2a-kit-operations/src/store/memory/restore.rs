@@ -9,8 +9,10 @@ use tokio::time::Instant;
 use super::{
     changes::Changes,
     data::MemoryStore,
-    entry::{Entry, Lease, Outbox},
+    entry::Entry,
+    lease::Lease,
     limits::MemoryLimits,
+    outbox::Outbox,
     saved::{SavedDeadLetter, SavedKey, TaskParts, decode, decode_event, position, split, unknown},
 };
 use crate::{EventId, store::StoreError};
