@@ -26,7 +26,6 @@ use crate::{Call, EventStream, Reply};
 ///
 /// Every implementation must uphold these laws; the behaviour suite checks them.
 ///
-/// - Dropping a returned future or an [`EventStream`] detaches the caller. It cancels nothing:
 /// - Dropping a returned future or an [`EventStream`] detaches the caller and cancels nothing; only
 ///   [`cancel_task`](Self::cancel_task) does.
 /// - A stream that ends without an error ended at a `Message`, a terminal or an interrupted
@@ -144,10 +143,10 @@ pub trait Agent: Send + Sync + 'static {
 #[macro_export]
 macro_rules! forward_agent {
     ($this:ident => $agent:expr) => {
-        $crate::agent_methods!(forward $this $agent);
+        $crate::agent_methods!((forward $this $agent));
     };
     ($this:ident => $agent:expr; $($method:ident),* $(,)?) => {
-        $($crate::agent_methods!(@ $method => forward $this $agent);)*
+        $($crate::agent_methods!(@ $method => (forward $this $agent));)*
     };
 }
 
@@ -181,10 +180,10 @@ macro_rules! forward_agent {
 #[macro_export]
 macro_rules! intercept_agent {
     ($intercept:ident) => {
-        $crate::agent_methods!(intercept $intercept);
+        $crate::agent_methods!((intercept $intercept));
     };
     ($intercept:ident; $($method:ident),* $(,)?) => {
-        $($crate::agent_methods!(@ $method => intercept $intercept);)*
+        $($crate::agent_methods!(@ $method => (intercept $intercept));)*
     };
 }
 
@@ -192,59 +191,59 @@ macro_rules! intercept_agent {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! agent_methods {
-    (@ send_message => $($how:tt)*) => {
-        $crate::agent_methods!(@@ $($how)*, send_message SendMessage SendMessageRequest SendMessageResponse);
+    (@ send_message => $how:tt) => {
+        $crate::agent_methods!(@@ $how, send_message SendMessage SendMessageRequest SendMessageResponse);
     };
-    (@ send_streaming_message => $($how:tt)*) => {
-        $crate::agent_methods!(@@ $($how)*, send_streaming_message SendStreamingMessage SendMessageRequest EventStream);
+    (@ send_streaming_message => $how:tt) => {
+        $crate::agent_methods!(@@ $how, send_streaming_message SendStreamingMessage SendMessageRequest EventStream);
     };
-    (@ get_task => $($how:tt)*) => {
-        $crate::agent_methods!(@@ $($how)*, get_task GetTask GetTaskRequest SharedTask);
+    (@ get_task => $how:tt) => {
+        $crate::agent_methods!(@@ $how, get_task GetTask GetTaskRequest SharedTask);
     };
-    (@ list_tasks => $($how:tt)*) => {
-        $crate::agent_methods!(@@ $($how)*, list_tasks ListTasks ListTasksRequest ListTasksResponse);
+    (@ list_tasks => $how:tt) => {
+        $crate::agent_methods!(@@ $how, list_tasks ListTasks ListTasksRequest ListTasksResponse);
     };
-    (@ cancel_task => $($how:tt)*) => {
-        $crate::agent_methods!(@@ $($how)*, cancel_task CancelTask CancelTaskRequest SharedTask);
+    (@ cancel_task => $how:tt) => {
+        $crate::agent_methods!(@@ $how, cancel_task CancelTask CancelTaskRequest SharedTask);
     };
-    (@ subscribe_to_task => $($how:tt)*) => {
-        $crate::agent_methods!(@@ $($how)*, subscribe_to_task SubscribeToTask SubscribeToTaskRequest EventStream);
+    (@ subscribe_to_task => $how:tt) => {
+        $crate::agent_methods!(@@ $how, subscribe_to_task SubscribeToTask SubscribeToTaskRequest EventStream);
     };
-    (@ create_task_push_notification_config => $($how:tt)*) => {
+    (@ create_task_push_notification_config => $how:tt) => {
         $crate::agent_methods!(
-            @@ $($how)*, create_task_push_notification_config CreateTaskPushNotificationConfig
+            @@ $how, create_task_push_notification_config CreateTaskPushNotificationConfig
             TaskPushNotificationConfig TaskPushNotificationConfig
         );
     };
-    (@ get_task_push_notification_config => $($how:tt)*) => {
+    (@ get_task_push_notification_config => $how:tt) => {
         $crate::agent_methods!(
-            @@ $($how)*, get_task_push_notification_config GetTaskPushNotificationConfig
+            @@ $how, get_task_push_notification_config GetTaskPushNotificationConfig
             GetTaskPushNotificationConfigRequest TaskPushNotificationConfig
         );
     };
-    (@ list_task_push_notification_configs => $($how:tt)*) => {
+    (@ list_task_push_notification_configs => $how:tt) => {
         $crate::agent_methods!(
-            @@ $($how)*, list_task_push_notification_configs ListTaskPushNotificationConfigs
+            @@ $how, list_task_push_notification_configs ListTaskPushNotificationConfigs
             ListTaskPushNotificationConfigsRequest ListTaskPushNotificationConfigsResponse
         );
     };
-    (@ delete_task_push_notification_config => $($how:tt)*) => {
+    (@ delete_task_push_notification_config => $how:tt) => {
         $crate::agent_methods!(
-            @@ $($how)*, delete_task_push_notification_config DeleteTaskPushNotificationConfig
+            @@ $how, delete_task_push_notification_config DeleteTaskPushNotificationConfig
             DeleteTaskPushNotificationConfigRequest Nothing
         );
     };
-    (@ get_extended_agent_card => $($how:tt)*) => {
+    (@ get_extended_agent_card => $how:tt) => {
         $crate::agent_methods!(
-            @@ $($how)*, get_extended_agent_card GetExtendedAgentCard
+            @@ $how, get_extended_agent_card GetExtendedAgentCard
             GetExtendedAgentCardRequest AgentCard
         );
     };
-    (@ $unknown:ident => $($how:tt)*) => {
+    (@ $unknown:ident => $how:tt) => {
         compile_error!(concat!("`", stringify!($unknown), "` is not a method of `Agent`"));
     };
     // What an `async fn` of async-trait becomes, without a future around the other agent's.
-    (@@ forward $this:ident $agent:expr, $method:ident $operation:ident $request:ident $response:ident) => {
+    (@@ (forward $this:ident $agent:expr), $method:ident $operation:ident $request:ident $response:ident) => {
         fn $method<'agent, 'future>(
             &'agent self,
             call: $crate::Call<$crate::forward::$request>,
@@ -257,7 +256,7 @@ macro_rules! agent_methods {
             $crate::Agent::$method(&$agent, call)
         }
     };
-    (@@ intercept $intercept:ident, $method:ident $operation:ident $request:ident $response:ident) => {
+    (@@ (intercept $intercept:ident), $method:ident $operation:ident $request:ident $response:ident) => {
         fn $method<'agent, 'future>(
             &'agent self,
             call: $crate::Call<$crate::forward::$request>,
@@ -272,18 +271,16 @@ macro_rules! agent_methods {
             }))
         }
     };
-    ($($how:tt)*) => {
-        $crate::agent_methods!(@ send_message => $($how)*);
-        $crate::agent_methods!(@ send_streaming_message => $($how)*);
-        $crate::agent_methods!(@ get_task => $($how)*);
-        $crate::agent_methods!(@ list_tasks => $($how)*);
-        $crate::agent_methods!(@ cancel_task => $($how)*);
-        $crate::agent_methods!(@ subscribe_to_task => $($how)*);
-        $crate::agent_methods!(@ create_task_push_notification_config => $($how)*);
-        $crate::agent_methods!(@ get_task_push_notification_config => $($how)*);
-        $crate::agent_methods!(@ list_task_push_notification_configs => $($how)*);
-        $crate::agent_methods!(@ delete_task_push_notification_config => $($how)*);
-        $crate::agent_methods!(@ get_extended_agent_card => $($how)*);
+    ($how:tt) => {
+        $crate::agent_methods! {
+            $how: send_message send_streaming_message get_task list_tasks cancel_task
+            subscribe_to_task create_task_push_notification_config
+            get_task_push_notification_config list_task_push_notification_configs
+            delete_task_push_notification_config get_extended_agent_card
+        }
+    };
+    ($how:tt: $($method:ident)*) => {
+        $($crate::agent_methods!(@ $method => $how);)*
     };
 }
 

@@ -2,9 +2,9 @@
 
 use a2a_core::{
     Result,
-    v1::{ListTasksRequest, ListTasksResponse, Task},
+    v1::{ListTasksRequest, ListTasksResponse},
 };
-use prost::{Message as _, encoding::encoded_len_varint};
+use prost::Message as _;
 
 use crate::{Agent, Call, Reply};
 
@@ -31,10 +31,4 @@ pub async fn list_tasks_within(
     }
     reply.response.page_size = page_size;
     Ok(reply)
-}
-
-/// The bytes of a task in a page, as protobuf.
-pub(crate) fn task_bytes(task: &Task) -> usize {
-    let bytes = task.encoded_len();
-    1 + encoded_len_varint(u64::try_from(bytes).unwrap_or(u64::MAX)) + bytes
 }

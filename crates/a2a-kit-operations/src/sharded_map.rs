@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
-use hashbrown::{DefaultHashBuilder, HashTable, hash_table};
+use hashbrown::{DefaultHashBuilder, HashTable};
 use parking_lot::{Mutex, MutexGuard};
 
 /// A single table would stop all users while it grows. With a million items in 256 shards, the
@@ -44,21 +44,6 @@ pub(crate) struct ShardGuard<'a, T: Keyed + 'a> {
     key: T::Key<'a>,
 }
 
-/// The entry at a key.
-pub(crate) enum Slot<'a, T> {
-    Occupied(Occupied<'a, T>),
-    Vacant(Vacant<'a, T>),
-}
-
-/// An occupied entry.
-pub(crate) struct Occupied<'a, T>(hash_table::OccupiedEntry<'a, Hashed<T>>);
-
-/// A vacant entry.
-pub(crate) struct Vacant<'a, T> {
-    entry: hash_table::VacantEntry<'a, Hashed<T>>,
-    hash: u64,
-}
-
 impl<T: Keyed, S: BuildHasher + Default> ShardedMap<T, S> {
     pub(crate) fn new() -> Self {
         Self {
@@ -89,12 +74,24 @@ impl<T: Keyed> ShardGuard<'_, T> {
         found.map(|one| &one.item)
     }
 
-    /// The entry in the shard, to insert or remove an item.
-    pub(crate) fn slot(&mut self) -> Slot<'_, T> {
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         let Self { shard, hash, key } = self;
-        match shard.entry(*hash, |one| one.is(*hash, *key), |one| one.hash) {
-            hash_table::Entry::Occupied(entry) => Slot::Occupied(Occupied(entry)),
-            hash_table::Entry::Vacant(entry) => Slot::Vacant(Vacant { entry, hash: *hash }),
+        let found = shard.find_mut(*hash, |one| one.is(*hash, *key));
+        found.map(|one| &mut one.item)
+    }
+
+    /// Returns the item, inserting it if it is missing.
+    pub(crate) fn get_or_insert_with(&mut self, make: impl FnOnce() -> T) -> &mut T {
+        let Self { shard, hash, key } = self;
+        let entry = shard.entry(*hash, |one| one.is(*hash, *key), |one| one.hash);
+        let entry = entry.or_insert_with(|| Hashed { hash: *hash, item: make() });
+        &mut entry.into_mut().item
+    }
+
+    pub(crate) fn remove(&mut self) {
+        let Self { shard, hash, key } = self;
+        if let Ok(entry) = shard.find_entry(*hash, |one| one.is(*hash, *key)) {
+            entry.remove();
         }
     }
 }
@@ -102,36 +99,5 @@ impl<T: Keyed> ShardGuard<'_, T> {
 impl<T: Keyed> Hashed<T> {
     fn is(&self, hash: u64, key: T::Key<'_>) -> bool {
         self.hash == hash && self.item.has_key(key)
-    }
-}
-
-impl<'a, T> Slot<'a, T> {
-    /// Returns the item, inserting it if it is missing.
-    pub(crate) fn or_insert_with(self, make: impl FnOnce() -> T) -> &'a mut T {
-        match self {
-            Self::Occupied(occupied) => occupied.into_mut(),
-            Self::Vacant(vacant) => vacant.insert(make()),
-        }
-    }
-}
-
-impl<'a, T> Occupied<'a, T> {
-    pub(crate) fn get_mut(&mut self) -> &mut T {
-        &mut self.0.get_mut().item
-    }
-
-    fn into_mut(self) -> &'a mut T {
-        &mut self.0.into_mut().item
-    }
-
-    pub(crate) fn remove(self) {
-        self.0.remove();
-    }
-}
-
-impl<'a, T> Vacant<'a, T> {
-    pub(crate) fn insert(self, item: T) -> &'a mut T {
-        let Self { entry, hash } = self;
-        &mut entry.insert(Hashed { hash, item }).into_mut().item
     }
 }

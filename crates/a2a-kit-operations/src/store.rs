@@ -19,6 +19,7 @@ pub use outbox::{
     Backlog, ClaimedDeliveries, ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey,
     DeliveryOutcome, PushStore, Redelivery,
 };
+pub(crate) use page::framed_len;
 pub use page::{PageKey, TaskPage, TaskQuery, TaskView};
 pub use single_node::{KeyValue, SingleNode};
 pub use task::{

@@ -14,7 +14,7 @@ const ENGINE: &str = "crates/a2a-kit-operations/src/engine";
 const PURE: &str = "crates/a2a-kit-operations/src/engine/task/";
 
 /// The files of the crate that the transitions of a task may import besides each other: values.
-const VALUES: [&str; 9] = [
+const VALUES: [&str; 10] = [
     "call.rs",
     "engine/limits.rs",
     "event.rs",
@@ -22,6 +22,7 @@ const VALUES: [&str; 9] = [
     "store/error.rs",
     "store/lease.rs",
     "store/outbox.rs",
+    "store/page.rs",
     "store/task.rs",
     "update_error.rs",
 ];

@@ -22,22 +22,48 @@ mod status_index;
 mod timer_queue;
 mod usage;
 
-use std::{
-    fmt,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::{Arc, atomic::AtomicUsize};
 
-use async_trait::async_trait;
+use a2a_core::fresh_id;
 
-use self::changes::Changes;
-pub use self::{data::MemoryStore, limits::MemoryLimits};
-use crate::{
-    EventId, Scope,
-    store::{
-        Claim, Committed, NewTask, Replay, StoreError, StoredTask, Sweep, TaskPage, TaskQuery,
-        TaskStore, Transition, Usage,
-    },
+pub use self::limits::MemoryLimits;
+use self::{
+    changes::Changes, command::Commands, context::Contexts, entry::Entry,
+    idempotency_key::IdempotencyKeys, log::Weight, outbox::Dispatch, retention::Retention,
+    scope::Scopes, timer_queue::TimerQueue,
 };
+use crate::{Scope, sharded_map::TrustedMap};
+
+/// Stores tasks in memory, for tests and for agents whose tasks may be lost on a restart.
+///
+/// Bounded by [`MemoryLimits`]. No method waits: locks are held only for the work on one task or
+/// one page, and the tables grow incrementally. Ended tasks are packed to their encoding.
+///
+/// ```
+/// use a2a_kit_operations::store::{MemoryLimits, MemoryStore};
+///
+/// let store = MemoryStore::with_limits(MemoryLimits::default().with_max_tasks(10_000));
+/// ```
+pub struct MemoryStore {
+    tasks: TrustedMap<Arc<Entry>>,
+    contexts: Contexts,
+    scopes: Scopes,
+    retention: Retention,
+    idempotency_keys: IdempotencyKeys,
+    /// Tasks waiting for user input or authorization, by the time they started to wait.
+    parked: TimerQueue<Arc<Entry>>,
+    /// The name of this process.
+    node: Arc<str>,
+    /// Tasks whose leases are to be taken over, by the time at which they were given up.
+    orphans: TimerQueue<Arc<Entry>>,
+    commands: Commands,
+    dispatch: Dispatch,
+    /// The number of tasks, including those being inserted.
+    count: AtomicUsize,
+    limits: MemoryLimits,
+    /// The changes that have not been written.
+    pub(super) changes: Changes,
+}
 
 impl MemoryStore {
     /// Creates an empty store with the default limits.
@@ -50,9 +76,36 @@ impl MemoryStore {
         Self::with_changes(limits, Changes::default())
     }
 
-    /// The changes that have not been written.
-    pub(in crate::store) fn changes(&self) -> &Changes {
-        &self.changes
+    fn with_changes(limits: MemoryLimits, changes: Changes) -> Self {
+        let max_ended = Weight { events: limits.max_ended_events, bytes: limits.max_ended_bytes };
+        Self {
+            tasks: TrustedMap::new(),
+            contexts: Contexts::new(),
+            scopes: Scopes::new(),
+            retention: Retention::new(max_ended),
+            idempotency_keys: IdempotencyKeys::new(
+                limits.max_idempotency_keys,
+                limits.max_idempotency_age,
+                changes.clone(),
+            ),
+            parked: TimerQueue::new(),
+            node: fresh_id().into(),
+            orphans: TimerQueue::new(),
+            commands: Commands::new(limits.max_commands),
+            dispatch: Dispatch::new(limits.push_claim, limits.max_dead_letters, changes.clone()),
+            count: AtomicUsize::new(0),
+            limits,
+            changes,
+        }
+    }
+
+    /// Returns a task, whatever its scope.
+    fn by_id(&self, task_id: &str) -> Option<Arc<Entry>> {
+        self.tasks.at(task_id).get().cloned()
+    }
+
+    fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
+        self.by_id(task_id).filter(|entry| entry.scoped().scope == *scope)
     }
 }
 
@@ -62,98 +115,4 @@ impl Default for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore")
-            .field("node", &self.node)
-            .field("tasks", &self.count.load(Ordering::Relaxed))
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
-
-#[async_trait]
-impl TaskStore for MemoryStore {
-    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
-        self.insert_task(scope, new)
-    }
-
-    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
-        self.commit_transition(scope, transition)
-    }
-
-    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
-        entry.lock().stored(&entry)
-    }
-
-    async fn load(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
-        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
-        let mut record = entry.lock();
-        let Some(stored) = record.stored(&entry)? else { return Ok(None) };
-        Ok(record.replay(after).map(|replay| (stored, replay)))
-    }
-
-    async fn replay(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<Replay>, StoreError> {
-        Ok(self.find(scope, task_id).and_then(|entry| entry.lock().replay(after)))
-    }
-
-    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        self.page(scope, query)
-    }
-
-    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
-        Ok(self.scopes.usage(owner))
-    }
-
-    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
-        Ok(self.scopes.usage(owner).open_tasks)
-    }
-
-    async fn claim_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        Ok(self.idempotency_keys.claim(scope, key, fingerprint, task_id))
-    }
-
-    async fn take_over_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        gone: &str,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        let is_free = |known: &str| known == gone && self.find(scope, gone).is_none();
-        Ok(self.idempotency_keys.claim_if(scope, key, fingerprint, task_id, is_free))
-    }
-
-    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.idempotency_keys.release_key(scope, key, task_id);
-        Ok(())
-    }
-
-    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
-        Ok(self.sweep_tasks(sweep))
-    }
-
-    async fn probe(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn close(&self) {}
-}
+a2a_core::debug_fields!(MemoryStore { node, count, limits, .. });

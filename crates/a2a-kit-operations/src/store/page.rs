@@ -58,15 +58,25 @@ impl TaskView {
                 }
                 task
             }
-            Err(task) => Task {
-                id: task.id.clone(),
-                context_id: task.context_id.clone(),
-                status: task.status.clone(),
-                artifacts: if self.artifacts { task.artifacts.clone() } else { Vec::new() },
-                history: task.history[skip..].to_vec(),
-                metadata: task.metadata.clone(),
-            },
+            Err(task) => self.copy(&task),
         }
+    }
+
+    /// A copy of a task, reduced to the view.
+    pub(crate) fn copy(self, task: &Task) -> Task {
+        Task {
+            id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            status: task.status.clone(),
+            artifacts: if self.artifacts { task.artifacts.clone() } else { Vec::new() },
+            history: task.history[self.skipped(task)..].to_vec(),
+            metadata: task.metadata.clone(),
+        }
+    }
+
+    /// The whole task, but of its history at most the newest messages.
+    pub(crate) fn of_history(limit: Option<usize>) -> Self {
+        Self::new(limit.unwrap_or(usize::MAX), true)
     }
 
     /// The size of a task in this view, in bytes as protobuf.
@@ -83,7 +93,7 @@ impl TaskView {
 }
 
 /// The size of a message as a repeated field with a one-byte tag.
-fn framed_len(message: &impl Message) -> usize {
+pub(crate) fn framed_len(message: &impl Message) -> usize {
     let len = message.encoded_len();
     1 + length_delimiter_len(len) + len
 }

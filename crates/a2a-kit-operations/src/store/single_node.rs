@@ -92,13 +92,13 @@ impl<K: KeyValue> SingleNode<K> {
 
     /// Writes all changes so far.
     async fn flush(&self) -> Result<(), StoreError> {
-        let newest = self.memory.changes().number();
+        let newest = self.memory.changes.number();
         let mut written = self.written.lock().await;
         if *written >= newest {
             return Ok(());
         }
         // A failed or cancelled write leaves its changes pending.
-        let Some(batch) = self.memory.changes().take() else { return Ok(()) };
+        let Some(batch) = self.memory.changes.take() else { return Ok(()) };
         let result = self.store.write(batch.changes()).await;
         self.has_failed.store(result.is_err(), Ordering::Relaxed);
         result?;

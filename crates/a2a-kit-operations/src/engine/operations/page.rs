@@ -4,7 +4,7 @@ use a2a_core::{Error, Result, v1::Task};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use super::bounds::is_possible_id;
-use crate::{page::task_bytes, store::PageKey};
+use crate::store::{PageKey, framed_len};
 
 /// Default page size of a list of tasks (spec §3.1.4).
 const DEFAULT_SIZE: usize = 50;
@@ -31,8 +31,8 @@ pub(crate) fn config_size(asked: i32) -> Result<usize> {
 pub(crate) fn within(mut tasks: Vec<Task>, max: Option<usize>) -> (Vec<Task>, bool) {
     let Some(max) = max else { return (tasks, false) };
     let mut bytes = 0;
-    let fits = tasks.iter().take_while(|task| {
-        bytes += task_bytes(task);
+    let fits = tasks.iter().take_while(|&task| {
+        bytes += framed_len(task);
         bytes <= max
     });
     let fits = fits.count().max(1);

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 use crate::{
     Scope,
     engine::runtime::Entry,
-    sharded_map::{Keyed, Slot, TrustedMap},
+    sharded_map::{Keyed, TrustedMap},
 };
 
 /// Entries by task id.
@@ -40,8 +40,7 @@ impl Registry {
     pub(crate) fn insert(&self, entry: Entry) -> Arc<Entry> {
         let task_id = Arc::clone(&entry.task_id);
         let mut place = self.0.at(&task_id);
-        let entry = place.slot().or_insert_with(|| Arc::new(entry));
-        counted(entry)
+        counted(place.get_or_insert_with(|| Arc::new(entry)))
     }
 
     /// Releases a handle, and removes the entry with its last one.
@@ -52,10 +51,8 @@ impl Registry {
         }
         // The count leaves zero only under this lock, and this is where it reaches zero.
         let mut place = self.0.at(&entry.task_id);
-        if entry.handles.fetch_sub(1, Ordering::Relaxed) == 1
-            && let Slot::Occupied(slot) = place.slot()
-        {
-            slot.remove();
+        if entry.handles.fetch_sub(1, Ordering::Relaxed) == 1 {
+            place.remove();
         }
     }
 

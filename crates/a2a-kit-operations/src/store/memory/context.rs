@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Scope,
-    sharded_map::{Keyed, ShardedMap, Slot},
+    sharded_map::{Keyed, ShardedMap},
 };
 
 /// The contexts that have tasks.
@@ -79,21 +79,24 @@ impl Contexts {
     }
 
     pub(super) fn insert(&self, status_key: StatusKey, entry: &Arc<Entry>) {
-        match self.0.at((&entry.scoped().scope, entry.context_id())).slot() {
-            Slot::Occupied(mut slot) => slot.get_mut().insert(status_key, entry),
-            Slot::Vacant(slot) => {
-                slot.insert(Context::One(status_key, Arc::clone(entry)));
-            }
+        let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
+        let mut is_new = false;
+        let context = shard.get_or_insert_with(|| {
+            is_new = true;
+            Context::One(status_key, Arc::clone(entry))
+        });
+        if !is_new {
+            context.insert(status_key, entry);
         }
     }
 
     /// Reindexes a task under its new key.
     pub(super) fn move_to(&self, from: StatusKey, to: StatusKey, entry: &Arc<Entry>) {
         let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
-        let Slot::Occupied(mut slot) = shard.slot() else { return };
-        match slot.get_mut() {
-            Context::One(status_key, _) => *status_key = to,
-            Context::Many(many) => {
+        match shard.get_mut() {
+            None => {}
+            Some(Context::One(status_key, _)) => *status_key = to,
+            Some(Context::Many(many)) => {
                 many.index.remove(from, entry);
                 many.index.insert(to, entry);
             }
@@ -102,10 +105,8 @@ impl Contexts {
 
     pub(super) fn remove(&self, status_key: StatusKey, entry: &Entry) {
         let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
-        if let Slot::Occupied(mut slot) = shard.slot()
-            && slot.get_mut().remove(status_key, entry)
-        {
-            slot.remove();
+        if shard.get_mut().is_some_and(|context| context.remove(status_key, entry)) {
+            shard.remove();
         }
     }
 

@@ -1,106 +1,33 @@
 //! The data of the store.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use a2a_core::{fresh_id, well_known::Timestamp};
+use a2a_core::well_known::Timestamp;
+use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::{
-    changes::Changes,
-    command::Commands,
-    context::Contexts,
+    MemoryStore,
     entry::{Entry, Record, StatusKey},
-    idempotency_key::IdempotencyKeys,
     limits::MemoryLimits,
     log::Weight,
-    outbox::{Dispatch, Outbox},
-    retention::Retention,
-    scope::Scopes,
+    outbox::Outbox,
     status_index::{Filter, Slice, StatusIndex},
-    timer_queue::TimerQueue,
 };
 use crate::{
-    Scope, metrics,
-    sharded_map::{Slot, TrustedMap},
+    EventId, Scope, metrics,
     store::{
-        Committed, LeaseUpdate, NewTask, PageKey, StoreError, Sweep, TaskPage, TaskQuery,
-        Transition,
+        Claim, Committed, LeaseUpdate, NewTask, PageKey, Replay, StoreError, StoredTask, Sweep,
+        TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 
-/// Stores tasks in memory, for tests and for agents whose tasks may be lost on a restart.
-///
-/// Bounded by [`MemoryLimits`]. No method waits: locks are held only for the work on one task or
-/// one page, and the tables grow incrementally. Ended tasks are packed to their encoding.
-///
-/// ```
-/// use a2a_kit_operations::store::{MemoryLimits, MemoryStore};
-///
-/// let store = MemoryStore::with_limits(MemoryLimits::default().with_max_tasks(10_000));
-/// ```
-pub struct MemoryStore {
-    tasks: TrustedMap<Arc<Entry>>,
-    contexts: Contexts,
-    pub(super) scopes: Scopes,
-    retention: Retention,
-    pub(super) idempotency_keys: IdempotencyKeys,
-    /// Tasks waiting for user input or authorization, by the time they started to wait.
-    parked: TimerQueue<Arc<Entry>>,
-    /// The name of this process.
-    pub(super) node: Arc<str>,
-    /// Tasks whose leases are to be taken over, by the time at which they were given up.
-    pub(super) orphans: TimerQueue<Arc<Entry>>,
-    pub(super) commands: Commands,
-    pub(super) dispatch: Dispatch,
-    /// The number of tasks, including those being inserted.
-    pub(super) count: AtomicUsize,
-    pub(super) limits: MemoryLimits,
-    pub(super) changes: Changes,
-}
-
-// Lock order: an entry first, then the idempotency keys. All others are taken one at a time, with
-// no other lock held. A list is therefore built without the locks of its tasks, and skips a task
-// that moved before it is read: the task is now further ahead.
-impl MemoryStore {
-    pub(super) fn with_changes(limits: MemoryLimits, changes: Changes) -> Self {
-        let max_ended = Weight { events: limits.max_ended_events, bytes: limits.max_ended_bytes };
-        Self {
-            tasks: TrustedMap::new(),
-            contexts: Contexts::new(),
-            scopes: Scopes::new(),
-            retention: Retention::new(max_ended),
-            idempotency_keys: IdempotencyKeys::new(
-                limits.max_idempotency_keys,
-                limits.max_idempotency_age,
-                changes.clone(),
-            ),
-            parked: TimerQueue::new(),
-            node: fresh_id().into(),
-            orphans: TimerQueue::new(),
-            commands: Commands::new(limits.max_commands),
-            dispatch: Dispatch::new(limits.push_claim, limits.max_dead_letters, changes.clone()),
-            count: AtomicUsize::new(0),
-            limits,
-            changes,
-        }
-    }
-
-    /// Returns a task, whatever its scope.
-    pub(super) fn by_id(&self, task_id: &str) -> Option<Arc<Entry>> {
-        self.tasks.at(task_id).get().cloned()
-    }
-
-    pub(super) fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
-        self.by_id(task_id).filter(|entry| entry.scoped().scope == *scope)
-    }
-
-    pub(super) fn insert_task(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+#[async_trait]
+impl TaskStore for MemoryStore {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
         let NewTask { task, key, events, pushes, webhooks, checkpoint, journal } = new;
         self.reserve().map_err(|full| match self.by_id(&task.id) {
             Some(_) => conflict(&task.id),
@@ -135,7 +62,7 @@ impl MemoryStore {
         }
         let outbox = (!webhooks.is_empty()).then(Box::<Outbox>::default);
         record.outbox = outbox.map(|mut outbox| {
-            webhooks.into_iter().for_each(|webhook| outbox.put(webhook, 0));
+            webhooks.into_iter().for_each(|webhook| outbox.put(webhook, 0, 0));
             outbox
         });
         let has_pushes = self.push(&entry, &mut record, &pushes);
@@ -147,28 +74,7 @@ impl MemoryStore {
         Ok(Committed::new(has_pushes))
     }
 
-    /// Adds a task to the lists.
-    pub(super) fn index(&self, entry: &Arc<Entry>, record: &Record) {
-        let status_key = record.status_key();
-        entry.scoped().index.lock().insert(status_key, entry);
-        self.contexts.insert(status_key, entry);
-    }
-
-    pub(super) fn insert_entry(&self, entry: &Arc<Entry>) -> bool {
-        match self.tasks.at(entry.task_id()).slot() {
-            Slot::Occupied(_) => false,
-            Slot::Vacant(slot) => {
-                slot.insert(Arc::clone(entry));
-                true
-            }
-        }
-    }
-
-    pub(super) fn commit_transition(
-        &self,
-        scope: &Scope,
-        transition: Transition,
-    ) -> Result<Committed, StoreError> {
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
         let Transition {
             task_id,
             version,
@@ -182,13 +88,13 @@ impl MemoryStore {
         } = transition;
         let entry = self.find(scope, &task_id).ok_or_else(|| conflict(&task_id))?;
         let mut record = entry.lock();
-        let before = record.status_key();
-        let last = record.last_event();
+        let before = record.status_key;
+        let last = record.last_event;
         let has_status = snapshot.is_some();
         if record.commit(version, epoch, events, snapshot).is_err() {
             return Err(conflict(&task_id));
         }
-        let now = record.status_key();
+        let now = record.status_key;
         if now != before {
             self.move_to(before, now, &entry);
         }
@@ -215,6 +121,160 @@ impl MemoryStore {
         Ok(Committed::new(has_pushes))
     }
 
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
+        entry.lock().stored(&entry)
+    }
+
+    async fn load(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+        let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
+        let mut record = entry.lock();
+        let Some(stored) = record.stored(&entry)? else { return Ok(None) };
+        Ok(record.replay(after).map(|replay| (stored, replay)))
+    }
+
+    async fn replay(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: EventId,
+    ) -> Result<Option<Replay>, StoreError> {
+        Ok(self.find(scope, task_id).and_then(|entry| entry.lock().replay(after)))
+    }
+
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+        let filter =
+            Filter { state: query.state, since_millis: query.since.map(Timestamp::as_millis) };
+        let mut page = TaskPage {
+            total: self.with_index(scope, query, |index| index.count(filter)).unwrap_or_default(),
+            ..TaskPage::default()
+        };
+        let mut after = query.after.clone();
+        let mut bytes = 0_usize;
+        loop {
+            let wanted = query.limit - page.tasks.len();
+            let slice =
+                self.with_index(scope, query, |index| index.slice(filter, after.as_ref(), wanted));
+            let Slice { keys, has_more } = slice.unwrap_or_default();
+            if let Some(last) = keys.last() {
+                let task_id = last.entry.task_id().to_owned();
+                after = Some(PageKey { millis: last.millis, task_id });
+            }
+            for key in &keys {
+                let mut record = key.entry.lock();
+                let status_key = record.status_key;
+                let moved = status_key.millis != key.millis
+                    || query.state.is_some_and(|state| state != status_key.state);
+                if moved || record.gone {
+                    continue;
+                }
+                let task = record.task(&key.entry)?;
+                if let Some(most) = query.max_bytes {
+                    bytes = bytes.saturating_add(query.view.len(&task));
+                    if bytes > most && !page.tasks.is_empty() {
+                        page.has_more = true;
+                        return Ok(page);
+                    }
+                }
+                page.tasks.push(task);
+            }
+            page.has_more = has_more;
+            if page.tasks.len() == query.limit || !has_more {
+                return Ok(page);
+            }
+        }
+    }
+
+    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+        Ok(self.scopes.usage(owner))
+    }
+
+    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+        Ok(self.scopes.usage(owner).open_tasks)
+    }
+
+    async fn claim_key(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        Ok(self.idempotency_keys.claim(scope, key, fingerprint, task_id, |_| false))
+    }
+
+    async fn take_over_key(
+        &self,
+        scope: &Scope,
+        key: &str,
+        fingerprint: u64,
+        gone: &str,
+        task_id: &str,
+    ) -> Result<Claim, StoreError> {
+        let is_free = |known: &str| known == gone && self.find(scope, gone).is_none();
+        Ok(self.idempotency_keys.claim(scope, key, fingerprint, task_id, is_free))
+    }
+
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+        self.idempotency_keys.release_key(scope, key, task_id);
+        Ok(())
+    }
+
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
+        let Sweep { tasks, parked, claims, limit } = sweep;
+        metrics::store_size("memory", self.scopes.bytes());
+        self.idempotency_keys.sweep(claims, limit);
+        let mut swept = Vec::new();
+        let mut remove = |entry: &Arc<Entry>| {
+            if self.remove(entry) {
+                swept.push(entry.task_id().into());
+            }
+            swept.len()
+        };
+        let mut count = 0;
+        while let Some(age) = tasks
+            && count < limit
+            && let Some(entry) = self.retention.pop_older(age)
+        {
+            count = remove(&entry);
+        }
+        let latest = parked.and_then(|age| Instant::now().checked_sub(age));
+        if let Some(latest) = latest {
+            for entry in self.parked.due(latest, limit.saturating_sub(count)) {
+                remove(&entry);
+            }
+        }
+        Ok(swept)
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn close(&self) {}
+}
+
+// Lock order: an entry first, then the idempotency keys. All others are taken one at a time, with
+// no other lock held. A list is therefore built without the locks of its tasks, and skips a task
+// that moved before it is read: the task is now further ahead.
+impl MemoryStore {
+    /// Adds a task to the lists.
+    pub(super) fn index(&self, entry: &Arc<Entry>, record: &Record) {
+        let status_key = record.status_key;
+        entry.scoped().index.lock().insert(status_key, entry);
+        self.contexts.insert(status_key, entry);
+    }
+
+    pub(super) fn insert_entry(&self, entry: &Arc<Entry>) -> bool {
+        let mut place = self.tasks.at(entry.task_id());
+        Arc::ptr_eq(place.get_or_insert_with(|| Arc::clone(entry)), entry)
+    }
+
     fn move_to(&self, before: StatusKey, now: StatusKey, entry: &Arc<Entry>) {
         {
             let mut index = entry.scoped().index.lock();
@@ -229,7 +289,7 @@ impl MemoryStore {
         if let Some(timer) = record.parked.take() {
             self.parked.remove(*timer);
         }
-        if record.status_key().state.is_interrupted() {
+        if record.status_key.state.is_interrupted() {
             let now = Instant::now();
             let since = now.checked_sub(age).unwrap_or(now);
             record.parked = Some(Box::new(self.parked.put(since, Arc::clone(entry))));
@@ -270,13 +330,11 @@ impl MemoryStore {
     fn remove(&self, entry: &Arc<Entry>) -> bool {
         let scoped = entry.scoped();
         let mut record = entry.lock();
-        let status_key = record.status_key();
+        let status_key = record.status_key;
         if !record.remove() {
             return false;
         }
-        if let Slot::Occupied(slot) = self.tasks.at(entry.task_id()).slot() {
-            slot.remove();
-        }
+        self.tasks.at(entry.task_id()).remove();
         scoped.index.lock().remove(status_key, entry);
         self.contexts.remove(status_key, entry);
         if let Some(timer) = record.parked.take() {
@@ -294,77 +352,6 @@ impl MemoryStore {
     fn release_slot(&self, scope: &Scope) {
         self.scopes.release(scope);
         self.count.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Removes old tasks and idempotency keys, and returns the ids of the tasks.
-    pub(super) fn sweep_tasks(&self, sweep: Sweep) -> Vec<Arc<str>> {
-        let Sweep { tasks, parked, claims, limit } = sweep;
-        metrics::store_size("memory", self.scopes.bytes());
-        self.idempotency_keys.sweep(claims, limit);
-        let mut swept = Vec::new();
-        let mut remove = |entry: &Arc<Entry>| {
-            if self.remove(entry) {
-                swept.push(entry.task_id().into());
-            }
-            swept.len()
-        };
-        let mut count = 0;
-        while let Some(age) = tasks
-            && count < limit
-            && let Some(entry) = self.retention.pop_older(age)
-        {
-            count = remove(&entry);
-        }
-        let latest = parked.and_then(|age| Instant::now().checked_sub(age));
-        if let Some(latest) = latest {
-            for entry in self.parked.due(latest, limit.saturating_sub(count)) {
-                remove(&entry);
-            }
-        }
-        swept
-    }
-
-    pub(super) fn page(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        let filter =
-            Filter { state: query.state, since_millis: query.since.map(Timestamp::as_millis) };
-        let mut page = TaskPage {
-            total: self.with_index(scope, query, |index| index.count(filter)).unwrap_or_default(),
-            ..TaskPage::default()
-        };
-        let mut after = query.after.clone();
-        let mut bytes = 0_usize;
-        loop {
-            let wanted = query.limit - page.tasks.len();
-            let slice =
-                self.with_index(scope, query, |index| index.slice(filter, after.as_ref(), wanted));
-            let Slice { keys, has_more } = slice.unwrap_or_default();
-            if let Some(last) = keys.last() {
-                let task_id = last.entry.task_id().to_owned();
-                after = Some(PageKey { millis: last.millis, task_id });
-            }
-            for key in &keys {
-                let mut record = key.entry.lock();
-                let status_key = record.status_key();
-                let moved = status_key.millis != key.millis
-                    || query.state.is_some_and(|state| state != status_key.state);
-                if moved || record.is_gone() {
-                    continue;
-                }
-                let task = record.task(&key.entry)?;
-                if let Some(most) = query.max_bytes {
-                    bytes = bytes.saturating_add(query.view.len(&task));
-                    if bytes > most && !page.tasks.is_empty() {
-                        page.has_more = true;
-                        return Ok(page);
-                    }
-                }
-                page.tasks.push(task);
-            }
-            page.has_more = has_more;
-            if page.tasks.len() == query.limit || !has_more {
-                return Ok(page);
-            }
-        }
     }
 
     /// Reads the index that a query selects, unless it is empty.

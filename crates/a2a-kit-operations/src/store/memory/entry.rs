@@ -40,7 +40,7 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Record {
     body: TaskBody,
-    status_key: StatusKey,
+    pub(super) status_key: StatusKey,
     /// The position of the newest event that is applied to `body`; later artifact chunks are
     /// applied when the task is read.
     applied: u64,
@@ -48,10 +48,10 @@ pub(super) struct Record {
     body_bytes: usize,
     /// What is accounted to the owner.
     usage: TaskUsage,
-    version: u64,
-    epoch: u64,
-    last_event: EventId,
-    log: Log,
+    pub(super) version: u64,
+    pub(super) epoch: u64,
+    pub(super) last_event: EventId,
+    pub(super) log: Log,
     /// The position of the oldest event that is saved.
     pub(super) saved_from: u64,
     /// While the task waits for user input or authorization: its timer.
@@ -65,7 +65,7 @@ pub(super) struct Record {
     /// Whether the task is queued for retention.
     ended: bool,
     /// Whether the task was removed from the store.
-    gone: bool,
+    pub(super) gone: bool,
 }
 
 /// The index key of a task.
@@ -139,14 +139,6 @@ impl Keyed for Arc<Entry> {
 }
 
 impl Record {
-    pub(super) fn status_key(&self) -> StatusKey {
-        self.status_key
-    }
-
-    pub(super) fn is_gone(&self) -> bool {
-        self.gone
-    }
-
     /// Returns the task with all chunks applied.
     pub(super) fn task(&mut self, entry: &Entry) -> Result<Arc<Task>, StoreError> {
         self.apply_chunks(entry);
@@ -179,29 +171,6 @@ impl Record {
         (!self.gone).then(|| self.log.replay(after.get()))
     }
 
-    pub(super) fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    pub(super) fn last_event(&self) -> EventId {
-        self.last_event
-    }
-
-    /// The number of writes.
-    pub(super) fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// The retained events after a position.
-    pub(super) fn behind(&self, position: u64) -> Vec<(u64, Event)> {
-        self.log.behind(position)
-    }
-
-    /// The position of the newest trimmed event.
-    pub(super) fn trimmed(&self) -> u64 {
-        self.log.trimmed()
-    }
-
     /// Restores what [`Entry::new`] does not: the log after the first `position` events, which are
     /// applied to the task, and the numbers.
     pub(super) fn restore(
@@ -226,11 +195,6 @@ impl Record {
         self.last_event = position;
         self.applied = position.get();
         self.push(position.next(), newer);
-    }
-
-    /// Starts a new epoch.
-    pub(super) fn begin_epoch(&mut self) {
-        self.epoch += 1;
     }
 
     /// Returns the events at the given positions, with their positions.

@@ -50,12 +50,8 @@ impl IdempotencyKeys {
         Self { maps: Mutex::new(Maps { changes, ..Maps::default() }), max, max_age }
     }
 
-    pub(super) fn claim(&self, scope: &Scope, key: &str, fingerprint: u64, task_id: &str) -> Claim {
-        self.claim_if(scope, key, fingerprint, task_id, |_| false)
-    }
-
     /// Binds a key that is unbound, or bound to a task that `may_replace` accepts.
-    pub(super) fn claim_if(
+    pub(super) fn claim(
         &self,
         scope: &Scope,
         key: &str,
@@ -225,14 +221,14 @@ mod tests {
         let claims = IdempotencyKeys::new(100, Duration::from_secs(60), Changes::default());
         let ann = scope("", "ann");
         for number in 0..10 {
-            claims.claim(&ann, &number.to_string(), 1, &format!("ann {number}"));
+            claims.claim(&ann, &number.to_string(), 1, &format!("ann {number}"), |_| false);
         }
         for number in 0..1_000 {
             let bob = scope(&(number % 50).to_string(), "bob");
-            claims.claim(&bob, &number.to_string(), 1, &format!("bob {number}"));
+            claims.claim(&bob, &number.to_string(), 1, &format!("bob {number}"), |_| false);
         }
         for number in 0..10 {
-            let known = claims.claim(&ann, &number.to_string(), 1, "again");
+            let known = claims.claim(&ann, &number.to_string(), 1, "again", |_| false);
             let task_id = format!("ann {number}");
             assert_eq!(known, Claim::Known { task_id, fingerprint: 1 });
         }

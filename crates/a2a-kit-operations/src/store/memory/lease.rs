@@ -7,8 +7,8 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::{
+    MemoryStore,
     command::Posted,
-    data::MemoryStore,
     entry::{Entry, Record},
     timer_queue::TimerKey,
 };
@@ -43,29 +43,13 @@ impl LeaseStore for MemoryStore {
         let Some(entry) = self.find(scope, task_id) else { return Ok(None) };
         let mut record = entry.lock();
         let held = record.lease.as_ref().and_then(|lease| lease.node.as_ref());
-        let is_free = held.is_none_or(|holder| *holder == self.node);
-        if is_free && !record.is_gone() {
-            self.grant_lease(&mut record);
-            record.begin_epoch();
-            self.save_lease(&entry, &record);
+        if held.is_some_and(|holder| *holder != self.node) {
+            return Ok(record.stored(&entry)?.map(Acquired::Elsewhere));
         }
-        let Some(stored) = record.stored(&entry)? else { return Ok(None) };
-        if !is_free {
-            return Ok(Some(Acquired::Elsewhere(stored)));
-        }
-        let checkpointed = record.lease.as_ref().filter(|lease| !lease.checkpoint.is_empty());
-        Ok(Some(match checkpointed {
-            None => Acquired::Here(stored),
-            Some(lease) => {
-                let (checkpoint, checkpoint_epoch) =
-                    (lease.checkpoint.clone(), lease.checkpoint_epoch);
-                Acquired::Reacquired(Orphan {
-                    scope: scope.clone(),
-                    stored,
-                    checkpoint,
-                    checkpoint_epoch,
-                })
-            }
+        let granted = self.grant_again(&entry, &mut record)?;
+        Ok(granted.map(|orphan| match orphan.checkpoint.is_empty() {
+            true => Acquired::Here(orphan.stored),
+            false => Acquired::Reacquired(orphan),
         }))
     }
 
@@ -162,12 +146,13 @@ impl LeaseStore for MemoryStore {
 
 impl MemoryStore {
     /// Grants a lease to this process.
-    pub(super) fn grant_lease(&self, record: &mut Record) {
+    pub(super) fn grant_lease<'a>(&self, record: &'a mut Record) -> &'a Lease {
         let lease = record.lease.get_or_insert_default();
         lease.node = Some(Arc::clone(&self.node));
         if let Some(timer) = lease.orphaned.take() {
             self.orphans.remove(timer);
         }
+        lease
     }
 
     /// Applies the lease update of a transition.
@@ -193,11 +178,25 @@ impl MemoryStore {
     fn take_over_task(&self, entry: &Entry) -> Result<Option<Orphan>, StoreError> {
         let mut record = entry.lock();
         let orphaned = record.lease.as_ref().filter(|lease| lease.orphaned.is_some());
-        let Some(lease) = orphaned else { return Ok(None) };
+        match orphaned {
+            Some(_) => self.grant_again(entry, &mut record),
+            None => Ok(None),
+        }
+    }
+
+    /// Grants a lease to this process under a new epoch; `None` if the task was removed.
+    fn grant_again(
+        &self,
+        entry: &Entry,
+        record: &mut Record,
+    ) -> Result<Option<Orphan>, StoreError> {
+        if record.gone {
+            return Ok(None);
+        }
+        let lease = self.grant_lease(record);
         let (checkpoint, checkpoint_epoch) = (lease.checkpoint.clone(), lease.checkpoint_epoch);
-        self.grant_lease(&mut record);
-        record.begin_epoch();
-        self.save_lease(entry, &record);
+        record.epoch += 1;
+        self.save_lease(entry, record);
         let scope = entry.scoped().scope.clone();
         let stored = record.stored(entry)?;
         Ok(stored.map(|stored| Orphan { scope, stored, checkpoint, checkpoint_epoch }))
@@ -230,7 +229,7 @@ impl Lease {
         Self { node, orphaned: Some(timer), checkpoint, checkpoint_epoch, ..Self::default() }
     }
 
-    pub(super) fn checkpoint(&self) -> (&Bytes, u64) {
+    pub(super) fn checkpoint(&self) -> (&[u8], u64) {
         (&self.checkpoint, self.checkpoint_epoch)
     }
 }
@@ -239,12 +238,12 @@ impl Record {
     /// Whether the task is leased under an epoch.
     fn is_leased(&self, epoch: u64) -> bool {
         let is_held = self.lease.as_ref().is_some_and(|lease| lease.node.is_some());
-        is_held && self.epoch() == epoch && !self.is_gone()
+        is_held && self.epoch == epoch && !self.gone
     }
 
     /// Stores a checkpoint of the lease holder.
     pub(super) fn set_checkpoint(&mut self, checkpoint: Bytes) {
-        let epoch = self.epoch();
+        let epoch = self.epoch;
         if let Some(lease) = self.lease.as_mut().filter(|lease| lease.node.is_some()) {
             lease.checkpoint = checkpoint;
             lease.checkpoint_epoch = epoch;

@@ -22,7 +22,7 @@ const MAX_PACKED_BYTES: usize = 256 << 10;
 pub(super) struct Log {
     events: Events,
     /// The position of the newest trimmed event; 0 if none was trimmed.
-    trimmed: u64,
+    pub(super) trimmed: u64,
 }
 
 /// The events of a log. Most tasks end with their first write, and have none.
@@ -83,11 +83,6 @@ impl Log {
     /// An empty log whose events up to a position were trimmed.
     pub(super) fn after(trimmed: u64) -> Self {
         Self { events: Events::None, trimmed }
-    }
-
-    /// The position of the newest trimmed event; 0 if none was trimmed.
-    pub(super) fn trimmed(&self) -> u64 {
-        self.trimmed
     }
 
     pub(super) fn weight(&self) -> Weight {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::well_known::Timestamp;
+use a2a_core::{v1::Task, well_known::Timestamp};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Event, EventId, Webhook,
-    store::{Backlog, DeadLetter, DeadLetterQuery, DeliveryOutcome},
+    store::{Backlog, ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey, DeliveryOutcome},
 };
 
 /// Maximum number of events in a claim.
@@ -51,20 +51,12 @@ struct HookState {
 /// Due times of webhooks, and dead letters.
 #[derive(Debug)]
 pub(super) struct Dispatch {
-    timers: TimerQueue<(Arc<Entry>, Arc<str>)>,
+    pub(super) timers: TimerQueue<(Arc<Entry>, Arc<str>)>,
     next_claim: AtomicU64,
     dead: Mutex<VecDeque<DeadLetter>>,
     max_dead: usize,
     claim: Duration,
     changes: Changes,
-}
-
-/// A claimed webhook.
-pub(super) struct ClaimedHook {
-    pub(super) claim: u64,
-    pub(super) webhook: Webhook,
-    pub(super) events: Vec<Event>,
-    pub(super) attempts: u32,
 }
 
 impl Dispatch {
@@ -77,16 +69,6 @@ impl Dispatch {
             claim,
             changes,
         }
-    }
-
-    /// Returns up to `limit` due webhooks, longest waiting first.
-    pub(super) fn due(&self, now: Instant, limit: usize) -> Vec<(Arc<Entry>, Arc<str>)> {
-        self.timers.due(now, limit)
-    }
-
-    /// Returns the time until the next webhook is due.
-    pub(super) fn next(&self, now: Instant) -> Option<Duration> {
-        self.timers.first().map(|first| first.saturating_duration_since(now))
     }
 
     /// Returns the backlog.
@@ -139,10 +121,10 @@ impl Dispatch {
 }
 
 /// Identifies a webhook of a task.
-struct HookRef<'a> {
-    dispatch: &'a Dispatch,
-    entry: &'a Arc<Entry>,
-    config_id: &'a Arc<str>,
+pub(super) struct HookRef<'a> {
+    pub(super) dispatch: &'a Dispatch,
+    pub(super) entry: &'a Arc<Entry>,
+    pub(super) config_id: &'a Arc<str>,
 }
 
 impl HookRef<'_> {
@@ -201,23 +183,16 @@ impl Outbox {
         self.hooks.contains_key(config_id)
     }
 
-    /// Adds a webhook with a cursor, or replaces one.
-    pub(super) fn put(&mut self, webhook: Webhook, cursor: u64) {
+    /// Adds a webhook with a cursor and its failed attempts, or replaces one, which keeps its own.
+    pub(super) fn put(&mut self, webhook: Webhook, cursor: u64, attempts: u32) {
         match self.hooks.get_mut(&*webhook.config.id) {
             Some(hook) => hook.webhook = webhook,
             None => {
                 let id = webhook.config.id.as_str().into();
-                let hook = HookState { webhook, cursor, attempts: 0, claim: None, timer: None };
+                let hook = HookState { webhook, cursor, attempts, claim: None, timer: None };
                 self.hooks.insert(id, hook);
             }
         }
-    }
-
-    /// Restores a webhook.
-    pub(super) fn restore(&mut self, webhook: Webhook, cursor: u64, attempts: u32) {
-        let id = webhook.config.id.as_str().into();
-        let hook = HookState { webhook, cursor, attempts, claim: None, timer: None };
-        self.hooks.insert(id, hook);
     }
 
     /// The position after which an event is pending for some webhook.
@@ -266,26 +241,28 @@ impl Outbox {
         }
     }
 
-    /// Claims a webhook, if it is still due.
+    /// Claims a webhook of this task, if it is still due.
     pub(super) fn claim(
         &mut self,
-        dispatch: &Dispatch,
-        entry: &Arc<Entry>,
-        config_id: &Arc<str>,
+        hook_ref: HookRef<'_>,
+        task: Arc<Task>,
         now: Instant,
-    ) -> Option<ClaimedHook> {
+    ) -> Option<ClaimedDelivery> {
+        let HookRef { dispatch, entry, config_id } = hook_ref;
         let hook = self.hooks.get_mut(config_id)?;
         if hook.timer.is_none_or(|(time, _)| time > now) {
             return None;
         }
         let claim = dispatch.next_claim.fetch_add(1, Ordering::Relaxed);
         hook.claim = Some(claim);
-        HookRef { dispatch, entry, config_id }.schedule(hook, now + dispatch.claim);
+        hook_ref.schedule(hook, now + dispatch.claim);
         let start = self.events.partition_point(|(position, _)| *position <= hook.cursor);
         let events = self.events.range(start..).take(MAX_CLAIMED);
-        Some(ClaimedHook {
-            claim,
+        Some(ClaimedDelivery {
+            key: DeliveryKey::new(entry.task_id(), Arc::clone(config_id), claim),
+            scope: entry.scoped().scope.clone(),
             webhook: hook.webhook.clone(),
+            task,
             events: events.map(|(_, event)| event.clone()).collect(),
             attempts: hook.attempts,
         })
@@ -294,16 +271,14 @@ impl Outbox {
     /// Records the outcome of an attempt, and returns whether the claim continues.
     pub(super) fn record(
         &mut self,
-        dispatch: &Dispatch,
-        entry: &Arc<Entry>,
-        (config_id, claim): (&Arc<str>, u64),
+        hook_ref: HookRef<'_>,
+        claim: u64,
         outcome: DeliveryOutcome,
     ) -> bool {
-        let Some(hook) = self.hooks.get_mut(config_id) else { return false };
+        let Some(hook) = self.hooks.get_mut(hook_ref.config_id) else { return false };
         if hook.claim != Some(claim) {
             return false;
         }
-        let hook_ref = HookRef { dispatch, entry, config_id };
         let now = Instant::now();
         let mut again = None;
         let before = (hook.cursor, hook.attempts);
@@ -328,7 +303,7 @@ impl Outbox {
         let waits = self.events.back().is_some_and(|(newest, _)| *newest > hook.cursor);
         let goes_on = waits && again.is_none();
         if waits {
-            hook_ref.schedule(hook, again.unwrap_or_else(|| now + dispatch.claim));
+            hook_ref.schedule(hook, again.unwrap_or_else(|| now + hook_ref.dispatch.claim));
         } else {
             hook_ref.unschedule(hook);
         }
@@ -340,14 +315,8 @@ impl Outbox {
     }
 
     /// Rewinds a webhook to earlier events, and returns whether it exists.
-    pub(super) fn rewind(
-        &mut self,
-        dispatch: &Dispatch,
-        entry: &Arc<Entry>,
-        config_id: &Arc<str>,
-        events: Vec<(u64, Event)>,
-    ) -> bool {
-        let Some(hook) = self.hooks.get_mut(config_id) else { return false };
+    pub(super) fn rewind(&mut self, hook_ref: HookRef<'_>, events: Vec<(u64, Event)>) -> bool {
+        let Some(hook) = self.hooks.get_mut(hook_ref.config_id) else { return false };
         let Some(first) = events.iter().map(|(position, _)| *position).min() else { return false };
         self.events.extend(events);
         self.events.make_contiguous().sort_by_key(|(position, _)| *position);
@@ -356,7 +325,6 @@ impl Outbox {
         hook.cursor = hook.cursor.min(first - 1);
         hook.attempts = 0;
         hook.claim = None;
-        let hook_ref = HookRef { dispatch, entry, config_id };
         hook_ref.schedule(hook, Instant::now());
         hook_ref.save(hook);
         true

@@ -9,16 +9,17 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::{
-    data::{MemoryStore, conflict},
+    MemoryStore,
+    data::conflict,
     entry::{Entry, Record},
-    outbox::ClaimedHook,
+    outbox::HookRef,
     saved::hook_key,
 };
 use crate::{
     EventId, Scope, Webhook,
     store::{
-        Backlog, ClaimedDeliveries, ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey,
-        DeliveryOutcome, PushStore, Redelivery, StoreError,
+        Backlog, ClaimedDeliveries, DeadLetter, DeadLetterQuery, DeliveryKey, DeliveryOutcome,
+        PushStore, Redelivery, StoreError,
     },
 };
 
@@ -28,16 +29,16 @@ impl PushStore for MemoryStore {
         let task_id = webhook.config.task_id.as_str();
         let entry = self.find(scope, task_id).ok_or_else(|| conflict(task_id))?;
         let mut record = entry.lock();
-        if record.is_gone() {
+        if record.gone {
             return Err(conflict(task_id));
         }
-        let last = record.last_event().get();
+        let last = record.last_event.get();
         let is_known = record.outbox.as_ref().is_some_and(|outbox| outbox.has(&webhook.config.id));
         if !is_known && !self.add_webhooks(&entry, 1) {
             return Err(StoreError::Full);
         }
         let outbox = record.outbox.get_or_insert_default();
-        outbox.put(webhook, last);
+        outbox.put(webhook, last, 0);
         outbox.save(&self.dispatch, &entry);
         Ok(())
     }
@@ -71,13 +72,18 @@ impl PushStore for MemoryStore {
         let now = Instant::now();
         let mut due = ClaimedDeliveries::default();
         loop {
-            let webhooks = self.dispatch.due(now, limit - due.deliveries.len());
+            let webhooks = self.dispatch.timers.due(now, limit - due.deliveries.len());
             if webhooks.is_empty() {
-                due.next = self.dispatch.next(now);
+                let first = self.dispatch.timers.first();
+                due.next = first.map(|first| first.saturating_duration_since(now));
                 return Ok(due);
             }
             for (entry, config_id) in webhooks {
-                due.deliveries.extend(self.claim_webhook(&entry, config_id, now)?);
+                let mut record = entry.lock();
+                let task = record.task(&entry)?;
+                let hook_ref = self.hook(&entry, &config_id);
+                let claimed = record.outbox.as_mut();
+                due.deliveries.extend(claimed.and_then(|outbox| outbox.claim(hook_ref, task, now)));
             }
         }
     }
@@ -90,7 +96,7 @@ impl PushStore for MemoryStore {
         let Some(entry) = self.by_id(&key.task_id) else { return Ok(false) };
         let mut record = entry.lock();
         let Some(outbox) = &mut record.outbox else { return Ok(false) };
-        Ok(outbox.record(&self.dispatch, &entry, (&key.config_id, key.claim), outcome))
+        Ok(outbox.record(self.hook(&entry, &key.config_id), key.claim, outcome))
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
@@ -169,28 +175,8 @@ impl MemoryStore {
         true
     }
 
-    fn claim_webhook(
-        &self,
-        entry: &Arc<Entry>,
-        config_id: Arc<str>,
-        now: Instant,
-    ) -> Result<Option<ClaimedDelivery>, StoreError> {
-        let mut record = entry.lock();
-        let Some(outbox) = &mut record.outbox else { return Ok(None) };
-        let Some(claimed) = outbox.claim(&self.dispatch, entry, &config_id, now) else {
-            return Ok(None);
-        };
-        let ClaimedHook { claim, webhook, events, attempts } = claimed;
-        let key = DeliveryKey { task_id: entry.task_id().into(), config_id, claim };
-        let scope = entry.scoped().scope.clone();
-        Ok(Some(ClaimedDelivery {
-            key,
-            scope,
-            webhook,
-            task: record.task(entry)?,
-            events,
-            attempts,
-        }))
+    fn hook<'a>(&'a self, entry: &'a Arc<Entry>, config_id: &'a Arc<str>) -> HookRef<'a> {
+        HookRef { dispatch: &self.dispatch, entry, config_id }
     }
 
     /// Rewinds a webhook to earlier events, unless one of them was trimmed.
@@ -200,6 +186,6 @@ impl MemoryStore {
         let events = record.events_at(positions);
         let Some(outbox) = &mut record.outbox else { return false };
         events.len() == positions.len()
-            && outbox.rewind(&self.dispatch, &entry, &config_id.into(), events)
+            && outbox.rewind(self.hook(&entry, &config_id.into()), events)
     }
 }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::{
+    MemoryStore,
     changes::Changes,
-    data::MemoryStore,
     entry::Entry,
     lease::Lease,
     limits::MemoryLimits,
@@ -90,7 +90,7 @@ impl MemoryStore {
             let mut outbox = Box::<Outbox>::default();
             for hook in hooks {
                 let (cursor, attempts) = (hook.cursor, hook.attempts);
-                outbox.restore(hook.webhook()?, cursor, attempts);
+                outbox.put(hook.webhook()?, cursor, attempts);
             }
             let first = outbox.cursor();
             record.outbox = Some(outbox);

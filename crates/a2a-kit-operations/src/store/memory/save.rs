@@ -2,8 +2,10 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use super::{
-    data::MemoryStore,
+    MemoryStore,
     entry::{Entry, Record},
     saved::{SavedLease, SavedTask, encode, encode_event, event_key, lease_key, task_key},
 };
@@ -15,9 +17,6 @@ const TRIM: u64 = 1_000;
 impl MemoryStore {
     /// Saves a new task.
     pub(super) fn save_insert(&self, entry: &Arc<Entry>, record: &mut Record, pushes: &[EventId]) {
-        if !self.changes.is_recorded() {
-            return;
-        }
         self.save_task(entry, record);
         self.save_events(entry, record, 0, pushes);
         self.save_lease(entry, record);
@@ -37,8 +36,8 @@ impl MemoryStore {
         let saved = SavedTask {
             tenant: Cow::Borrowed(&scope.tenant),
             owner: Cow::Borrowed(&scope.owner),
-            version: record.version(),
-            position: record.last_event().get(),
+            version: record.version,
+            position: record.last_event.get(),
             task: Cow::Borrowed(&task),
         };
         self.changes.put(|| task_key(entry.task_id()), || encode(&saved));
@@ -55,7 +54,7 @@ impl MemoryStore {
         if !self.changes.is_recorded() {
             return;
         }
-        for (position, event) in record.behind(after) {
+        for (position, event) in record.log.behind(after) {
             let is_pushed = pushes.iter().any(|pushed| pushed.get() == position);
             self.changes
                 .put(|| event_key(entry.task_id(), position), || encode_event(&event, is_pushed));
@@ -68,21 +67,22 @@ impl MemoryStore {
             || lease_key(entry.task_id()),
             || {
                 let held = record.lease.as_ref().filter(|lease| lease.node.is_some());
-                let saved = held.map_or_else(
-                    || SavedLease::new(record.epoch(), false, &[], 0),
-                    |lease| {
-                        let (checkpoint, epoch) = lease.checkpoint();
-                        SavedLease::new(record.epoch(), true, checkpoint, epoch)
-                    },
-                );
-                encode(&saved.with_journal(record.journal()))
+                let (checkpoint, checkpoint_epoch) =
+                    held.map(|lease| lease.checkpoint()).unwrap_or_default();
+                encode(&SavedLease {
+                    epoch: record.epoch,
+                    is_held: held.is_some(),
+                    checkpoint: STANDARD.encode(checkpoint),
+                    checkpoint_epoch,
+                    journal: STANDARD.encode(record.journal()),
+                })
             },
         );
     }
 
     /// Deletes trimmed events.
     pub(super) fn save_trim(&self, entry: &Entry, record: &mut Record) {
-        let trimmed = record.trimmed();
+        let trimmed = record.log.trimmed;
         if self.changes.is_recorded() && trimmed >= record.saved_from + TRIM {
             self.save_task(entry, record);
             self.delete_events(entry, record.saved_from, trimmed);
@@ -95,7 +95,7 @@ impl MemoryStore {
         if self.changes.is_recorded() {
             self.changes.delete(|| task_key(entry.task_id()));
             self.changes.delete(|| lease_key(entry.task_id()));
-            self.delete_events(entry, record.saved_from, record.last_event().get());
+            self.delete_events(entry, record.saved_from, record.last_event.get());
         }
     }
 

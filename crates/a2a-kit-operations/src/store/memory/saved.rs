@@ -52,11 +52,11 @@ pub(super) struct SavedLease {
     pub(super) epoch: u64,
     pub(super) is_held: bool,
     /// In base64.
-    checkpoint: String,
+    pub(super) checkpoint: String,
     pub(super) checkpoint_epoch: u64,
     /// The journal of the task, in base64.
     #[serde(default)]
-    journal: String,
+    pub(super) journal: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -92,16 +92,6 @@ pub(super) struct SavedKey<'a> {
 }
 
 impl SavedLease {
-    pub(super) fn new(epoch: u64, is_held: bool, checkpoint: &[u8], checkpoint_epoch: u64) -> Self {
-        let checkpoint = STANDARD.encode(checkpoint);
-        Self { epoch, is_held, checkpoint, checkpoint_epoch, journal: String::new() }
-    }
-
-    pub(super) fn with_journal(mut self, journal: &[u8]) -> Self {
-        self.journal = STANDARD.encode(journal);
-        self
-    }
-
     pub(super) fn journal(&self) -> Result<Vec<u8>, StoreError> {
         STANDARD.decode(&self.journal).map_err(StoreError::failed)
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Scope,
-    sharded_map::{Keyed, ShardedMap, Slot},
+    sharded_map::{Keyed, ShardedMap},
     store::Usage,
 };
 
@@ -60,7 +60,7 @@ impl Scopes {
     pub(super) fn acquire(&self, scope: &Scope) -> Arc<ScopeState> {
         let owner_usage = self.owners.acquire(&scope.owner);
         let mut shard = self.table.at(scope);
-        let used = shard.slot().or_insert_with(|| Used {
+        let used = shard.get_or_insert_with(|| Used {
             scoped: Arc::new(ScopeState {
                 scope: scope.clone(),
                 index: Mutex::default(),
@@ -76,23 +76,22 @@ impl Scopes {
     /// Counts one task less.
     pub(super) fn release(&self, scope: &Scope) {
         let mut shard = self.table.at(scope);
-        if let Slot::Occupied(mut slot) = shard.slot() {
-            let used = slot.get_mut();
+        if let Some(used) = shard.get_mut() {
             used.tasks = used.tasks.saturating_sub(1);
             if used.tasks == 0 {
-                slot.remove();
+                shard.remove();
             }
         }
         drop(shard);
         self.owners.release(&scope.owner);
     }
 
-    /// The usage of an owner.
     /// The bytes of all tasks and events.
     pub(super) fn bytes(&self) -> u64 {
         self.owners.bytes()
     }
 
+    /// The usage of an owner.
     pub(super) fn usage(&self, owner: &str) -> Usage {
         self.owners.usage(owner)
     }
