@@ -10,7 +10,6 @@ mod limits;
 mod operations;
 mod outbox;
 mod runtime;
-mod slots;
 mod task;
 #[cfg(feature = "testing")]
 pub(crate) mod testing;
@@ -42,13 +41,13 @@ pub(crate) use task::TurnRequest;
 use crate::{
     AgentExecutor, BoxError, CancelContext, MemoryStore, PushSender, Recovery, RequestContext,
     Scope, Store, TaskUpdater,
+    caller_counts::CallerCounts,
     extension::{Extension, Registered, idempotency_key},
 };
 use cluster::Cluster;
 use operations::{Registrations, Replies};
 use outbox::Outbox;
 use runtime::{Entry, Registry};
-use slots::Slots;
 use task::{LiveTask, Log};
 
 /// An agent built from an [`AgentExecutor`], a store and a card. Clones share one engine.
@@ -67,14 +66,14 @@ pub struct Engine {
 
 pub(crate) struct Inner {
     agent: ServedAgent,
-    store: Arc<dyn Store>,
+    pub(crate) store: Arc<dyn Store>,
     config: EngineConfig,
     push: Push,
     entries: Registry,
     cluster: Cluster,
     load: Load,
     /// Exchanges that were answered with a message.
-    replies: Replies,
+    pub(crate) replies: Replies,
     /// Running executors, cancels, writers and webhook deliveries.
     tasks: TaskTracker,
     /// Whether the background tasks were started.
@@ -116,8 +115,8 @@ struct Load {
     running: AtomicUsize,
     /// Executors waiting in `ask`.
     asking: AtomicUsize,
-    /// Running tasks per caller.
-    slots: Arc<Slots>,
+    /// Running tasks and drafts per caller.
+    counts: CallerCounts,
 }
 
 /// Builds an [`Engine`].
@@ -136,11 +135,7 @@ pub struct EngineBuilder {
 
 struct Executor(Arc<dyn DynExecutor>);
 
-impl fmt::Debug for Executor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Executor")
-    }
-}
+a2a_core::debug_fields!(Executor(..));
 
 impl Engine {
     /// Creates an engine with a memory store.
@@ -345,8 +340,10 @@ impl Inner {
         scope: &Scope,
         task_id: &str,
     ) -> Result<Option<(Arc<Task>, u64)>> {
-        if let Some(entry) = self.entries.find(scope, task_id) {
-            return Handle::new(Arc::clone(self), entry).newest().await;
+        let entry = self.entries.find(scope, task_id);
+        let handle = entry.map(|entry| Handle::new(Arc::clone(self), entry));
+        if let Some(current) = handle.and_then(|handle| self.current(&handle.lock())) {
+            return Ok(Some(current));
         }
         let stored = self.store.get(scope, task_id).await.map_err(Error::from)?;
         Ok(stored.map(|stored| (stored.task, stored.last_event.get())))
@@ -363,7 +360,7 @@ impl Inner {
 }
 
 /// The current time, which tests can pause.
-fn now() -> std::time::Instant {
+pub(crate) fn now() -> std::time::Instant {
     tokio::time::Instant::now().into_std()
 }
 
@@ -409,12 +406,6 @@ impl fmt::Debug for Engine {
     }
 }
 
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inner").field("agent", &self.agent.card.name).finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use a2a_core::v1::{Message, SendMessageRequest, SubscribeToTaskRequest};
@@ -448,6 +439,6 @@ mod tests {
         engine.inner.tasks.wait().await;
         assert_eq!(engine.inner.entries.len(), 0);
         assert_eq!(engine.inner.load.running.load(std::sync::atomic::Ordering::Relaxed), 0);
-        assert_eq!(engine.inner.load.slots.callers(), 0);
+        assert_eq!(engine.inner.load.counts.callers(), 0);
     }
 }

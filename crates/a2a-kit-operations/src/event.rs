@@ -5,7 +5,10 @@ use std::{
     fmt,
     num::NonZeroU64,
     str::FromStr,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use a2a_core::v1::{
@@ -88,7 +91,8 @@ thread_local! {
 struct Inner {
     id: Option<EventId>,
     response: StreamResponse,
-    len: OnceLock<usize>,
+    /// The length as protobuf; 0 until it is computed.
+    len: AtomicUsize,
     json: OnceLock<Bytes>,
     protobuf: OnceLock<Bytes>,
 }
@@ -228,7 +232,13 @@ impl Event {
 
     /// The length of the `StreamResponse` as protobuf, in bytes.
     pub(crate) fn encoded_len(&self) -> usize {
-        *self.0.len.get_or_init(|| self.0.response.encoded_len())
+        let known = self.0.len.load(Ordering::Relaxed);
+        if known > 0 {
+            return known;
+        }
+        let len = self.0.response.encoded_len();
+        self.0.len.store(len, Ordering::Relaxed);
+        len
     }
 
     /// The `StreamResponse` as protobuf.

@@ -56,6 +56,8 @@
 mod agent;
 mod agent_label;
 mod call;
+#[cfg(feature = "engine")]
+mod caller_counts;
 mod card;
 #[cfg(feature = "engine")]
 mod closure;

@@ -200,6 +200,12 @@ impl Counted {
         Self::begin(gauge!("a2a_commands", "state" => state))
     }
 
+    /// Counts an open event stream.
+    #[cfg(feature = "engine")]
+    pub(crate) fn reader(agent: AgentLabel) -> Self {
+        Self::begin(gauge!("a2a_stream_readers", agent.labels([])))
+    }
+
     /// Counts a database connection in use.
     pub fn pool_connection() -> Self {
         Self::begin(gauge!("a2a_store_pool_connections_in_use"))
@@ -246,14 +252,6 @@ impl Drop for PoolWait {
         histogram!("a2a_store_pool_wait_seconds", "outcome" => self.outcome)
             .record(self.since.elapsed());
     }
-}
-
-pub(crate) fn reader_opened(agent: AgentLabel) {
-    gauge!("a2a_stream_readers", agent.labels([])).increment(1);
-}
-
-pub(crate) fn reader_closed(agent: AgentLabel) {
-    gauge!("a2a_stream_readers", agent.labels([])).decrement(1);
 }
 
 /// The gauges of a node.

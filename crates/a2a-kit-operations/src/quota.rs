@@ -1,6 +1,5 @@
 //! Limits per caller in front of an agent.
 
-mod permit;
 mod running;
 
 use std::{num::NonZeroUsize, sync::Arc};
@@ -16,12 +15,11 @@ use async_trait::async_trait;
 use derive_setters::Setters;
 use tokio::task::JoinError;
 
-use self::{
-    permit::{Kind, Permit, Permits},
-    running::{RunningTask, counted, is_working},
-};
+use self::running::{RunningTask, counted, is_working};
 use crate::{
-    Agent, AgentMethod, Call, CallContext, Caller, EventStream, Reply, intercept_agent, metrics,
+    Agent, AgentMethod, Call, CallContext, Caller, EventStream, Reply,
+    caller_counts::{CallerCounts, Count, Counted},
+    intercept_agent, metrics,
     rate::{Rate, Rates},
 };
 
@@ -61,7 +59,7 @@ pub struct Quota {
     agent: Arc<dyn Agent>,
     config: Arc<QuotaConfig>,
     rates: Option<Arc<Rates<Arc<str>>>>,
-    permits: Permits,
+    counts: CallerCounts,
 }
 
 impl Quota {
@@ -71,13 +69,13 @@ impl Quota {
             agent: Arc::new(agent),
             rates: config.rate.map(|rate| Arc::new(Rates::new(rate, MAX_CALLERS))),
             config: Arc::new(config),
-            permits: Permits::default(),
+            counts: CallerCounts::default(),
         }
     }
 
     /// The number of callers with tasks or streams.
     pub fn callers(&self) -> usize {
-        self.permits.callers()
+        self.counts.callers()
     }
 
     fn is_exempt(&self, caller: &Caller) -> bool {
@@ -109,27 +107,28 @@ impl Quota {
     }
 
     /// Takes a permit for a running task.
-    fn task(&self, caller: &Caller) -> Result<Option<Permit>> {
-        self.take(caller, Kind::Task, self.config.running_tasks)
+    fn task(&self, caller: &Caller) -> Result<Option<Count>> {
+        self.take(caller, Counted::RunningTask, "running tasks", self.config.running_tasks)
     }
 
-    fn stream(&self, caller: &Caller) -> Result<Option<Permit>> {
-        self.take(caller, Kind::Stream, self.config.open_streams)
+    fn stream(&self, caller: &Caller) -> Result<Option<Count>> {
+        self.take(caller, Counted::Stream, "open streams", self.config.open_streams)
     }
 
     fn take(
         &self,
         caller: &Caller,
-        kind: Kind,
+        counted: Counted,
+        name: &'static str,
         most: Option<NonZeroUsize>,
-    ) -> Result<Option<Permit>> {
+    ) -> Result<Option<Count>> {
         let Some(most) = most.filter(|_| !self.is_exempt(caller)) else { return Ok(None) };
-        let subject = caller.subject().unwrap_or_default();
-        self.permits.take(subject, kind, most.get()).map(Some).ok_or_else(|| {
+        let subject = caller.subject().unwrap_or_default().into();
+        self.counts.take(&subject, counted, Some(most)).map(Some).ok_or_else(|| {
             metrics::refused("quota");
-            let message = format!("a caller may have {most} {} at a time", kind.name());
+            let message = format!("a caller may have {most} {name} at a time");
             Error::new(ErrorKind::ResourceExhausted, message)
-                .with_metadata("limit", kind.name())
+                .with_metadata("limit", name)
                 .with_metadata("max", most.to_string())
         })
     }

@@ -25,9 +25,9 @@ mod stream;
 /// `block_on`: that is stored only when the executor yields.
 #[derive(Clone, Debug)]
 pub struct TaskUpdater {
-    handle: Handle,
+    pub(crate) handle: Handle,
     /// The generation of the run; updates of an earlier one are rejected.
-    run: u64,
+    pub(crate) run: u64,
     /// The extensions requested by the message.
     extensions: Option<Active>,
 }
@@ -106,13 +106,7 @@ impl TaskUpdater {
         state: TaskState,
         message: impl Into<StatusMessage>,
     ) -> Result<(), UpdateError> {
-        let message = message.into().0;
-        let Some(extensions) = &self.extensions else {
-            return self.handle.set_status(self.run, state, message).await;
-        };
-        let mut update = update(state, message);
-        extensions.status(&mut update);
-        self.handle.push_status(self.run, update).await
+        self.status_update(update(state, message.into().0)).await
     }
 
     /// Completes the task: COMPLETED.
@@ -252,10 +246,8 @@ impl TaskUpdater {
         &self,
         mut update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
-        if let Some(extensions) = &self.extensions {
-            extensions.artifact(&mut update);
-        }
-        self.handle.push_artifact(self.run, update).await
+        self.extensions.iter().for_each(|extensions| extensions.artifact(&mut update));
+        self.push_artifact(update).await
     }
 
     /// Forwards a status update, for example of another agent. The engine sets the ids of the task,
@@ -268,10 +260,8 @@ impl TaskUpdater {
         &self,
         mut update: TaskStatusUpdateEvent,
     ) -> Result<(), UpdateError> {
-        if let Some(extensions) = &self.extensions {
-            extensions.status(&mut update);
-        }
-        self.handle.push_status(self.run, update).await
+        self.extensions.iter().for_each(|extensions| extensions.status(&mut update));
+        self.push_status(update).await
     }
 
     /// Responds with a message in place of a task. If the task is already visible, it is completed
@@ -283,10 +273,8 @@ impl TaskUpdater {
     pub async fn reply(&self, message: impl Into<StatusMessage>) -> Result<(), UpdateError> {
         let message = message.into().0;
         let mut message = message.unwrap_or_else(|| Message::new(Role::Agent, Vec::new()));
-        if let Some(extensions) = &self.extensions {
-            extensions.reply(&mut message);
-        }
-        self.handle.reply(self.run, message).await
+        self.extensions.iter().for_each(|extensions| extensions.reply(&mut message));
+        self.push_reply(message).await
     }
 
     /// Requests input, INPUT_REQUIRED, and returns the next message: a conversation as
@@ -413,13 +401,13 @@ impl TaskUpdater {
         T: Serialize + DeserializeOwned,
         E: Into<BoxError>,
     {
-        if let Some(value) = self.handle.recall(self.run, name) {
+        if let Some(value) = self.handle.change_silently(|live| live.recall(self.run, name)) {
             return Ok(serde_json::from_value(value)?);
         }
         self.check_lease()?;
         let result = work.await.map_err(Into::into)?;
         let value = serde_json::to_value(&result)?;
-        self.handle.record(self.run, name, value).await?;
+        self.record(name, value).await?;
         Ok(result)
     }
 
@@ -432,7 +420,8 @@ impl TaskUpdater {
     ///
     /// [`Superseded`](UpdateError::Superseded) or [`Store`](UpdateError::Store).
     pub fn check_lease(&self) -> Result<(), UpdateError> {
-        self.handle.check_lease(self.run)
+        let is_expired = |since| self.handle.inner.is_expired(since);
+        self.handle.lock().check_lease(self.run, is_expired)
     }
 
     async fn ask_in(
@@ -442,15 +431,13 @@ impl TaskUpdater {
         expiry: impl Future<Output = ()>,
     ) -> Result<Message, UpdateError> {
         let mut question = update(state, question);
-        if let Some(extensions) = &self.extensions {
-            extensions.status(&mut question);
-        }
-        self.handle.ask(self.run, question, expiry).await
+        self.extensions.iter().for_each(|extensions| extensions.status(&mut question));
+        self.push_question(question, expiry).await
     }
 }
 
 /// A status update with the current time, without ids.
-fn update(state: TaskState, message: Option<Message>) -> TaskStatusUpdateEvent {
+pub(crate) fn update(state: TaskState, message: Option<Message>) -> TaskStatusUpdateEvent {
     let status = Some(TaskStatus::now(state, message));
     TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() }
 }

@@ -10,14 +10,15 @@ use std::{
 };
 
 use a2a_core::{
-    Result,
+    Error, Result,
     v1::{Message, Task},
     well_known::Struct,
 };
 
 use crate::{
     CallContext,
-    engine::{DirectReply, Handle, TurnRequest},
+    engine::{DirectReply, Handle, TurnRequest, now},
+    store::TaskQuery,
 };
 
 /// A message to handle, and its context.
@@ -60,12 +61,12 @@ impl RequestContext {
 
     /// The current task, with the history up to this message.
     pub fn task(&self) -> Arc<Task> {
-        self.handle.task()
+        self.handle.lock().task_of_executor()
     }
 
     /// Returns whether this is the first message of the task.
     pub fn is_new(&self) -> bool {
-        self.handle.is_first_turn()
+        self.handle.lock().first_message() == 0
     }
 
     /// Returns whether an earlier run for this message was interrupted, because its node stopped or
@@ -77,13 +78,13 @@ impl RequestContext {
     /// Returns whether the executor still repeats an earlier run, to continue its conversation: see
     /// [`ask`](crate::TaskUpdater::ask). What it does until then has been done before.
     pub fn is_replay(&self) -> bool {
-        self.handle.is_replay()
+        self.handle.lock().is_replaying()
     }
 
     /// The number of questions of this run that get a recorded answer at once: those that an earlier
     /// run asked before it was dropped. See [`ask`](crate::TaskUpdater::ask).
     pub fn recorded_answers(&self) -> usize {
-        self.handle.recorded_answers()
+        self.handle.lock().recorded_answers()
     }
 
     /// The call context: version, extensions, parameters, caller. In a run that repeats an earlier
@@ -106,14 +107,15 @@ impl RequestContext {
     /// Returns whether the client has canceled the task. From the first call on, a cancel gives the
     /// executor the [grace period](crate::EngineConfig::cancel_grace).
     pub fn is_cancelled(&self) -> bool {
-        self.handle.is_cancelled()
+        self.handle.change_silently(|live| live.watch_cancel())
     }
 
     /// Waits until the client cancels the task. From the first poll on, a cancel gives the executor
     /// the [grace period](crate::EngineConfig::cancel_grace). Ready before
     /// [`ask`](crate::TaskUpdater::ask) fails with [`Canceled`](crate::UpdateError::Canceled).
     pub async fn cancelled(&self) {
-        self.handle.cancelled().await;
+        self.is_cancelled();
+        self.handle.cancel_signal().cancelled().await;
     }
 
     /// Refuses further messages while this run works. By default they wait for their turn, up to
@@ -126,7 +128,7 @@ impl RequestContext {
     /// Messages that already wait keep their turn, and so does a message to a run that waits in
     /// [`ask`](crate::TaskUpdater::ask).
     pub fn refuse_messages(&self) {
-        self.handle.refuse_messages();
+        self.handle.change_silently(|live| live.refuse_messages());
     }
 
     /// The tasks that the message refers to (`referenceTaskIds`), as far as they belong to the
@@ -136,7 +138,13 @@ impl RequestContext {
     ///
     /// The store fails.
     pub async fn referenced_tasks(&self) -> Result<Vec<Arc<Task>>> {
-        self.handle.tasks(&self.request.message.reference_task_ids).await
+        let store = &self.handle.inner.store;
+        let mut tasks = Vec::new();
+        for id in &self.request.message.reference_task_ids {
+            let stored = store.get(&self.handle.scope, id).await.map_err(Error::from)?;
+            tasks.extend(stored.map(|stored| stored.task));
+        }
+        Ok(tasks)
     }
 
     /// Exchanges of the same conversation that were answered [with a
@@ -145,13 +153,15 @@ impl RequestContext {
     /// This node keeps the newest 32 of a conversation in memory, up to 1 MiB per caller; they are
     /// lost on a restart.
     pub fn replies_in_context(&self) -> Vec<DirectReply> {
-        self.handle.replies_in_context()
+        self.handle.inner.replies.of(&self.handle.scope, &self.handle.context_id)
     }
 
     /// Awaits something that the work depends on before it can begin, such as a free slot. [Run
     /// limits](crate::RunLimits) do not count this time.
     pub async fn wait_for<T>(&self, future: impl Future<Output = T>) -> T {
-        self.handle.with_clocks_stopped(future).await
+        self.handle.change_silently(|live| live.stop_clocks(now()));
+        let _started_again = ResumeClocks(&self.handle);
+        future.await
     }
 
     /// The newest 100 tasks of the caller in the same context, except this one, newest first.
@@ -160,7 +170,24 @@ impl RequestContext {
     ///
     /// The store fails.
     pub async fn tasks_in_context(&self) -> Result<Vec<Arc<Task>>> {
-        self.handle.tasks_in_context().await
+        let Self { handle, .. } = self;
+        let query = TaskQuery {
+            context_id: Some((*handle.context_id).to_owned()),
+            limit: 101,
+            ..TaskQuery::default()
+        };
+        let page = handle.inner.store.list(&handle.scope, &query).await.map_err(Error::from)?;
+        let others = page.tasks.into_iter().filter(|task| *task.id != *handle.task_id);
+        Ok(others.take(100).collect())
+    }
+}
+
+/// Resumes the run limits when dropped.
+struct ResumeClocks<'a>(&'a Handle);
+
+impl Drop for ResumeClocks<'_> {
+    fn drop(&mut self) {
+        self.0.change_silently(|live| live.start_clocks(now()));
     }
 }
 

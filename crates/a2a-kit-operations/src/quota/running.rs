@@ -15,8 +15,7 @@ use futures_core::Stream;
 use futures_util::StreamExt as _;
 use tokio::{runtime::Handle, time::Instant};
 
-use super::permit::Permit;
-use crate::{Agent, Call, CallContext, Event, EventStream, event::StreamEnd};
+use crate::{Agent, Call, CallContext, Event, EventStream, caller_counts::Count, event::StreamEnd};
 
 /// The delay before a task is polled again, doubled each time.
 const MIN_POLL_DELAY: Duration = Duration::from_millis(100);
@@ -28,14 +27,14 @@ const MAX_UNKNOWN: Duration = Duration::from_secs(3600);
 /// A stream with its permit, and the permit of its task.
 struct CountedStream {
     events: Option<EventStream>,
-    stream: Option<Permit>,
+    stream: Option<Count>,
     task: Option<RunningTask>,
 }
 
 /// Holds the permits while a stream is read.
 pub(super) fn counted(
     events: EventStream,
-    stream: Option<Permit>,
+    stream: Option<Count>,
     task: Option<RunningTask>,
 ) -> EventStream {
     if stream.is_none() && task.is_none() {
@@ -93,7 +92,7 @@ pub(super) struct RunningTask {
     tenant: String,
     /// Known from the first event on.
     task_id: String,
-    _permit: Permit,
+    _permit: Count,
 }
 
 impl RunningTask {
@@ -101,7 +100,7 @@ impl RunningTask {
         agent: Arc<dyn Agent>,
         mut context: CallContext,
         tenant: String,
-        permit: Permit,
+        permit: Count,
     ) -> Self {
         // These belong to the send, and have another meaning in the calls made here.
         context.last_event_id = None;

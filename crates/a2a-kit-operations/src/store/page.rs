@@ -76,7 +76,7 @@ impl TaskView {
 
     /// The whole task, but of its history at most the newest messages.
     pub(crate) fn of_history(limit: Option<usize>) -> Self {
-        Self::new(limit.unwrap_or(usize::MAX), true)
+        Self::default().with_history(limit.unwrap_or(usize::MAX))
     }
 
     /// The size of a task in this view, in bytes as protobuf.

@@ -1,6 +1,6 @@
 //! Commands of other nodes to the node that holds a task.
 
-use std::{sync::Arc, time::Duration};
+use std::{slice, sync::Arc, time::Duration};
 
 use a2a_core::{Error, ErrorKind, Result, well_known::Struct};
 use bytes::Bytes;
@@ -34,6 +34,13 @@ pub(super) enum Body {
     Accepted {
         command: String,
     },
+}
+
+impl Body {
+    pub(super) fn message(turn: &TurnRequest, return_immediately: bool) -> Self {
+        let turn = Checkpoint::of(turn, Some((*turn.message).clone()));
+        Self::Message { turn: Box::new(turn), return_immediately }
+    }
 }
 
 /// The messages among these commands whose senders do not wait: their acceptance may have been
@@ -74,7 +81,7 @@ impl Handle {
                 let is_refusal = error.kind() == ErrorKind::ResourceExhausted;
                 if !is_refusal && self.lock().is_away() {
                     // The lease was lost; the command is for the next holder.
-                    self.change(|live| live.leave_command(&id));
+                    self.change(|live| live.commands().leave(slice::from_ref(&id)));
                 } else {
                     self.answer(&id, refused(&error)).await;
                 }
@@ -121,7 +128,7 @@ impl Handle {
             }
             tokio::time::sleep(ANSWER_PAUSE).await;
         }
-        self.change(|live| live.finish_command(id));
+        self.change(|live| live.commands().finish(id));
         inner.cluster.pending_calls.wake(id);
     }
 }

@@ -98,7 +98,8 @@ impl Inner {
     /// Gives up the leases that were not renewed in time, before other nodes can take their tasks
     /// over.
     pub(crate) fn give_up_expired(self: &Arc<Self>) {
-        if !self.is_renewal_overdue() {
+        let elapsed = self.cluster.last_renewal.elapsed();
+        if self.store.lease().is_none_or(|lease| elapsed <= lease - lease / MARGIN) {
             return;
         }
         let mut count = 0;
@@ -126,12 +127,6 @@ impl Inner {
         self.store
             .lease()
             .is_some_and(|_| self.cluster.last_renewal.elapsed() > self.config.lease_renewal * 2)
-    }
-
-    fn is_renewal_overdue(&self) -> bool {
-        self.store
-            .lease()
-            .is_some_and(|lease| self.cluster.last_renewal.elapsed() > lease - lease / MARGIN)
     }
 
     /// Returns whether a lease has expired that was granted or renewed after `since`, or will

@@ -1,8 +1,8 @@
 //! Calls to the node that holds a task: to handle a message, or to cancel.
 
-use std::{sync::Arc, time::Duration};
+use std::{slice, sync::Arc, time::Duration};
 
-use a2a_core::{Error, ErrorKind, Message, Result, fresh_id, v1::CancelTaskRequest};
+use a2a_core::{Error, ErrorKind, Result, fresh_id, v1::CancelTaskRequest};
 use tokio::{sync::oneshot, time::timeout};
 
 use super::{
@@ -14,7 +14,7 @@ use crate::{
     engine::{
         Inner,
         runtime::Handle,
-        task::{Answer, Checkpoint, Context, LiveTask, Sender, TurnRequest, encode},
+        task::{Answer, Context, LiveTask, Sender, TurnRequest, encode},
     },
     store::{Command, StoreError},
 };
@@ -47,9 +47,7 @@ impl Inner {
         turn: &TurnRequest,
         return_immediately: bool,
     ) -> Result<Option<u64>> {
-        let message = Some(Message::clone(&turn.message));
-        let body =
-            Body::Message { turn: Box::new(Checkpoint::of(turn, message)), return_immediately };
+        let body = Body::message(turn, return_immediately);
         let Some(call) = self.post(handle, &body).await? else { return Ok(None) };
         if !return_immediately {
             return position(self.wait_for_answer(handle, &call).await?);
@@ -142,17 +140,13 @@ impl Inner {
         turn: &TurnRequest,
     ) -> Result<Option<u64>> {
         let id: Arc<str> = fresh_id().into();
-        let message = Some(Message::clone(&turn.message));
-        let body = Body::Message {
-            turn: Box::new(Checkpoint::of(turn, message)),
-            return_immediately: true,
-        };
+        let body = Body::message(turn, true);
         // Reserves the command, so that reading the commands of the task skips it.
-        handle.change(|live| live.reserve_command(&id));
+        handle.change(|live| live.commands().take(&id));
         let command = Command { id: Arc::clone(&id), body: encode(&body) };
         let posted = self.store.post_command(&handle.scope, &handle.task_id, command).await;
         if !matches!(posted, Ok(true)) {
-            handle.change(|live| live.leave_command(&id));
+            handle.change(|live| live.commands().leave(slice::from_ref(&id)));
             return posted.map(|_| None).map_err(Error::from);
         }
         let turn = TurnRequest { commands: vec![Arc::clone(&id)], ..turn.clone() };
@@ -162,7 +156,10 @@ impl Inner {
                 if error.kind() != ErrorKind::ResourceExhausted && handle.lock().is_away() =>
             {
                 // The lease was lost or released; the next holder handles the message.
-                handle.change(|live| live.return_command(id));
+                handle.change(|live| {
+                    live.commands().leave(&[id]);
+                    live.notice_commands();
+                });
                 return Ok(Some(0));
             }
             Err(error) => {

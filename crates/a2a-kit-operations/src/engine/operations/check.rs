@@ -68,11 +68,7 @@ impl Inner {
     }
 
     /// Checks a message beyond the rules of the proto.
-    pub(crate) fn check_send(
-        &self,
-        _context: &CallContext,
-        request: &SendMessageRequest,
-    ) -> Result<()> {
+    pub(crate) fn check_send(&self, request: &SendMessageRequest) -> Result<()> {
         if let Some(configuration) = &request.configuration {
             history_length("configuration.historyLength", configuration.history_length)?;
             if let Some(config) = &configuration.task_push_notification_config {

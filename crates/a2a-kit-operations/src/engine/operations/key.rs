@@ -93,7 +93,7 @@ impl Inner {
         let found = self.find_in_time(scope, task_id).await?;
         let handle = found
             .ok_or_else(|| Error::from(StoreError::Claimed { task_id: task_id.to_owned() }))?;
-        Ok(Accepted { handle, ticket: 0, remote: None })
+        Ok(Accepted::here(handle, 0))
     }
 }
 

@@ -33,11 +33,11 @@ use crate::{
         runtime::Reader,
         task::{Cursor, LiveTask, Until, snapshot},
     },
-    store::{PageKey, Replay},
+    store::{PageKey, Replay, TaskView},
     trace::TraceContext,
 };
 
-use self::{check::history_length, response::limit_history};
+use self::check::history_length;
 pub use self::{list::list_stored, replies::DirectReply};
 pub(crate) use self::{replies::Replies, webhook::Registrations};
 
@@ -78,7 +78,9 @@ impl Agent for Engine {
         let scope = Scope::new(&request.tenant, &call.context.caller);
         let task = self.inner.visible(&scope, &request.id).await?;
         let response = match limit {
-            Some(limit) if task.history.len() > limit => Arc::new(limit_history(task, Some(limit))),
+            Some(limit) if task.history.len() > limit => {
+                Arc::new(TaskView::of_history(Some(limit)).apply(task))
+            }
             _ => task,
         };
         Ok(Reply { response, activated })

@@ -1,10 +1,8 @@
 //! Waiting for the response to a message.
 
-use std::sync::Arc;
-
 use a2a_core::{
     Error, Result,
-    v1::{SendMessageResponse, Task, send_message_response, stream_response::Payload},
+    v1::{SendMessageResponse, send_message_response, stream_response::Payload},
 };
 use tokio::sync::oneshot;
 
@@ -12,8 +10,9 @@ use crate::{
     EventStream,
     engine::{
         runtime::{Handle, Reader},
-        task::{Begin, Cursor, Opening, RemoteTurn, Response, SentTurn, Until, newest_messages},
+        task::{Begin, Cursor, Opening, RemoteTurn, Response, SentTurn, Until},
     },
+    store::TaskView,
 };
 
 /// An accepted message and its task.
@@ -33,6 +32,11 @@ pub(crate) enum Remote {
 }
 
 impl Accepted {
+    /// A message that this node has taken.
+    pub(crate) fn here(handle: Handle, ticket: u64) -> Self {
+        Self { handle, ticket, remote: None }
+    }
+
     /// Waits for the response: a message, or the task when it settles, or immediately if the caller
     /// asks for that.
     pub(crate) async fn response(
@@ -49,6 +53,7 @@ impl Accepted {
             self.handle.catch_up_if_behind().await?;
         }
         let response = self.handle.wait(|live| live.response(turn, return_immediately)).await?;
+        let view = TaskView::of_history(history_length);
         let payload = match response {
             Response::Reply(event) => match event.into_response().payload {
                 Some(Payload::Message(message)) => send_message_response::Payload::Message(message),
@@ -58,12 +63,12 @@ impl Accepted {
                 // Releases the entry first, so that the task of a finished send is moved, not
                 // cloned.
                 drop(self.handle);
-                send_message_response::Payload::Task(limit_history(task, history_length))
+                send_message_response::Payload::Task(view.apply(task))
             }
             Response::Newest => {
                 let (task, _) = self.handle.newest_or_error().await?;
                 drop(self.handle);
-                send_message_response::Payload::Task(limit_history(task, history_length))
+                send_message_response::Payload::Task(view.apply(task))
             }
             Response::Superseded(task_id) => {
                 let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
@@ -76,7 +81,9 @@ impl Accepted {
     /// Streams the turn of the message. The stream of a message that is queued opens with the
     /// current task, and ends with an error if its turn never comes.
     pub(crate) async fn stream(self, history: Option<usize>) -> Result<EventStream> {
-        Ok(self.reader().await?.with_history(history).into_stream())
+        let mut reader = self.reader().await?;
+        reader.cursor.history = history;
+        Ok(reader.into_stream())
     }
 
     async fn reader(self) -> Result<Reader> {
@@ -94,8 +101,9 @@ impl Accepted {
             }
             Some(Remote::Queued(asked)) => {
                 let (task, _) = handle.newest_or_error().await?;
-                let reader = Reader::new(handle, Cursor::queued(&task, Begin::Unknown));
-                return Ok(reader.asking(asked));
+                let mut reader = Reader::new(handle, Cursor::queued(&task, Begin::Unknown));
+                reader.asked = Some(asked);
+                return Ok(reader);
             }
             None => {}
         }
@@ -117,17 +125,5 @@ impl Accepted {
             }
         };
         Ok(Reader::new(handle, cursor))
-    }
-}
-
-/// Returns the task with the newest `limit` messages of its history; cloned if it is shared.
-pub(super) fn limit_history(task: Arc<Task>, limit: Option<usize>) -> Task {
-    let skip = limit.map_or(0, |limit| task.history.len().saturating_sub(limit));
-    match Arc::try_unwrap(task) {
-        Ok(mut task) => {
-            task.history.drain(..skip);
-            task
-        }
-        Err(task) => newest_messages(&task, task.history.len() - skip),
     }
 }

@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     CallContext, Scope, Webhook,
+    caller_counts::{Count, Counted},
     engine::{
         CallerLimits, Inner,
         cluster::Forwarded,
@@ -17,7 +18,6 @@ use crate::{
             response::{Accepted, Remote},
         },
         runtime::{Entry, Handle},
-        slots::Count,
         task::{
             AdmissionLimits, Creation, Holder, Reception, Refusal, RemoteTurn, Sender, Size,
             TurnRequest, task_ended,
@@ -43,7 +43,7 @@ impl Inner {
         mut request: SendMessageRequest,
         streams: bool,
     ) -> Result<Accepted> {
-        self.check_send(&context, &request)?;
+        self.check_send(&request)?;
         let scope = Scope::new(&request.tenant, &context.caller);
         // Computed before extensions modify the request, which they may do differently each time.
         let may_join = context.idempotency_key.is_some() || self.config.dedupe_by_message_id;
@@ -72,7 +72,7 @@ impl Inner {
         };
         let (is_claimed, is_known) = match claimed {
             Some(KeyClaim::Known(joined)) if is_new => {
-                return Ok(Accepted { handle: joined, ticket: 0, remote: None });
+                return Ok(Accepted::here(joined, 0));
             }
             // A further message does not create its task; whether the task already has the message
             // is decided by its holder.
@@ -131,8 +131,9 @@ impl Inner {
         self.check_capacity(&scope.owner)?;
         let limits = self.config.caller_limits.of(&scope.owner);
         let draft = self.check_usage(&scope.owner, limits, true).await?;
-        let slot = self.load.slots.take(&scope.owner, limits.running_tasks);
-        let slot = slot.ok_or_else(|| too_many_running(limits))?;
+        let counts = &self.load.counts;
+        let running = counts.take(&scope.owner, Counted::RunningTask, limits.running_tasks);
+        let running = running.ok_or_else(|| too_many_running(limits))?;
         let message = Arc::make_mut(&mut turn.message);
         let context_id =
             if message.context_id.is_empty() { fresh_id() } else { message.context_id.clone() };
@@ -153,13 +154,13 @@ impl Inner {
             history: vec![message.clone()],
             ..Task::default()
         };
-        let entry = self.entries.insert(Entry::draft(self, scope, task, (slot, draft)));
+        let entry = self.entries.insert(Entry::draft(self, scope, task, (running, draft)));
         let handle = Handle::new(Arc::clone(self), entry);
         let creation =
             Creation { webhooks: webhook.into_iter().collect(), key, is_streamed: turn.streams };
         let waits = !configuration.return_immediately;
         handle.change_silently(|live| live.begin(turn, creation, waits, moment()));
-        Ok(Accepted { handle, ticket: 1, remote: None })
+        Ok(Accepted::here(handle, 1))
     }
 
     async fn continue_task(
@@ -212,9 +213,7 @@ impl Inner {
     ) -> Result<Accepted> {
         loop {
             match handle.wait(|live| live.reception(&turn)).await {
-                Reception::Joined(ticket) => {
-                    return Ok(Accepted { handle, ticket, remote: None });
-                }
+                Reception::Joined(ticket) => return Ok(Accepted::here(handle, ticket)),
                 Reception::Ended => return Err(task_ended(&handle.task_id)),
                 Reception::Open => {}
             }
@@ -222,13 +221,13 @@ impl Inner {
                 Holder::Here if return_immediately && handle.lock().queues_messages() => {
                     // No caller would retry it if this node failed before its turn.
                     if let Some(ticket) = self.queue_stored(&handle, &turn).await? {
-                        return Ok(Accepted { handle, ticket, remote: None });
+                        return Ok(Accepted::here(handle, ticket));
                     }
                 }
                 Holder::Here => {
                     let sender = if return_immediately { Sender::Leaves } else { Sender::Waits };
                     match self.try_take_here(&handle, turn.clone(), sender) {
-                        Ok(ticket) => return Ok(Accepted { handle, ticket, remote: None }),
+                        Ok(ticket) => return Ok(Accepted::here(handle, ticket)),
                         // An executor has just begun to work, or the task to end.
                         Err((Refusal::NotStored | Refusal::Ending, _)) => {}
                         // The lease was lost; retry with the new holder. An idle task is also
@@ -312,16 +311,15 @@ impl Inner {
         })
     }
 
-    fn check_capacity(&self, owner: &str) -> Result<()> {
+    fn check_capacity(&self, owner: &Arc<str>) -> Result<()> {
         if self.draining.is_cancelled() {
             return Err(Error::unavailable("the server is shutting down"));
         }
         let max = self.config.max_running;
         let running = self.load.running.load(Ordering::Relaxed);
         // The last slots are reserved for callers with no running task.
-        let is_for_others =
-            || running >= max - max / RESERVED_FRACTION && self.load.slots.running(owner) > 0;
-        if running >= max || is_for_others() {
+        let has_running = || self.load.counts.of(owner, Counted::RunningTask) > 0;
+        if running >= max || running >= max - max / RESERVED_FRACTION && has_running() {
             return Err(Error::new(
                 ErrorKind::ResourceExhausted,
                 format!("{running} tasks are already running"),
@@ -341,9 +339,10 @@ impl Inner {
         if open.is_none() && limits.stored_bytes.is_none() {
             return Ok(None);
         }
-        let draft = open.map(|_| self.load.slots.draft(owner));
-        limits.check_usage(&*self.store, owner, draft.as_ref().map(|(_, drafts)| *drafts)).await?;
-        Ok(draft.map(|(draft, _)| draft))
+        let draft = open.and_then(|_| self.load.counts.take(owner, Counted::Draft, None));
+        let number = draft.as_ref().map(|draft| draft.number);
+        limits.check_usage(&*self.store, owner, number).await?;
+        Ok(draft)
     }
 }
 

@@ -7,19 +7,19 @@ use std::{
     task::Waker,
 };
 
-use a2a_core::v1::{Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+use a2a_core::v1::{Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Scope,
+    caller_counts::{Count, Counted},
     engine::{
         Inner,
         runtime::{
             Handle,
             watchers::{Cursors, Waiters},
         },
-        slots::Count,
         task::{Effects, LiveTask},
     },
     store::StoredTask,
@@ -122,7 +122,7 @@ impl Locked<'_> {
     pub(super) fn reserve_slot(&mut self, handle: &Handle, max: Option<NonZeroUsize>) -> bool {
         let running = &mut self.0.running;
         if running.is_none() {
-            *running = handle.inner.load.slots.take(&handle.scope.owner, max);
+            *running = take_running(handle, max);
         }
         running.is_some()
     }
@@ -135,15 +135,18 @@ impl Locked<'_> {
         if let Some(effects) = &effects {
             signals.perform(effects);
         }
-        let counts = live.counts();
-        let is_running = counts.is_running;
+        let (is_running, is_draft) = (live.has_slot(), live.is_draft());
         if is_running && running.is_none() {
-            *running = handle.inner.load.slots.take(&handle.scope.owner, None);
+            *running = take_running(handle, None);
         }
         let wakers = if wakes { watchers.waiters.take() } else { Vec::new() };
-        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !counts.is_draft)];
+        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !is_draft)];
         Settled { effects, wakers, released }
     }
+}
+
+fn take_running(handle: &Handle, max: Option<NonZeroUsize>) -> Option<Count> {
+    handle.inner.load.counts.take(&handle.scope.owner, Counted::RunningTask, max)
 }
 
 /// What is to be done after a transition, without the lock.
@@ -209,7 +212,12 @@ impl Entry {
         update.task_id = (*self.task_id).to_owned();
         update.context_id = (*self.context_id).to_owned();
         if let Some(message) = update.status.as_mut().and_then(|status| status.message.as_mut()) {
-            self.own_message(message);
+            message.role = a2a_core::Role::Agent.into();
+            message.task_id.clone_from(&update.task_id);
+            message.context_id.clone_from(&update.context_id);
+            if message.message_id.is_empty() {
+                message.message_id = a2a_core::fresh_id();
+            }
         }
     }
 
@@ -221,16 +229,6 @@ impl Entry {
             && artifact.artifact_id.is_empty()
         {
             artifact.artifact_id = a2a_core::fresh_id();
-        }
-    }
-
-    /// Marks a message as the agent's, about this task.
-    pub(crate) fn own_message(&self, message: &mut Message) {
-        message.role = a2a_core::Role::Agent.into();
-        message.task_id = (*self.task_id).to_owned();
-        message.context_id = (*self.context_id).to_owned();
-        if message.message_id.is_empty() {
-            message.message_id = a2a_core::fresh_id();
         }
     }
 }

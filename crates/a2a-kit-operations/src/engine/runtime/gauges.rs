@@ -23,12 +23,11 @@ impl Inner {
         };
         for handle in self.handles() {
             let live = handle.lock();
-            let gauges = live.gauges();
-            gauges.state.into_iter().for_each(|state| sample.count(state));
-            sample.held += usize::from(gauges.is_held);
-            sample.queued += gauges.queued;
+            live.stored_state().into_iter().for_each(|state| sample.count(state));
+            sample.held += usize::from(live.is_here());
+            sample.queued += live.queue_len();
             let next = live.watchers().cursors.slowest().unwrap_or(u64::MAX);
-            sample.lag = sample.lag.max((gauges.last + 1).saturating_sub(next));
+            sample.lag = sample.lag.max((live.visible().1 + 1).saturating_sub(next));
         }
         sample.show(self.config.metrics_label);
     }

@@ -1,7 +1,6 @@
 //! Reference-counted handles to active tasks, and waiting for changes.
 
 use std::{
-    fmt,
     future::Future,
     pin::Pin,
     sync::{Arc, atomic::Ordering},
@@ -27,11 +26,7 @@ impl Handle {
     /// Returns the task as visible to callers, and the position of its newest event: from the
     /// store if that may be ahead of the entry.
     pub(crate) async fn newest(&self) -> Result<Option<(Arc<Task>, u64)>> {
-        if let Some(current) = self.inner.current(&self.lock()) {
-            return Ok(Some(current));
-        }
-        let stored = self.inner.store.get(&self.scope, &self.task_id).await.map_err(Error::from)?;
-        Ok(stored.map(|stored| (stored.task, stored.last_event.get())))
+        self.inner.task(&self.scope, &self.task_id).await
     }
 
     /// Returns the same, or the error for a task that does not exist.
@@ -87,11 +82,7 @@ impl Drop for Handle {
     }
 }
 
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("task_id", &self.entry.task_id).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Handle { task_id, .. });
 
 /// See [`Handle::wait`].
 #[derive(Debug)]

@@ -16,25 +16,26 @@ use crate::{
         runtime::Handle,
         task::{Begin, Cursor, Refill, Until, stopping},
     },
-    metrics,
+    metrics::Counted,
 };
 
 /// Reads the events of a task from a position.
 #[derive(Debug)]
 pub(crate) struct Reader {
     handle: Handle,
-    cursor: Cursor,
+    pub(crate) cursor: Cursor,
     /// The answer of the node on which the message is queued.
-    asked: Option<oneshot::Receiver<Result<u64>>>,
+    pub(crate) asked: Option<oneshot::Receiver<Result<u64>>>,
     /// The slots of the waker and of the position.
     waiter: Option<usize>,
     position: Option<usize>,
+    _counted: Counted,
 }
 
 impl Reader {
     pub(crate) fn new(handle: Handle, cursor: Cursor) -> Self {
-        metrics::reader_opened(handle.inner.config.metrics_label);
-        Self { handle, cursor, asked: None, waiter: None, position: None }
+        let _counted = Counted::reader(handle.inner.config.metrics_label);
+        Self { handle, cursor, asked: None, waiter: None, position: None, _counted }
     }
 
     /// Reads the current task, and then the events that follow.
@@ -42,18 +43,6 @@ impl Reader {
         // Task and position are read under one lock: no gap, no duplicate.
         let (task, last) = handle.lock().visible();
         Self::new(handle, Cursor::from_task(until, last, &task))
-    }
-
-    /// Waits for the answer of the node on which the message is queued.
-    pub(crate) fn asking(mut self, asked: oneshot::Receiver<Result<u64>>) -> Self {
-        self.asked = Some(asked);
-        self
-    }
-
-    /// Limits the history of every snapshot to its newest messages.
-    pub(crate) fn with_history(mut self, limit: Option<usize>) -> Self {
-        self.cursor.limit_history(limit);
-        self
     }
 
     pub(crate) fn into_stream(self) -> EventStream {
@@ -66,13 +55,13 @@ impl Reader {
             && let Poll::Ready(answer) = Pin::new(asked).poll(cx)
         {
             self.asked = None;
-            self.cursor.begin(match answer {
+            self.cursor.begin = match answer {
                 Ok(Ok(position)) => Begin::At(position),
                 Ok(Err(error)) => Begin::Never(error),
                 Err(_closed) => Begin::Never(Error::unavailable(
                     "the node that holds the task did not answer; subscribe again",
                 )),
-            });
+            };
         }
     }
 }
@@ -82,7 +71,7 @@ impl Stream for Reader {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        if this.cursor.is_done() {
+        if this.cursor.done {
             return Poll::Ready(None);
         }
         this.poll_begin(cx);
@@ -110,7 +99,7 @@ impl Stream for Reader {
                 }
                 Err(error) => Some(Err(error)),
             };
-            this.cursor.end();
+            this.cursor.done = true;
             return Poll::Ready(end);
         }
     }
@@ -118,7 +107,6 @@ impl Stream for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        metrics::reader_closed(self.handle.inner.config.metrics_label);
         if self.waiter.is_some() || self.position.is_some() {
             let mut locked = self.handle.lock();
             let (_, watchers) = locked.watched();

@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use crate::{
-    Event, EventId, LogLimit, UpdateError,
+    Event, EventId, LogLimit,
     engine::{
         runtime::Handle,
         task::{Confirmation, Failure, Group, LiveTask},
@@ -39,15 +39,6 @@ impl Handle {
             self.inner.tasks.spawn(writer);
         }
         is_written
-    }
-
-    /// Waits until the event at `position` is stored.
-    ///
-    /// # Errors
-    ///
-    /// The store failed, or another node took over the task.
-    pub(crate) async fn stored(&self, generation: u64, position: u64) -> Result<(), UpdateError> {
-        self.wait(|live| live.write_outcome(generation, position)).await
     }
 }
 

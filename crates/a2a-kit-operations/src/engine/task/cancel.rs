@@ -55,7 +55,7 @@ impl LiveTask {
             return Err(refusal);
         }
         // Answered with the write that ends the task, so that no end comes without it.
-        command.into_iter().for_each(|id| self.commands.cancel(Arc::clone(id)));
+        command.into_iter().for_each(|id| self.commands.cancels.push(Arc::clone(id)));
         if self.changes.head.is_terminal() {
             return Ok(Cancel::TooLate);
         }

@@ -41,11 +41,10 @@ impl Change {
         }
     }
 
-    /// The change as stored, where `task` is the task before it.
-    pub(crate) fn into_event(self, task: &Task) -> Self {
-        match self {
-            Self::Appeared => Self::Event(Event::of_task(Some(EventId::FIRST), task.clone())),
-            other => other,
+    /// Makes it the change as stored, where `task` is the task before it.
+    pub(crate) fn make_event(&mut self, task: &Task) {
+        if let Self::Appeared = self {
+            *self = Self::Event(Event::of_task(Some(EventId::FIRST), task.clone()));
         }
     }
 

@@ -66,11 +66,6 @@ impl Context {
 }
 
 impl Checkpoint {
-    /// Encodes a turn whose message is in the history of its task.
-    pub(crate) fn encode_turn(turn: &TurnRequest) -> Bytes {
-        encode(&Self::of(turn, None))
-    }
-
     pub(crate) fn of(turn: &TurnRequest, message: Option<Message>) -> Self {
         Self {
             message,
@@ -80,11 +75,6 @@ impl Checkpoint {
             joins_from: turn.joins_from,
             context: Context::of(&turn.call),
         }
-    }
-
-    /// Decodes a checkpoint; `None` if it is invalid.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        serde_json::from_slice(bytes).ok()
     }
 
     /// Restores the turn.

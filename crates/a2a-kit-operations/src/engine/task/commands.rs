@@ -29,53 +29,29 @@ pub(crate) struct Commands {
     /// Commands answered since the last read, which may still contain them.
     done: Vec<Arc<str>>,
     /// Messages whose turn has begun, with the position of its event.
-    begun: Vec<(Arc<str>, u64)>,
+    pub(super) begun: Vec<(Arc<str>, u64)>,
     /// Cancels, to be answered when the task has ended.
-    cancels: Vec<Arc<str>>,
+    pub(super) cancels: Vec<Arc<str>>,
     /// Whether the commands are being read.
     is_reading: bool,
 }
 
 impl Commands {
-    /// The turn of a message has begun.
-    pub(super) fn begin(&mut self, command: Arc<str>, position: u64) {
-        self.begun.push((command, position));
-    }
-
     /// Returns whether answers are to be stored, so that the lease has to be kept.
     pub(super) fn is_busy(&self) -> bool {
         !self.begun.is_empty()
     }
 
-    /// A read of the commands starts.
-    pub(super) fn begin_reading(&mut self) {
-        self.done.clear();
-        self.is_reading = true;
-    }
-
-    /// The commands that were read have been handled.
-    pub(super) fn end_reading(&mut self) {
-        self.done.clear();
-        self.is_reading = false;
-    }
-
     /// Leaves taken commands in the store.
-    pub(super) fn leave(&mut self, commands: &[Arc<str>]) {
+    pub(crate) fn leave(&mut self, commands: &[Arc<str>]) {
         self.taken.retain(|taken| !commands.contains(taken));
-    }
-
-    /// Registers a cancel, to be answered when the task has ended.
-    pub(super) fn cancel(&mut self, command: Arc<str>) {
-        self.cancels.push(command);
     }
 
     /// The answers to store with the next write; `ended` is the position of the end.
     pub(super) fn answers(&mut self, ended: Option<u64>) -> Vec<(Arc<str>, Bytes)> {
-        let mut answers: Vec<_> = self
-            .begun
-            .drain(..)
-            .map(|(id, position)| (id, encode(&Answer::At(position))))
-            .collect();
+        let begun = std::mem::take(&mut self.begun).into_iter();
+        let begun = begun.map(|(id, position)| (id, encode(&Answer::At(position))));
+        let mut answers: Vec<_> = begun.collect();
         if let Some(position) = ended {
             let answer = encode(&Answer::At(position));
             answers.extend(self.cancels.drain(..).map(|id| (id, answer.clone())));
@@ -83,8 +59,14 @@ impl Commands {
         answers
     }
 
+    /// A read of the commands starts or ends.
+    pub(super) fn set_reading(&mut self, is_reading: bool) {
+        self.done.clear();
+        self.is_reading = is_reading;
+    }
+
     /// A command was answered in the store.
-    pub(super) fn finish(&mut self, command: &Arc<str>) {
+    pub(crate) fn finish(&mut self, command: &Arc<str>) {
         self.taken.retain(|taken| taken != command);
         // Without a read in progress, no stale read can contain it.
         if self.is_reading {
@@ -104,8 +86,9 @@ impl Commands {
         self.taken.contains(command)
     }
 
-    /// Takes a stored command, unless it was taken before.
-    pub(super) fn take(&mut self, command: &Arc<str>) -> bool {
+    /// Takes a stored command, unless it was taken before. Reading the commands of the task then
+    /// skips it.
+    pub(crate) fn take(&mut self, command: &Arc<str>) -> bool {
         let is_new = !self.taken.contains(command) && !self.done.contains(command);
         if is_new {
             self.taken.push(Arc::clone(command));
@@ -115,25 +98,9 @@ impl Commands {
 }
 
 impl LiveTask {
-    /// Leaves a command to the next holder, which may be this node again.
-    pub(crate) fn return_command(&mut self, id: Arc<str>) {
-        self.commands.leave(&[id]);
-        self.notice_commands();
-    }
-
-    /// Reserves a command, so that reading the commands of the task skips it.
-    pub(crate) fn reserve_command(&mut self, id: &Arc<str>) {
-        self.commands.take(id);
-    }
-
-    /// Leaves a taken command in the store.
-    pub(crate) fn leave_command(&mut self, id: &Arc<str>) {
-        self.commands.leave(std::slice::from_ref(id));
-    }
-
-    /// A command was answered in the store.
-    pub(crate) fn finish_command(&mut self, id: &Arc<str>) {
-        self.commands.finish(id);
+    /// The commands that this node has taken.
+    pub(crate) fn commands(&mut self) -> &mut Commands {
+        &mut self.commands
     }
 
     /// Whether a command that was taken is answered, or left in the store; `None` until then.

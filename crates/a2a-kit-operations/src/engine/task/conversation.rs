@@ -5,7 +5,12 @@ use std::sync::Arc;
 use a2a_core::v1::{Message, stream_response::Payload};
 use serde_json::Value;
 
-use super::{LiveTask, Now, checkpoint::encode, journal::Repeated, run::Question};
+use super::{
+    LiveTask, Now,
+    checkpoint::encode,
+    journal::Repeated,
+    run::{Ask, Question},
+};
 use crate::{TaskLimits, UpdateError};
 
 impl LiveTask {
@@ -27,15 +32,15 @@ impl LiveTask {
                 let Some(message) = self.client_message(number) else {
                     return Err(self.diverge(now));
                 };
-                self.run.hand(&message);
+                self.run.set_ask(Ask::Handed(message));
                 return Ok(self.log.last());
             }
             Some(Repeated::Abandoned) => {
-                self.run.repeat_asking();
+                self.run.set_ask(Ask::Repeats);
                 return Ok(self.log.last());
             }
             Some(Repeated::Asked) => {
-                let (head, has_queued) = (self.changes.head, self.turns.has_queued());
+                let (head, has_queued) = (self.changes.head, !self.turns.queue.is_empty());
                 self.run.begin_asking();
                 if let Some(work) = self.run.work() {
                     work.note(Some(head), has_queued, now.instant);
@@ -59,7 +64,7 @@ impl LiveTask {
 
     /// Hands the next queued message to the waiting executor.
     fn hand_queued(&mut self, now: Now) {
-        if let Some(queued) = self.turns.next() {
+        if let Some(queued) = self.turns.queue.pop_front() {
             self.begin_turn(queued.ticket, &queued.turn, now);
             self.hand(&queued.turn.message);
         }
@@ -67,7 +72,7 @@ impl LiveTask {
 
     /// Hands a message to the waiting executor.
     pub(super) fn hand(&mut self, message: &Arc<Message>) {
-        self.run.hand(message);
+        self.run.set_ask(Ask::Handed(Arc::clone(message)));
         self.journal.answer();
     }
 
@@ -134,7 +139,7 @@ impl LiveTask {
         self.check_limit(exceeded, limits, now)?;
         self.appear();
         self.record_result(name.to_owned(), value);
-        Ok(self.journal.revision())
+        Ok(self.journal.revision)
     }
 
     /// Whether a revision of the journal is stored; `None` while it is not known.
@@ -144,7 +149,7 @@ impl LiveTask {
         revision: u64,
     ) -> Option<Result<(), UpdateError>> {
         let listens = self.listens(generation);
-        (listens.is_err() || self.journal.has_stored(revision)).then_some(listens)
+        (listens.is_err() || self.journal.stored >= revision).then_some(listens)
     }
 
     /// The recorded result of named work, each returned once.

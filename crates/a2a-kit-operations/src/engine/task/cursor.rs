@@ -4,8 +4,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use a2a_core::{Error, Result, TaskState, v1::Task};
 
-use super::{LiveTask, newest_messages, snapshot};
-use crate::{Event, StreamEnd};
+use super::{LiveTask, snapshot};
+use crate::{Event, StreamEnd, store::TaskView};
 
 /// Maximum number of events to take out of the log at a time.
 const BATCH: usize = 64;
@@ -38,13 +38,14 @@ pub(crate) enum Begin {
 #[derive(Debug)]
 pub(crate) struct Cursor {
     until: Until,
-    begin: Begin,
+    pub(crate) begin: Begin,
     /// Maximum number of messages in the history of a snapshot.
-    history: Option<usize>,
+    pub(crate) history: Option<usize>,
     /// The position of the next event.
     next: u64,
     buffer: VecDeque<Event>,
-    done: bool,
+    /// Whether nothing follows.
+    pub(crate) done: bool,
 }
 
 impl Cursor {
@@ -66,35 +67,15 @@ impl Cursor {
         Self { begin, ..Self::new(Until::Answered, 0).after([opening]) }
     }
 
-    /// Limits the history of every snapshot to its newest messages.
-    pub(crate) fn limit_history(&mut self, messages: Option<usize>) {
-        self.history = messages;
-    }
-
     /// Yields these events first.
     pub(crate) fn after(mut self, events: impl IntoIterator<Item = Event>) -> Self {
         self.buffer.extend(events);
         self
     }
 
-    /// Another node has said when the turn begins.
-    pub(crate) fn begin(&mut self, begin: Begin) {
-        self.begin = begin;
-    }
-
     /// The position of the next event, if the turn has begun.
     pub(crate) fn position(&self) -> Option<u64> {
         matches!(self.begin, Begin::Now).then_some(self.next)
-    }
-
-    /// Ends the events.
-    pub(crate) fn end(&mut self) {
-        self.done = true;
-    }
-
-    /// Returns whether nothing follows.
-    pub(crate) fn is_done(&self) -> bool {
-        self.done
     }
 
     /// Takes the next event that was read.
@@ -124,7 +105,7 @@ impl Cursor {
     fn limited(&self, event: Event) -> Event {
         match (self.history, event.task()) {
             (Some(limit), Some(task)) if task.history.len() > limit => {
-                Event::of_task(event.id(), newest_messages(task, limit))
+                Event::of_task(event.id(), TaskView::of_history(Some(limit)).copy(task))
             }
             _ => event,
         }

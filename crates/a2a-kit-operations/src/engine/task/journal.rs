@@ -22,10 +22,10 @@ pub(crate) struct Journal {
     /// Whether the store has a journal, or is about to.
     is_stored: bool,
     /// Incremented with each change.
-    revision: u64,
+    pub(super) revision: u64,
     /// The revision that a writer has taken, and the one that is in the store.
     taken: u64,
-    stored: u64,
+    pub(super) stored: u64,
     /// The repetition of an earlier run.
     replay: Option<Replay>,
     /// The size of all entries, in bytes.
@@ -159,15 +159,6 @@ impl Journal {
     pub(super) fn recorded_answers(&self) -> usize {
         let (Some(record), Some(replay)) = (&self.record, &self.replay) else { return 0 };
         record.answers().saturating_sub(replay.answers)
-    }
-
-    pub(super) fn revision(&self) -> u64 {
-        self.revision
-    }
-
-    /// Returns whether a revision is in the store.
-    pub(super) fn has_stored(&self, revision: u64) -> bool {
-        self.stored >= revision
     }
 
     /// Takes the changes to store. `ends` tells whether the task ends.

@@ -150,7 +150,7 @@ impl LiveTask {
             if self.run.refuses_messages() {
                 return Err(Refusal::AtWork);
             }
-            let queued = self.turns.queue_len();
+            let queued = self.turns.queue.len();
             if queued >= limits.max_queued {
                 return Err(Refusal::QueueFull(queued));
             }
@@ -168,10 +168,10 @@ impl LiveTask {
         }
         let ticket = self.turns.take_ticket(self.log.last(), &turn);
         if let Some(work) = self.run.work() {
-            work.occupy_slot();
+            work.has_slot = true;
             if is_queued {
                 let is_acknowledged = sender != Sender::Waits;
-                self.turns.enqueue(Queued { ticket, turn, is_acknowledged });
+                self.turns.queue.push_back(Queued { ticket, turn, is_acknowledged });
             } else {
                 self.begin_turn(ticket, &turn, now);
                 self.hand(&turn.message);
@@ -196,7 +196,7 @@ impl LiveTask {
             }
             None if ticket > 0 => {
                 let begin = self.turns.start;
-                commands.into_iter().for_each(|id| self.commands.begin(id, begin));
+                commands.into_iter().for_each(|id| self.commands.begun.push((id, begin)));
             }
             None => {}
         }
@@ -219,7 +219,7 @@ impl LiveTask {
             // The status first, as at the beginning of a turn.
             let begin = self.push(status(None), now);
             for command in turn.commands {
-                self.commands.begin(command, begin);
+                self.commands.begun.push((command, begin));
             }
             self.turns.begin(ticket, begin);
             self.put(Change::History(Arc::clone(&turn.message)));
@@ -252,11 +252,11 @@ impl LiveTask {
             match self.turns.ticket_of(&self.task, &turn) {
                 None => {
                     let ticket = self.turns.take_ticket(self.log.last(), &turn);
-                    self.turns.enqueue(Queued { ticket, turn, is_acknowledged: true });
+                    self.turns.queue.push_back(Queued { ticket, turn, is_acknowledged: true });
                 }
                 Some(0) => {
                     let last = self.log.last();
-                    turn.commands.into_iter().for_each(|id| self.commands.begin(id, last));
+                    turn.commands.into_iter().for_each(|id| self.commands.begun.push((id, last)));
                 }
                 Some(ticket) => self.join(ticket, turn.commands, Sender::HasLeft),
             }
@@ -269,7 +269,7 @@ impl LiveTask {
         let start = self.set_state(TaskState::Working, None, now);
         self.turns.begin(ticket, start);
         for command in &turn.commands {
-            self.commands.begin(Arc::clone(command), self.turns.start);
+            self.commands.begun.push((Arc::clone(command), self.turns.start));
         }
         if let Some(work) = self.run.work() {
             work.begin_turn(now.instant);

@@ -141,26 +141,6 @@ impl Creation {
     }
 }
 
-/// How a task counts for the limits of its caller.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counts {
-    pub(crate) is_running: bool,
-    /// Whether it is a new task that is not stored yet.
-    pub(crate) is_draft: bool,
-}
-
-/// What the metrics of an engine show of a task.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Gauges {
-    /// The visible state.
-    pub(crate) state: Option<TaskState>,
-    pub(crate) is_held: bool,
-    /// The number of queued messages.
-    pub(crate) queued: usize,
-    /// The position of the newest event.
-    pub(crate) last: u64,
-}
-
 /// When a transition is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Now {
@@ -217,7 +197,7 @@ impl LiveTask {
 
     /// Returns whether the task is stored and visible.
     pub(crate) fn is_stored(&self) -> bool {
-        self.persistence.version() > 0
+        self.persistence.version > 0
     }
 
     /// Returns whether the task has visibly ended.
@@ -263,23 +243,20 @@ impl LiveTask {
         self.persistence.failure().map(|failure| failure.error(&self.task.id))
     }
 
-    /// How the task counts for the limits of its caller.
-    pub(crate) fn counts(&self) -> Counts {
-        let is_answered = self.reply.is_some() && !self.run.is_running();
-        Counts {
-            is_running: self.run.has_slot(),
-            is_draft: !self.is_stored() && !self.persistence.has_failed() && !is_answered,
-        }
+    /// Returns whether the task counts as one that runs, for the limits of its caller.
+    pub(crate) fn has_slot(&self) -> bool {
+        self.run.has_slot()
     }
 
-    /// What the metrics of the engine show of the task.
-    pub(crate) fn gauges(&self) -> Gauges {
-        Gauges {
-            state: self.stored_state(),
-            is_held: self.is_here(),
-            queued: self.turns.queue_len(),
-            last: self.log.last(),
-        }
+    /// Returns whether the task is new and not stored yet, for the limits of its caller.
+    pub(crate) fn is_draft(&self) -> bool {
+        let is_answered = self.reply.is_some() && !self.run.is_running();
+        !self.is_stored() && !self.persistence.has_failed() && !is_answered
+    }
+
+    /// The number of queued messages.
+    pub(crate) fn queue_len(&self) -> usize {
+        self.turns.queue.len()
     }
 
     /// Makes the task visible, if it is not yet.
@@ -332,7 +309,7 @@ impl LiveTask {
         if let Payload::StatusUpdate(update) = &mut payload {
             self.changes.order(update);
             let ends = update.status.as_ref().is_some_and(|status| status.state().is_terminal());
-            if ends && self.turns.has_queued() {
+            if ends && !self.turns.queue.is_empty() {
                 self.settle_acknowledged(update, now);
             }
         }
@@ -344,7 +321,7 @@ impl LiveTask {
             self.changes.head = state;
         }
         if let Some(work) = self.run.work() {
-            work.note(state, self.turns.has_queued(), now.instant);
+            work.note(state, !self.turns.queue.is_empty(), now.instant);
         }
         self.put(Change::Event(event));
         self.changes.last
@@ -390,17 +367,4 @@ impl LiveTask {
 /// An event with the whole task, as of the event at `last`.
 pub(crate) fn snapshot(last: u64, task: &Task) -> Event {
     Event::of_task(EventId::new(last), task.clone())
-}
-
-/// A copy of a task with the newest `limit` messages of its history.
-pub(crate) fn newest_messages(task: &Task, limit: usize) -> Task {
-    let skip = task.history.len().saturating_sub(limit);
-    Task {
-        id: task.id.clone(),
-        context_id: task.context_id.clone(),
-        status: task.status.clone(),
-        artifacts: task.artifacts.clone(),
-        history: task.history[skip..].to_vec(),
-        metadata: task.metadata.clone(),
-    }
 }

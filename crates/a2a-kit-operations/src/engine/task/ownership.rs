@@ -96,7 +96,7 @@ struct Known {
 impl LiveTask {
     fn known(&self) -> Known {
         let Ownership { epoch, reads, .. } = &self.ownership;
-        Known { epoch: *epoch, version: self.persistence.version(), read: reads.newest }
+        Known { epoch: *epoch, version: self.persistence.version, read: reads.newest }
     }
 
     /// Applies the stored state of a task that another node may hold.
@@ -142,7 +142,7 @@ impl LiveTask {
         self.ownership.known_epoch = self.ownership.epoch;
         self.ownership.reads.has_ignored = false;
         self.ownership.since = since;
-        self.ownership.work.keep_lease();
+        self.ownership.work.releases = false;
         self.run.follow(false);
         self.run.is_canceling = false;
         self.loaded();
@@ -252,7 +252,7 @@ impl LiveTask {
         let is_at_work = self.run.is_running()
             || self.persistence.is_writing()
             || self.commands.is_busy()
-            || self.ownership.work.is_running();
+            || self.ownership.work.is_running;
         let is_held = self.is_here() && self.ownership.epoch > 0 && !self.persistence.has_failed();
         (is_held && is_at_work).then_some(self.ownership.epoch)
     }
@@ -408,7 +408,7 @@ impl LiveTask {
 
     /// The interrupted turn, restored from its checkpoint.
     pub(super) fn interrupted_turn(&self, checkpoint: &[u8]) -> Option<TurnRequest> {
-        let checkpoint = super::Checkpoint::read(checkpoint)?;
+        let checkpoint: super::Checkpoint = serde_json::from_slice(checkpoint).ok()?;
         let mut messages = self.task.history.iter().rev();
         let message = messages.find(|message| message.role() == a2a_core::Role::User)?;
         let mut turn = checkpoint.into_turn(message.clone());

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Instant};
 use a2a_core::{Error, ErrorKind, TaskState, v1::Task};
 use bytes::Bytes;
 
-use super::{Change, Checkpoint, Creation, Holder, LiveTask, applied, journal::JournalUpdate};
+use super::{
+    Change, Checkpoint, Creation, Holder, LiveTask, applied, encode, journal::JournalUpdate,
+};
 use crate::{
     Event, EventId, UpdateError, Webhook,
     store::{LeaseUpdate, StoreError},
@@ -15,7 +17,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Persistence {
     /// The number of stored writes.
-    version: u64,
+    pub(super) version: u64,
     phase: Phase,
     /// Whether the state was read after the entry was registered, so that it misses no write of
     /// this node.
@@ -79,11 +81,6 @@ pub(crate) struct Confirmation {
 }
 
 impl Persistence {
-    /// The number of stored writes.
-    pub(super) fn version(&self) -> u64 {
-        self.version
-    }
-
     /// Returns whether a writer runs.
     pub(super) fn is_writing(&self) -> bool {
         matches!(self.phase, Phase::Writing | Phase::Storing(_))
@@ -287,21 +284,20 @@ impl LiveTask {
             self.release_if_idle();
             return None;
         }
-        let pending = std::mem::take(&mut self.changes.pending);
+        let mut changes = std::mem::take(&mut self.changes.pending);
         let is_new = !self.is_stored();
         let ends = self.changes.head.is_terminal();
-        let states = pending.iter().filter_map(Change::state).collect();
-        let snapshot = (is_new || pending.iter().any(Change::needs_snapshot))
-            .then(|| Arc::new(applied(&self.task, pending.iter())));
+        let states = changes.iter().filter_map(Change::state).collect();
+        let snapshot = (is_new || changes.iter().any(Change::needs_snapshot))
+            .then(|| Arc::new(applied(&self.task, changes.iter())));
         // No caller has seen the intermediate events or can request them.
         let is_whole = is_new && ends && self.creation.is_private();
-        let changes = if is_whole {
+        if is_whole {
             self.changes.last = EventId::FIRST.get();
-            Arc::new(pending)
         } else {
-            let task = &self.task;
-            Arc::new(pending.into_iter().map(|change| change.into_event(task)).collect())
-        };
+            changes.iter_mut().for_each(|change| change.make_event(&self.task));
+        }
+        let changes = Arc::new(changes);
         self.persistence.phase = Phase::Storing(Arc::clone(&changes));
         let execution = self.run.execution.take();
         // The lease is released with the end of the task, or if no executor ever ran.
@@ -309,7 +305,7 @@ impl LiveTask {
             _ if ends || is_new && !self.run.is_running() && !self.run.was_interrupted => {
                 LeaseUpdate::Release
             }
-            Some(turn) => LeaseUpdate::Checkpoint(Checkpoint::encode_turn(&turn)),
+            Some(turn) => LeaseUpdate::Checkpoint(encode(&Checkpoint::of(&turn, None))),
             None => LeaseUpdate::Keep,
         };
         Some(Group {
@@ -363,7 +359,7 @@ impl LiveTask {
             self.log.skip_to(EventId::FIRST.get());
         }
         group.events().for_each(|event| self.log.push(event.clone()));
-        if self.changes.pending.is_empty() {
+        if self.changes.pending.is_empty() && self.commands.is_busy() {
             // Of commands that were retried while their first attempt was being written.
             self.effects.answers.append(&mut self.commands.answers(None));
         }

@@ -13,14 +13,14 @@ use crate::store::{Orphan, StoredTask};
 /// Pending work of the loop.
 #[derive(Debug, Default)]
 pub(crate) struct Reconciliation {
-    is_running: bool,
+    pub(super) is_running: bool,
     /// Work of a failed node that was granted to this one.
     takeover: Option<Box<Takeover>>,
     /// Whether commands may be pending in the store.
     has_commands: bool,
     /// Whether the lease is to be released if the task is idle. An idle lease is otherwise kept
     /// for the caller that requested it.
-    releases: bool,
+    pub(super) releases: bool,
     /// The number of the last request for the lease, and of the last one that was answered.
     requested: u64,
     answered: u64,
@@ -70,15 +70,6 @@ impl Resumption {
 }
 
 impl Reconciliation {
-    pub(super) fn is_running(&self) -> bool {
-        self.is_running
-    }
-
-    /// A lease was granted, for a caller or for interrupted work.
-    pub(super) fn keep_lease(&mut self) {
-        self.releases = false;
-    }
-
     fn wants_lease(&self) -> bool {
         self.requested > self.answered
     }
@@ -127,7 +118,7 @@ impl LiveTask {
             if stops && !self.run.is_running() {
                 self.release_if_idle();
             } else {
-                self.commands.begin_reading();
+                self.commands.set_reading(true);
                 return Some(Step::Serve { generation: self.ownership.generation });
             }
         }
@@ -246,7 +237,7 @@ impl LiveTask {
             // What was read may be for a later holder, which may be this node.
             self.notice_commands();
         }
-        self.commands.end_reading();
+        self.commands.set_reading(false);
         self.release_if_idle();
     }
 

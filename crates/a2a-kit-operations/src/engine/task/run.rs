@@ -65,7 +65,7 @@ struct Executing {
 
 /// Whether the executor waits for the next message.
 #[derive(Debug, Default)]
-enum Ask {
+pub(super) enum Ask {
     #[default]
     No,
     Waits,
@@ -112,10 +112,6 @@ impl Run {
         self.is_canceling = false;
     }
 
-    pub(super) fn end(&mut self) {
-        self.phase = Phase::Idle;
-    }
-
     /// Keeps what the journal records of the request of a run.
     pub(super) fn set_request(&mut self, turn: &TurnRequest) {
         if let Some(executing) = self.executing() {
@@ -131,7 +127,7 @@ impl Run {
         })
     }
 
-    /// Sets whether the task runs on another node.
+    /// No executor runs here; sets whether the task runs on another node.
     pub(super) fn follow(&mut self, elsewhere: bool) {
         self.phase = if elsewhere { Phase::Elsewhere } else { Phase::Idle };
     }
@@ -162,7 +158,7 @@ impl Run {
 
     /// Returns whether the run counts as one of its caller's.
     pub(super) fn has_slot(&self) -> bool {
-        self.here().is_some_and(|run| run.work.has_slot())
+        self.here().is_some_and(|run| run.work.has_slot)
     }
 
     /// Returns whether the executor waits for the next message.
@@ -220,17 +216,9 @@ impl Run {
         self.here().is_some_and(|run| matches!(run.ask, Ask::Repeats))
     }
 
-    /// The executor repeats a question that it gave up.
-    pub(super) fn repeat_asking(&mut self) {
+    pub(super) fn set_ask(&mut self, ask: Ask) {
         if let Some(executing) = self.executing() {
-            executing.ask = Ask::Repeats;
-        }
-    }
-
-    /// Hands a message to the waiting executor.
-    pub(super) fn hand(&mut self, message: &Arc<Message>) {
-        if let Some(executing) = self.executing() {
-            executing.ask = Ask::Handed(Arc::clone(message));
+            executing.ask = ask;
         }
     }
 
@@ -413,7 +401,7 @@ impl LiveTask {
         // The work continues elsewhere, or here after a restart.
         let works = self.changes.head != TaskState::InputRequired && !self.is_closed();
         self.run.was_interrupted = was_dropped && stops && works;
-        let next = if self.is_closed() || stops { None } else { self.turns.next() };
+        let next = if self.is_closed() || stops { None } else { self.turns.queue.pop_front() };
         match next {
             Some(queued) => {
                 if let Some(executing) = self.run.executing() {
@@ -427,7 +415,7 @@ impl LiveTask {
                 Some(self.resumed(queued.turn))
             }
             None => {
-                self.run.end();
+                self.run.follow(false);
                 // Commands of other nodes stay in the store. They are read again when the end of
                 // the task is stored, or by the node that takes the task over.
                 let left = self.turns.drain();
@@ -451,7 +439,7 @@ impl LiveTask {
         }
         let is_left_open = !self.changes.head.is_interrupted()
             && !self.run.is_canceling
-            && !self.turns.has_queued();
+            && self.turns.queue.is_empty();
         Relevance::Applied(is_left_open.then_some(self.changes.head))
     }
 

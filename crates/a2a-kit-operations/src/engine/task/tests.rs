@@ -229,11 +229,11 @@ fn describe(live: &LiveTask) -> Vec<String> {
         format!("event {} of {}", live.log.last(), live.changes.last),
         format!("pending {}", live.changes.pending.len()),
         format!("turn {} from {}", live.turns.current, live.turns.start),
-        format!("queue {}", live.turns.queue_len()),
+        format!("queue {}", live.turns.queue.len()),
         format!("run {}", RunSummary(&live.run)),
         format!("holder {:?}", live.ownership.holder).to_lowercase(),
         format!("epoch {} generation {}", live.ownership.epoch, live.ownership.generation),
-        format!("version {}", live.persistence.version()),
+        format!("version {}", live.persistence.version),
     ];
     if let Some(failure) = live.persistence.failure() {
         all.push(format!("store failed: {failure:?}"));
@@ -425,7 +425,7 @@ impl Fixture {
 
     /// The stored task, `ahead` writes later.
     fn in_store(&self, ahead: u64) -> StoredTask {
-        let version = self.live.persistence.version().max(1) + ahead;
+        let version = self.live.persistence.version.max(1) + ahead;
         let epoch = self.live.ownership.epoch.max(1) + ahead;
         let last_event = EventId::new(self.live.log.last().max(1) + ahead).unwrap();
         StoredTask::new(Arc::clone(&self.live.task), version, epoch, last_event)

@@ -74,7 +74,7 @@ impl TurnRequest {
 #[derive(Debug)]
 pub(crate) struct Turns {
     /// Queued messages, oldest first.
-    queue: VecDeque<Queued>,
+    pub(super) queue: VecDeque<Queued>,
     /// Ids of accepted messages that may not be in the history yet, with their tickets.
     taken: Vec<Taken>,
     /// The ticket of the newest message.
@@ -121,25 +121,12 @@ impl Turns {
         self.current
     }
 
-    /// The number of queued messages.
-    pub(super) fn queue_len(&self) -> usize {
-        self.queue.len()
-    }
-
-    pub(super) fn has_queued(&self) -> bool {
-        !self.queue.is_empty()
-    }
-
     pub(super) fn queued_messages(&self) -> Vec<Arc<Message>> {
         self.queue.iter().map(|queued| Arc::clone(&queued.turn.message)).collect()
     }
 
     pub(super) fn queued_mut(&mut self, ticket: u64) -> Option<&mut Queued> {
         self.queue.iter_mut().find(|queued| queued.ticket == ticket)
-    }
-
-    pub(super) fn enqueue(&mut self, queued: Queued) {
-        self.queue.push_back(queued);
     }
 
     /// Returns whether the sender of a queued message was told that it is kept.
@@ -158,10 +145,6 @@ impl Turns {
         self.skipped = left.iter().map(|queued| queued.ticket).collect();
         self.queue = left.into();
         taken
-    }
-
-    pub(super) fn next(&mut self) -> Option<Queued> {
-        self.queue.pop_front()
     }
 
     /// Drops the queued messages, and returns the commands that carried them.

@@ -11,7 +11,7 @@ use crate::RunLimits;
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     /// Whether the run counts as one of its caller's.
-    has_slot: bool,
+    pub(super) has_slot: bool,
     clocks: Option<Clocks>,
 }
 
@@ -48,15 +48,6 @@ impl Work {
         let mut work = Self { has_slot: true, clocks: None };
         work.begin_turn(now);
         work
-    }
-
-    pub(super) fn has_slot(&self) -> bool {
-        self.has_slot
-    }
-
-    /// Occupies the slot again, for a message to a waiting task.
-    pub(super) fn occupy_slot(&mut self) {
-        self.has_slot = true;
     }
 
     /// Restarts the clocks for another message.
@@ -174,11 +165,11 @@ mod tests {
         let at = |seconds: u32| begun + SECOND * seconds;
         let mut work = Work::begin(begun);
         work.note(Some(TaskState::InputRequired), false, at(4));
-        assert!(!work.has_slot());
+        assert!(!work.has_slot);
         assert!(matches!(work.left(limits(10, 5), None, at(104)), Left::Until(_)));
         assert_eq!(work.left(limits(10, 5), Some(SECOND * 100), at(104)), Left::Parked);
         work.note(Some(TaskState::Working), false, at(104));
-        assert!(work.has_slot());
+        assert!(work.has_slot);
         assert_eq!(work.left(limits(10, 5), None, at(108)), Left::Until(at(109)));
         work.note(None, false, at(108));
         let expired = "the agent worked on this message for longer than 10s";
