@@ -5,13 +5,13 @@
 //! instead.
 
 use a2a_core::{
-    Artifact, Message, Part, ProtocolVersion,
+    Artifact, Message, Part, ProtocolVersion, TaskState,
     v1::{
         StreamResponse, Task, TaskPushNotificationConfig, TaskStatus, part::Content,
         stream_response::Payload,
     },
 };
-use a2a_kit_operations::{Event, EventId, Webhook, trace::TraceContext};
+use a2a_kit_operations::{Event, EventId, Webhook, store::PageKey, trace::TraceContext};
 use prost::Message as _;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -33,9 +33,18 @@ pub(crate) enum CodecError {
     Seal(#[from] SealError),
 }
 
+/// An encoded task, with the fields that stores index.
+pub(crate) struct EncodedTask {
+    pub(crate) state: TaskState,
+    /// The time of its status: see [`PageKey::millis_of`].
+    pub(crate) millis: i64,
+    pub(crate) body: Vec<u8>,
+}
+
 /// Encodes a task.
-pub(crate) fn encode_task(task: &Task) -> Result<Vec<u8>, CodecError> {
-    encode(task, is_plain_task(task), |bytes| task.encode_raw(bytes))
+pub(crate) fn encode_task(task: &Task) -> Result<EncodedTask, CodecError> {
+    let body = encode(task, is_plain_task(task), |bytes| task.encode_raw(bytes))?;
+    Ok(EncodedTask { state: task.state(), millis: PageKey::millis_of(task), body })
 }
 
 /// Decodes the output of [`encode_task`].
@@ -208,7 +217,7 @@ fn is_plain_part(part: &Part) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use a2a_core::{TaskState, well_known::Value};
+    use a2a_core::well_known::Value;
     use a2a_kit_store_testing::store::fixtures::{at, chunk, shown, task, webhook};
     use serde_json::json;
 
@@ -232,7 +241,7 @@ mod tests {
             (deep, JSON),
         ] {
             let task = with_data(data);
-            let bytes = encode_task(&task).unwrap();
+            let bytes = encode_task(&task).unwrap().body;
             assert_eq!(bytes[0], form, "{task:?}");
             assert_eq!(decode_task(&bytes).unwrap(), task);
             let event = shown(7, &task);
@@ -240,7 +249,8 @@ mod tests {
             let read = decode_event(at(7), &bytes).unwrap();
             assert_eq!((read.id(), read.response()), (event.id(), event.response()));
         }
-        assert_eq!(decode_task(&encode_task(&Task::default()).unwrap()).unwrap(), Task::default());
+        let empty = encode_task(&Task::default()).unwrap().body;
+        assert_eq!(decode_task(&empty).unwrap(), Task::default());
     }
 
     #[test]

@@ -2,21 +2,20 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use a2a_core::v1::Task;
 use a2a_kit_operations::{
     Scope,
-    store::{LeaseUpdate, PageKey, StoreError, Transition},
+    store::{LeaseUpdate, StoreError, Transition},
 };
 use bytes::Bytes;
 use tokio_postgres::Row;
 
-use crate::codec::encode_task;
+use crate::codec::{EncodedTask, encode_task};
 
 use super::{
     link::Link,
     link_error::LinkError,
-    row::{column, is_possible, number, pack},
-    session::{Done, Session, Written},
+    row::{column, is_possible, number, pack, state_number},
+    session::{Done, Session, Write, WriteRow, Written},
     signal::Chunks,
 };
 
@@ -24,45 +23,43 @@ pub(super) const SQL: &str = include_str!("commit.sql");
 
 /// An encoded transition.
 pub(super) struct CommitRow {
-    pub(super) id: Arc<str>,
+    id: Arc<str>,
     tenant: Arc<str>,
-    pub(super) owner: Arc<str>,
+    owner: Arc<str>,
     version: i64,
     epoch: i64,
     first: Option<i64>,
     last: Option<i64>,
     body: Option<Vec<u8>>,
     pushed: Option<i64>,
-    after: Option<After>,
+    after: Option<EncodedTask>,
     hold: i16,
     checkpoint: Option<Bytes>,
     journal: Option<Bytes>,
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
-/// The task after the transition.
-struct After {
-    state: i16,
-    millis: i64,
-    ended: bool,
-    snapshot: Vec<u8>,
-}
-
 impl CommitRow {
-    pub(super) fn new(scope: &Scope, transition: Transition) -> Result<Self, StoreError> {
-        let Transition { task_id, events, pushes, .. } = transition;
+    pub(super) fn encode(scope: &Scope, transition: Transition) -> Result<Write, StoreError> {
+        let Transition {
+            task_id,
+            version,
+            epoch,
+            events,
+            snapshot,
+            pushes,
+            lease,
+            journal,
+            answers,
+            ..
+        } = transition;
         if !is_possible(scope, &task_id) {
             return Err(StoreError::Conflict { task_id: task_id.to_string() });
         }
-        let after = |task: Arc<Task>| {
-            Ok::<_, StoreError>(After {
-                state: i16::try_from(i32::from(task.state())).unwrap_or_default(),
-                millis: PageKey::millis_of(&task),
-                ended: task.state().is_terminal(),
-                snapshot: encode_task(&task).map_err(StoreError::rejected)?,
-            })
-        };
-        let (hold, checkpoint) = match transition.lease {
+        let after = snapshot.map(|task| encode_task(&task)).transpose();
+        let after = after.map_err(StoreError::rejected)?;
+        let body = pack(&events, &pushes)?;
+        let (hold, checkpoint) = match lease {
             LeaseUpdate::Keep => (0, None),
             LeaseUpdate::Checkpoint(checkpoint) => (1, Some(checkpoint)),
             LeaseUpdate::Release => (2, None),
@@ -70,35 +67,31 @@ impl CommitRow {
         let place = |event: Option<&a2a_kit_operations::Event>| {
             event.and_then(|event| event.id()).map(|id| number(id.get()))
         };
-        Ok(Self {
-            id: task_id,
-            tenant: Arc::clone(&scope.tenant),
+        let added_bytes = body.as_ref().map_or(0, Vec::len);
+        let replaced_bytes = after.as_ref().map_or(0, |after| after.body.len())
+            + journal.as_ref().map_or(0, Bytes::len);
+        Ok(Write {
+            task_id: Arc::clone(&task_id),
             owner: Arc::clone(&scope.owner),
-            version: number(transition.version),
-            epoch: number(transition.epoch),
-            first: place(events.first()),
-            last: place(events.last()),
-            body: pack(&events, &pushes)?,
-            pushed: pushes.iter().max().map(|event| number(event.get())),
-            after: transition.snapshot.map(after).transpose()?,
-            hold,
-            checkpoint,
-            journal: transition.journal,
-            answers: transition.answers,
+            weight: added_bytes + replaced_bytes + 300,
+            added_bytes,
+            row: WriteRow::Commit(Self {
+                id: task_id,
+                tenant: Arc::clone(&scope.tenant),
+                owner: Arc::clone(&scope.owner),
+                version: number(version),
+                epoch: number(epoch),
+                first: place(events.first()),
+                last: place(events.last()),
+                body,
+                pushed: pushes.iter().max().map(|event| number(event.get())),
+                after,
+                hold,
+                checkpoint,
+                journal,
+                answers,
+            }),
         })
-    }
-
-    /// The bytes that the row adds to the store, ignoring what it replaces.
-    pub(super) fn added_bytes(&self) -> usize {
-        self.body.as_ref().map_or(0, Vec::len)
-    }
-
-    /// The approximate size of the row in the statement, in bytes.
-    pub(super) fn weight(&self) -> usize {
-        self.body.as_ref().map_or(0, Vec::len)
-            + self.after.as_ref().map_or(0, |after| after.snapshot.len())
-            + self.journal.as_ref().map_or(0, Bytes::len)
-            + 300
     }
 }
 
@@ -144,10 +137,10 @@ pub(super) async fn write(
                 &column(rows, |row| row.last),
                 &column(rows, |row| row.body.as_deref()),
                 &column(rows, |row| row.pushed),
-                &column(rows, |row| Some(row.after.as_ref()?.state)),
+                &column(rows, |row| Some(state_number(row.after.as_ref()?.state))),
                 &column(rows, |row| Some(row.after.as_ref()?.millis)),
-                &column(rows, |row| Some(row.after.as_ref()?.ended)),
-                &column(rows, |row| Some(&*row.after.as_ref()?.snapshot)),
+                &column(rows, |row| Some(row.after.as_ref()?.state.is_terminal())),
+                &column(rows, |row| Some(&*row.after.as_ref()?.body)),
                 &column(rows, |row| row.hold),
                 &column(rows, |row| row.checkpoint.as_deref()),
                 &chunk,

@@ -1,14 +1,10 @@
 //! Dead letters.
 
 use a2a_core::well_known::Timestamp;
-use a2a_kit_operations::store::{DeadLetter, DeadLetterQuery, Redelivery, StoreError};
+use a2a_kit_operations::store::{DeadLetter, DeadLetterQuery, StoreError};
 use tokio_postgres::{Row, types::ToSql};
 
-use super::{
-    PostgresStore,
-    outbox::scope,
-    row::{get, natural, number, position},
-};
+use super::row::{self, get, position, scope};
 
 /// The letters matching a query, newest first. `$5` is in milliseconds.
 macro_rules! chosen {
@@ -25,12 +21,12 @@ macro_rules! chosen {
     };
 }
 
-const LIST: &str = chosen!(
+pub(super) const LIST: &str = chosen!(
     "tenant, owner, task_id, config_id, url, event, attempts, error, \
     (extract(epoch FROM died) * 1000)::int8 AS millis"
 );
 
-const PURGE: &str = concat!(
+pub(super) const PURGE: &str = concat!(
     "WITH c AS MATERIALIZED (",
     chosen!("number"),
     "), d AS (DELETE FROM dead_letters d USING c WHERE d.number = c.number RETURNING 1) \
@@ -38,7 +34,7 @@ const PURGE: &str = concat!(
 );
 
 /// Rewinds webhooks to the first of their letters, unless an event was removed.
-const REDELIVER: &str = concat!(
+pub(super) const REDELIVER: &str = concat!(
     "WITH c AS MATERIALIZED (",
     chosen!("number, task_id, config_id COLLATE \"C\" AS config_id, event"),
     "), o AS MATERIALIZED (\
@@ -59,51 +55,26 @@ const REDELIVER: &str = concat!(
         SELECT FROM w WHERE w.task_id = c.task_id AND w.config_id = c.config_id)) AS queued FROM c"
 );
 
-impl PostgresStore {
-    pub(super) async fn letters(
-        &self,
-        query: &DeadLetterQuery,
-    ) -> Result<Vec<DeadLetter>, StoreError> {
-        let rows = self.pool.read(LIST, &Params::new(query).all()).await?;
-        rows.iter().map(letter).collect()
-    }
-
-    pub(super) async fn purge_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
-        let rows = self.pool.write(PURGE, &Params::new(query).all()).await?;
-        rows.first().map_or(Ok(0), |row| get(row, "purged").map(natural))
-    }
-
-    pub(super) async fn redeliver_letters(
-        &self,
-        query: &DeadLetterQuery,
-    ) -> Result<Redelivery, StoreError> {
-        let rows = self.pool.write(REDELIVER, &Params::new(query).all()).await?;
-        let Some(row) = rows.first() else { return Ok(Redelivery::default()) };
-        let (chosen, queued) = (natural(get(row, "chosen")?), natural(get(row, "queued")?));
-        Ok(Redelivery::new(queued, chosen.saturating_sub(queued)))
-    }
-}
-
 /// The parameters of [`chosen!`].
-struct Params<'a> {
+pub(super) struct Params<'a> {
     query: &'a DeadLetterQuery,
     before: Option<i64>,
     limit: i64,
 }
 
 impl<'a> Params<'a> {
-    fn new(query: &'a DeadLetterQuery) -> Self {
+    pub(super) fn new(query: &'a DeadLetterQuery) -> Self {
         let before = query.before.map(|before| before.as_millis());
-        Self { query, before, limit: number(u64::try_from(query.limit).unwrap_or(u64::MAX)) }
+        Self { query, before, limit: row::limit(query.limit) }
     }
 
-    fn all(&self) -> [&(dyn ToSql + Sync); 6] {
+    pub(super) fn all(&self) -> [&(dyn ToSql + Sync); 6] {
         let DeadLetterQuery { task_id, config_id, tenant, owner, .. } = self.query;
         [task_id, config_id, tenant, owner, &self.before, &self.limit]
     }
 }
 
-fn letter(row: &Row) -> Result<DeadLetter, StoreError> {
+pub(super) fn letter(row: &Row) -> Result<DeadLetter, StoreError> {
     let attempts: i32 = get(row, "attempts")?;
     let (task_id, config_id): (String, String) = (get(row, "task_id")?, get(row, "config_id")?);
     let event = position(get(row, "event")?);

@@ -15,7 +15,7 @@ pub(super) struct Health {
     /// Sessions of another generation are replaced.
     generation: watch::Sender<u64>,
     is_read_only: AtomicBool,
-    writability: Writability,
+    pub(super) writability: Writability,
 }
 
 impl Health {
@@ -39,8 +39,8 @@ impl Health {
 
     /// A write failed for good.
     pub(super) fn failed(&self, error: &LinkError, bytes: usize) {
-        if error.is_failed_write() && self.writability.failed(bytes) {
-            tracing::error!(%error, source = ?error, "database is not writable");
+        if error.is_failed_write() {
+            self.writability.failed(bytes, error);
         }
     }
 
@@ -51,14 +51,7 @@ impl Health {
         {
             self.replace_sessions();
         }
-        if self.writability.succeeded(bytes) {
-            tracing::info!("database is writable again");
-        }
-    }
-
-    /// The size of a write that would show that writes succeed again, if they fail.
-    pub(super) fn failing(&self) -> Option<usize> {
-        self.writability.failing()
+        self.writability.succeeded(bytes);
     }
 
     fn replace_sessions(&self) {

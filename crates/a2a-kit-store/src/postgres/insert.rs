@@ -1,21 +1,27 @@
 //! Inserts of many tasks in one statement.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use a2a_kit_operations::{
     EventId, Scope,
-    store::{NewTask, PageKey, StoreError},
+    store::{NewTask, StoreError},
 };
 use bytes::Bytes;
 use tokio_postgres::Row;
 
-use crate::{SecretKeys, codec::encode_task};
+use crate::{
+    SecretKeys,
+    codec::{EncodedTask, encode_task},
+};
 
 use super::{
     link::Link,
     link_error::LinkError,
-    row::{HookRow, IMPOSSIBLE, column, is_possible, key, number, pack},
-    session::{Done, Session, Written},
+    row::{HookRow, IMPOSSIBLE, column, is_possible, key, number, pack, state_number},
+    session::{Done, Session, Write, WriteRow, Written},
     signal::Chunks,
 };
 
@@ -23,16 +29,13 @@ pub(super) const SQL: &str = include_str!("insert.sql");
 
 /// An encoded new task.
 pub(super) struct InsertRow {
-    pub(super) id: String,
-    tenant: String,
-    pub(super) owner: String,
+    id: Arc<str>,
+    tenant: Arc<str>,
+    owner: Arc<str>,
     context_id: String,
     claim: Option<String>,
-    state: i16,
-    millis: i64,
-    ended: bool,
+    task: EncodedTask,
     last: i64,
-    snapshot: Vec<u8>,
     checkpoint: Option<Bytes>,
     journal: Bytes,
     body: Option<Vec<u8>>,
@@ -42,45 +45,44 @@ pub(super) struct InsertRow {
 }
 
 impl InsertRow {
-    pub(super) fn new(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Self, StoreError> {
+    pub(super) fn encode(
+        scope: &Scope,
+        new: NewTask,
+        keys: &SecretKeys,
+    ) -> Result<Write, StoreError> {
         let NewTask { task, key: claim, events, pushes, webhooks, checkpoint, journal, .. } = new;
         if !is_possible(scope, &task.id) {
             return Err(StoreError::rejected(IMPOSSIBLE));
         }
-        let state = task.state();
         let last = events.last().and_then(|event| event.id()).unwrap_or(EventId::FIRST);
         let hook = |webhook| {
             let row = HookRow::new(webhook, keys)?;
             Ok((row.config_id.clone(), row))
         };
-        Ok(Self {
-            id: task.id.clone(),
-            tenant: scope.tenant.to_string(),
-            owner: scope.owner.to_string(),
-            context_id: key(&task.context_id).into_owned(),
-            claim: claim.map(|name| key(&name).into_owned()),
-            state: i16::try_from(i32::from(state)).unwrap_or_default(),
-            millis: PageKey::millis_of(&task),
-            ended: state.is_terminal(),
-            last: number(last.get()),
-            snapshot: encode_task(&task).map_err(StoreError::rejected)?,
-            checkpoint,
-            journal,
-            body: pack(&events, &pushes)?,
-            pushed: pushes.iter().max().map(|event| number(event.get())),
-            hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
+        let encoded = encode_task(&task).map_err(StoreError::rejected)?;
+        let body = pack(&events, &pushes)?;
+        let added_bytes = encoded.body.len() + body.as_ref().map_or(0, Vec::len);
+        let id: Arc<str> = task.id.as_str().into();
+        Ok(Write {
+            task_id: Arc::clone(&id),
+            owner: Arc::clone(&scope.owner),
+            weight: added_bytes + journal.len() + 500,
+            added_bytes,
+            row: WriteRow::Insert(Self {
+                id,
+                tenant: Arc::clone(&scope.tenant),
+                owner: Arc::clone(&scope.owner),
+                context_id: key(&task.context_id).into_owned(),
+                claim: claim.map(|name| key(&name).into_owned()),
+                task: encoded,
+                last: number(last.get()),
+                checkpoint,
+                journal,
+                body,
+                pushed: pushes.iter().max().map(|event| number(event.get())),
+                hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
+            }),
         })
-    }
-
-    /// The bytes that the row adds to the store.
-    pub(super) fn stored_bytes(&self) -> usize {
-        self.snapshot.len() + self.body.as_ref().map_or(0, Vec::len)
-    }
-
-    /// The approximate size of the row in the statement, in bytes.
-    pub(super) fn weight(&self) -> usize {
-        let events = self.body.as_ref().map_or(0, Vec::len);
-        self.snapshot.len() + self.journal.len() + events + 500
     }
 }
 
@@ -111,15 +113,15 @@ pub(super) async fn write(
         .execute(
             &session.insert,
             &[
-                &column(rows, |row| row.id.as_str()),
-                &column(rows, |row| row.tenant.as_str()),
-                &column(rows, |row| row.owner.as_str()),
+                &column(rows, |row| &*row.id),
+                &column(rows, |row| &*row.tenant),
+                &column(rows, |row| &*row.owner),
                 &column(rows, |row| row.context_id.as_str()),
-                &column(rows, |row| row.state),
-                &column(rows, |row| row.millis),
-                &column(rows, |row| row.ended),
+                &column(rows, |row| state_number(row.task.state)),
+                &column(rows, |row| row.task.millis),
+                &column(rows, |row| row.task.state.is_terminal()),
                 &column(rows, |row| row.last),
-                &column(rows, |row| row.snapshot.as_slice()),
+                &column(rows, |row| row.task.body.as_slice()),
                 &column(rows, |row| row.checkpoint.as_deref()),
                 &column(rows, |row| row.body.as_deref()),
                 &column(rows, |row| row.pushed),
@@ -143,7 +145,8 @@ pub(super) async fn write(
         let done = match row.try_get("tied")? {
             None => {
                 let insert = usize::try_from(n - 1).ok().and_then(|index| rows.get(index));
-                let opened = i32::from(insert.is_some_and(|insert| !insert.ended));
+                let opened =
+                    i32::from(insert.is_some_and(|insert| !insert.task.state.is_terminal()));
                 Done::Written { has_pushes: row.try_get("has_pushes")?, opened }
             }
             Some(task_id) => Done::Claimed { task_id },

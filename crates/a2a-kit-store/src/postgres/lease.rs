@@ -7,7 +7,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use a2a_kit_operations::{
     Scope,
-    store::{Acquired, Command, LeaseStore, Orphan, Signals, StoreError},
+    store::{Acquired, Command, LeaseStore, Orphan, Signals, StoreError, TaskStore as _},
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -15,8 +15,8 @@ use tokio_postgres::Row;
 
 use super::{
     PostgresStore,
-    outbox::scope,
-    row::{StoredRow, get, is_possible, natural, number, stored},
+    link::Params,
+    row::{self, StoredRow, get, is_possible, natural, number, scope, stored},
     writer::millis,
 };
 
@@ -168,8 +168,7 @@ impl LeaseStore for PostgresStore {
         let (tenant, owner, me) = (&*scope.tenant, &*scope.owner, &*self.node);
         let lease = millis(self.lease);
         for _ in 0..TRIES {
-            let params: super::link::Params<'_> =
-                &[&task_id, &tenant, &owner, &me, &lease, &self.channel];
+            let params: Params<'_> = &[&task_id, &tenant, &owner, &me, &lease, &self.channel];
             let taken = self.pool.write(TAKE, params).await?;
             let epoch: Option<i64> = taken.first().map(|row| get(row, "epoch")).transpose()?;
             // The lease may change hands between the two statements.
@@ -185,7 +184,7 @@ impl LeaseStore for PostgresStore {
                     }));
                 }
             } else {
-                let Some(stored) = self.read(scope, task_id).await? else { return Ok(None) };
+                let Some(stored) = self.get(scope, task_id).await? else { return Ok(None) };
                 if stored.node.as_ref().is_some_and(|node| *node != self.node) {
                     return Ok(Some(Acquired::Elsewhere(stored)));
                 }
@@ -227,7 +226,7 @@ impl LeaseStore for PostgresStore {
     }
 
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        let limit = number(u64::try_from(limit).unwrap_or(u64::MAX));
+        let limit = row::limit(limit);
         let (me, lease) = (&*self.node, millis(self.lease));
         let rows = self.pool.write(TAKE_OVER, &[&limit, &me, &lease, &self.channel]).await?;
         if rows.is_empty() {
@@ -253,8 +252,7 @@ impl LeaseStore for PostgresStore {
         }
         let (tenant, owner, me) = (&*scope.tenant, &*scope.owner, &*self.node);
         let (id, body) = (&*command.id, &*command.body);
-        let params: super::link::Params<'_> =
-            &[&task_id, &tenant, &owner, &id, &body, &me, &self.channel];
+        let params: Params<'_> = &[&task_id, &tenant, &owner, &id, &body, &me, &self.channel];
         Ok(!self.pool.write_idempotent(POST, params).await?.is_empty())
     }
 

@@ -11,7 +11,10 @@ use std::{
 
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
-use tokio_postgres::{Client, Connection, Row, Socket, Statement, types::ToSql};
+use tokio_postgres::{
+    Client, Connection, Row, Socket, Statement,
+    types::{ToSql, Type},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -38,6 +41,7 @@ const REPLAN: Duration = Duration::from_secs(5);
 
 /// The parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(super) type TypedParams<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
 /// Creates connections.
 pub(super) struct Connector {
@@ -220,15 +224,15 @@ impl Link {
         &mut self,
         (lock, write): (&'static str, &'static str),
         params: Params<'_>,
-    ) -> Result<(), LinkError> {
+    ) -> Result<Vec<Row>, LinkError> {
         with_timeout(self.client.batch_execute("BEGIN")).await?;
         let result = async {
             with_timeout(self.client.batch_execute(lock)).await?;
-            with_timeout(self.client.execute(write, params)).await
+            with_timeout(self.client.query(write, params)).await
         };
         let result = result.await;
         with_timeout(self.client.batch_execute("ROLLBACK")).await?;
-        result.map(|_count| ())
+        result
     }
 
     /// Prepares a statement for the caller to keep.
@@ -249,7 +253,7 @@ impl Link {
     pub(super) async fn query_once(
         &mut self,
         sql: &str,
-        params: &[(&(dyn ToSql + Sync), tokio_postgres::types::Type)],
+        params: TypedParams<'_>,
     ) -> Result<Vec<Row>, LinkError> {
         with_timeout(self.client.query_typed(sql, params)).await
     }

@@ -11,7 +11,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::{
     PostgresStore,
-    row::{StoredRow, get, is_possible_scope, key, stored},
+    row::{StoredRow, get, is_possible_scope, key, state_number, stored},
 };
 
 /// Maximum count with a time filter.
@@ -37,7 +37,7 @@ impl ListQuery {
             let _ = write!(filter, " AND context_id = {context}");
         }
         if let Some(state) = query.state {
-            let state = list.param(number_of(state), Type::INT2);
+            let state = list.param(state_number(state), Type::INT2);
             let _ = write!(filter, " AND state = {state}");
         }
         if let Some(since) = query.since.map(Timestamp::as_millis) {
@@ -100,10 +100,6 @@ impl ListQuery {
         }
         self.params.iter().map(param).collect()
     }
-}
-
-fn number_of(state: TaskState) -> i16 {
-    i16::try_from(i32::from(state)).unwrap_or_default()
 }
 
 /// The totals column of a state, or of all states.

@@ -11,12 +11,13 @@ use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
 };
-use tokio_postgres::{Row, types::ToSql};
+use tokio_postgres::Row;
 
 use super::{
-    link::{Connector, Link, Params},
+    link::{Connector, Link, Params, TypedParams},
     link_error::LinkError,
 };
+use crate::writability::Writability;
 
 /// Locks what a write of a task changes, and adds bytes.
 const PROBE: (&str, &str) = (
@@ -31,6 +32,30 @@ pub(super) struct Pool {
     permits: Semaphore,
     /// How long a call waits for a connection.
     acquire_timeout: Duration,
+}
+
+/// What to run over a connection.
+#[derive(Clone, Copy)]
+enum Work<'a> {
+    /// A statement that is prepared once per connection.
+    Statement(&'static str, Params<'a>),
+    /// A statement that is planned for its actual parameters.
+    Once(&'a str, TypedParams<'a>),
+    /// Two statements in one transaction.
+    Locked { lock: (&'static str, Params<'a>), write: (&'static str, Params<'a>) },
+    /// A write of these bytes that is rolled back.
+    Probe(&'a Vec<u8>),
+}
+
+impl Work<'_> {
+    async fn run(self, link: &mut Link) -> Result<Vec<Row>, LinkError> {
+        match self {
+            Self::Statement(sql, params) => link.query(sql, params).await,
+            Self::Once(sql, params) => link.query_once(sql, params).await,
+            Self::Locked { lock, write } => link.locked(lock, write).await,
+            Self::Probe(body) => link.roll_back(PROBE, &[body]).await,
+        }
+    }
 }
 
 /// Which connection to check out.
@@ -68,38 +93,16 @@ impl Pool {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        match self.run_current(sql, params).await {
-            Err(Failure { error, stale: true }) if !error.is_refusal() => {
-                self.run(sql, params, Checkout::Any).await.map_err(Failure::into_store)
-            }
-            result => result.map_err(Failure::into_store),
-        }
+        self.run_read(Work::Statement(sql, params)).await
     }
 
     /// Like [`read`](Self::read), planned for the actual parameters.
     pub(super) async fn read_once(
         &self,
         sql: &str,
-        params: &[(&(dyn ToSql + Sync), tokio_postgres::types::Type)],
+        params: TypedParams<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        for last in [false, true] {
-            let (mut connection, fresh) =
-                self.checkout(Checkout::Any).await.map_err(Failure::into_store)?;
-            match connection.link.query_once(sql, params).await {
-                Ok(_) if !last && !fresh && connection.link.is_closed() => {}
-                Ok(rows) => {
-                    self.check_in(connection);
-                    return Ok(rows);
-                }
-                Err(error) if error.is_refusal() => {
-                    self.check_in(connection);
-                    return Err(error.into_store());
-                }
-                Err(error) if last || fresh => return Err(error.into_store()),
-                Err(_) => {}
-            }
-        }
-        Err(StoreError::failed("the database is unreachable"))
+        self.run_read(Work::Once(sql, params)).await
     }
 
     /// Runs a write; repeated once over a new connection if it was certainly not made.
@@ -108,7 +111,7 @@ impl Pool {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.write_again_if(LinkError::is_undone, sql, params).await
+        self.run_write(LinkError::is_undone, Work::Statement(sql, params)).await
     }
 
     /// Runs a write that has the same effect and result if it is made twice; repeated once over a
@@ -118,20 +121,7 @@ impl Pool {
         sql: &'static str,
         params: Params<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        self.write_again_if(LinkError::is_disconnect, sql, params).await
-    }
-
-    async fn write_again_if(
-        &self,
-        can_repeat: fn(&LinkError) -> bool,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
-        let mut result = self.run(sql, params, Checkout::Any).await;
-        if result.as_ref().is_err_and(|failure| can_repeat(&failure.error)) {
-            result = self.run(sql, params, Checkout::New).await;
-        }
-        self.written(result)
+        self.run_write(LinkError::is_disconnect, Work::Statement(sql, params)).await
     }
 
     /// Runs two statements in one transaction, repeated like [`write`](Self::write): the second
@@ -141,41 +131,46 @@ impl Pool {
         lock: (&'static str, Params<'_>),
         write: (&'static str, Params<'_>),
     ) -> Result<Vec<Row>, StoreError> {
-        let mut result = self.run_locked(lock, write, Checkout::Any).await;
-        if result.as_ref().is_err_and(|failure| failure.error.is_undone()) {
-            result = self.run_locked(lock, write, Checkout::New).await;
-        }
-        self.written(result)
+        self.run_write(LinkError::is_undone, Work::Locked { lock, write }).await
     }
 
-    /// The size of the write that would show that writes succeed again, if they fail.
-    pub(super) fn failing(&self) -> Option<usize> {
-        self.connector.health().failing()
+    /// Whether writes succeed.
+    pub(super) fn writability(&self) -> &Writability {
+        &self.connector.health().writability
     }
 
     /// Makes a write of at least this size, without a lasting effect, to all that a task is written
     /// to.
     pub(super) async fn probe_write(&self, bytes: usize) -> Result<(), StoreError> {
-        let body = incompressible(bytes);
-        let probe = async || {
-            let (mut connection, _) = self.checkout(Checkout::New).await?;
-            let result = connection.link.roll_back(PROBE, &[&body]).await;
-            self.returned(connection, false, result)
-        };
-        let mut result = probe().await;
+        let probe = Work::Probe(&incompressible(bytes));
+        let mut result = self.run(probe, Checkout::New).await;
         if result.as_ref().is_err_and(|failure| failure.error.is_undone()) {
-            result = probe().await;
+            result = self.run(probe, Checkout::New).await;
         }
-        match result {
-            Ok(()) => {
-                self.connector.health().written(bytes);
-                Ok(())
-            }
-            Err(failure) => Err(StoreError::Unwritable(failure.error.into())),
-        }
+        result.map_err(|failure| StoreError::Unwritable(failure.error.into()))?;
+        self.connector.health().written(bytes);
+        Ok(())
     }
 
-    fn written(&self, result: Result<Vec<Row>, Failure>) -> Result<Vec<Row>, StoreError> {
+    async fn run_read(&self, work: Work<'_>) -> Result<Vec<Row>, StoreError> {
+        let mut result = self.run_current(work).await;
+        if let Err(Failure { error, stale: true }) = &result
+            && !error.is_refusal()
+        {
+            result = self.run(work, Checkout::Any).await;
+        }
+        result.map_err(|failure| failure.error.into_store())
+    }
+
+    async fn run_write(
+        &self,
+        can_repeat: fn(&LinkError) -> bool,
+        work: Work<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let mut result = self.run(work, Checkout::Any).await;
+        if result.as_ref().is_err_and(|failure| can_repeat(&failure.error)) {
+            result = self.run(work, Checkout::New).await;
+        }
         match result {
             Ok(rows) => {
                 self.connector.health().written(0);
@@ -188,75 +183,46 @@ impl Pool {
         }
     }
 
-    async fn run(
-        &self,
-        sql: &'static str,
-        params: Params<'_>,
-        which: Checkout,
-    ) -> Result<Vec<Row>, Failure> {
+    async fn run(&self, work: Work<'_>, which: Checkout) -> Result<Vec<Row>, Failure> {
         let (mut connection, fresh) = self.checkout(which).await?;
-        let result = connection.link.query(sql, params).await;
-        self.returned(connection, !fresh, result)
+        let result = work.run(&mut connection.link).await;
+        self.returned(connection, fresh, work, result)
     }
 
-    /// Runs a read-only statement on a connection that is not to be replaced, even afterwards.
-    async fn run_current(
-        &self,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Vec<Row>, Failure> {
+    /// Runs read-only work on a connection that is not to be replaced, even afterwards.
+    async fn run_current(&self, work: Work<'_>) -> Result<Vec<Row>, Failure> {
         let (mut connection, fresh) = self.checkout(Checkout::Any).await?;
-        let result = connection.link.query(sql, params).await;
+        let result = work.run(&mut connection.link).await;
         if result.is_ok() && !fresh && connection.link.is_closed() {
             drop(connection);
-            return self.run(sql, params, Checkout::New).await;
+            return self.run(work, Checkout::New).await;
         }
-        self.returned(connection, !fresh, result)
-    }
-
-    async fn run_locked(
-        &self,
-        lock: (&'static str, Params<'_>),
-        write: (&'static str, Params<'_>),
-        which: Checkout,
-    ) -> Result<Vec<Row>, Failure> {
-        let (mut connection, fresh) = self.checkout(which).await?;
-        match connection.link.locked(lock, write).await {
-            Ok(rows) => self.returned(connection, !fresh, Ok(rows)),
-            // A connection that failed in between is closed, and its transaction aborted.
-            Err(error) => {
-                self.note(&error);
-                Err(Failure { error, stale: !fresh })
-            }
-        }
+        self.returned(connection, fresh, work, result)
     }
 
     /// Returns a connection to the pool, unless it is no longer usable.
-    fn returned<T>(
+    fn returned(
         &self,
         connection: PooledConnection<'_>,
-        stale: bool,
-        result: Result<T, LinkError>,
-    ) -> Result<T, Failure> {
-        match result {
-            Ok(done) => {
-                self.check_in(connection);
-                Ok(done)
-            }
-            Err(error) => {
-                self.note(&error);
-                if error.is_refusal() {
-                    self.check_in(connection);
-                }
-                Err(Failure { error, stale })
-            }
+        fresh: bool,
+        work: Work<'_>,
+        result: Result<Vec<Row>, LinkError>,
+    ) -> Result<Vec<Row>, Failure> {
+        let is_usable = match &result {
+            Ok(_) => true,
+            // A transaction that failed is still open.
+            Err(error) => error.is_refusal() && !matches!(work, Work::Locked { .. }),
+        };
+        if is_usable {
+            // Not reached if a statement was cancelled; its connection is then closed.
+            self.idle.lock().push(connection.link);
         }
-    }
-
-    fn note(&self, error: &LinkError) {
-        if error.is_read_only() {
-            self.connector.health().found_read_only();
-        }
+        result.map_err(|error| {
+            if error.is_read_only() {
+                self.connector.health().found_read_only();
+            }
+            Failure { error, stale: !fresh }
+        })
     }
 
     /// Returns a connection, and whether it is new.
@@ -277,7 +243,7 @@ impl Pool {
     async fn acquire(&self, which: Checkout) -> Result<(PooledConnection<'_>, bool), Failure> {
         let closed = |_| Failure { error: LinkError::Timeout, stale: false };
         let permit = self.permits.acquire().await.map_err(closed)?;
-        while let Some(link) = self.pop() {
+        while let Some(link) = self.take_idle() {
             match which {
                 Checkout::Any if link.is_closed() => {}
                 Checkout::Any => return Ok((PooledConnection::new(link, permit), false)),
@@ -289,13 +255,9 @@ impl Pool {
         Ok((PooledConnection::new(link, permit), true))
     }
 
-    fn pop(&self) -> Option<Link> {
+    // Not inlined: the lock would be held while the connection is looked at.
+    fn take_idle(&self) -> Option<Link> {
         self.idle.lock().pop()
-    }
-
-    /// Not reached if a statement was cancelled; its connection is then closed.
-    fn check_in(&self, connection: PooledConnection<'_>) {
-        self.idle.lock().push(connection.link);
     }
 }
 
@@ -305,12 +267,6 @@ struct Failure {
     error: LinkError,
     /// Whether the connection was used before, so that it may have died since.
     stale: bool,
-}
-
-impl Failure {
-    fn into_store(self) -> StoreError {
-        self.error.into_store()
-    }
 }
 
 /// Bytes that do not become smaller in the database.

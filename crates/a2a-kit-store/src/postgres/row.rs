@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
+use a2a_core::TaskState;
 use a2a_kit_operations::{
     Event, EventId, Scope, Webhook,
     store::{MAX_ID_BYTES, MAX_TASK_ID_BYTES, MAX_TENANT_BYTES, Replay, StoreError, StoredTask},
@@ -34,6 +35,16 @@ pub(super) fn number(number: u64) -> i64 {
 
 pub(super) fn natural(number: i64) -> u64 {
     u64::try_from(number).unwrap_or_default()
+}
+
+/// The stored number of a state.
+pub(super) fn state_number(state: TaskState) -> i16 {
+    i16::try_from(i32::from(state)).unwrap_or_default()
+}
+
+/// A count as a limit of a statement.
+pub(super) fn limit(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 pub(super) fn position(number: i64) -> EventId {
@@ -186,6 +197,12 @@ impl StoredRow {
 /// Reads a column.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> Result<T, StoreError> {
     row.try_get(name).map_err(StoreError::failed)
+}
+
+/// Reads the columns `tenant` and `owner`.
+pub(super) fn scope(row: &Row) -> Result<Scope, StoreError> {
+    let (tenant, owner): (&str, &str) = (get(row, "tenant")?, get(row, "owner")?);
+    Ok(Scope { tenant: tenant.into(), owner: owner.into() })
 }
 
 /// An encoded webhook.

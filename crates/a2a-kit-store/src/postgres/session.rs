@@ -1,8 +1,26 @@
-//! What the statements of a writer have in common.
+//! What the statements of a writer get and return.
 
 use std::{collections::HashMap, sync::Arc};
 
 use tokio_postgres::Statement;
+
+use super::{commit::CommitRow, insert::InsertRow};
+
+/// A write of a task.
+pub(super) struct Write {
+    pub(super) task_id: Arc<str>,
+    pub(super) owner: Arc<str>,
+    /// The approximate size of the row in the statement, in bytes.
+    pub(super) weight: usize,
+    /// The bytes that it adds to the store, ignoring what it replaces.
+    pub(super) added_bytes: usize,
+    pub(super) row: WriteRow,
+}
+
+pub(super) enum WriteRow {
+    Insert(InsertRow),
+    Commit(CommitRow),
+}
 
 /// The results, by position in the statement, from 1.
 pub(super) type Written = HashMap<i64, Done>;

@@ -9,7 +9,7 @@ use a2a_kit_operations::{
 
 use super::{
     PostgresStore,
-    row::{get, number},
+    row::{self, get},
     writer::millis,
 };
 
@@ -110,7 +110,7 @@ FROM unnest('{tasks,bodies,events,leases,commands,totals,claims,webhooks,dead_le
 
 impl PostgresStore {
     pub(super) async fn forget(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
-        let limit = number(u64::try_from(sweep.limit).unwrap_or(u64::MAX));
+        let limit = row::limit(sweep.limit);
         if let [row] = &self.pool.read(SIZE, &[]).await?[..] {
             metrics::store_size("postgres", get::<i64>(row, "bytes")?.unsigned_abs());
         }
@@ -120,7 +120,7 @@ impl PostgresStore {
         self.pool.write(MERGE, &[]).await?;
         let mut rows = Vec::new();
         for (statement, age) in [(TASKS, sweep.tasks), (PARKED, sweep.parked)] {
-            let limit = limit.saturating_sub(i64::try_from(rows.len()).unwrap_or(i64::MAX));
+            let limit = limit.saturating_sub(row::limit(rows.len()));
             if let Some(age) = age {
                 rows.extend(self.pool.write(statement, &[&millis(age), &limit]).await?);
             }

@@ -20,11 +20,10 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    commit::{self, CommitRow},
-    insert::{self, InsertRow},
+    commit, insert,
     link::{Connector, Link},
     link_error::LinkError,
-    session::{Done, Session, Written},
+    session::{Done, Session, Write, WriteRow, Written},
     usage_cache::Usages,
 };
 
@@ -44,43 +43,6 @@ const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
 
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
-
-/// A write.
-pub(super) enum Write {
-    Insert(InsertRow),
-    Commit(CommitRow),
-}
-
-impl Write {
-    fn task_id(&self) -> &str {
-        match self {
-            Self::Insert(row) => &row.id,
-            Self::Commit(row) => &row.id,
-        }
-    }
-
-    fn owner(&self) -> &str {
-        match self {
-            Self::Insert(row) => &row.owner,
-            Self::Commit(row) => &row.owner,
-        }
-    }
-
-    fn weight(&self) -> usize {
-        match self {
-            Self::Insert(row) => row.weight(),
-            Self::Commit(row) => row.weight(),
-        }
-    }
-
-    /// The bytes that it adds to the store, ignoring what it replaces.
-    fn added_bytes(&self) -> usize {
-        match self {
-            Self::Insert(row) => row.stored_bytes(),
-            Self::Commit(row) => row.added_bytes(),
-        }
-    }
-}
 
 struct Job {
     write: Write,
@@ -105,7 +67,7 @@ impl Job {
             let cause = "the connection was lost, and the write may have been made";
             return self.finish(Err(StoreError::failed(cause)));
         }
-        let task_id = self.write.task_id().to_owned();
+        let task_id = self.write.task_id.to_string();
         self.finish(Err(StoreError::Conflict { task_id }));
     }
 }
@@ -140,7 +102,7 @@ impl Writers {
     }
 
     pub(super) async fn write(&self, write: Write) -> Result<Committed, StoreError> {
-        let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(write.task_id());
+        let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(&*write.task_id);
         let count = u64::try_from(self.queues.len()).unwrap_or(1);
         let index = usize::try_from(hash % count).unwrap_or_default();
         let (answer, answered) = oneshot::channel();
@@ -213,12 +175,12 @@ impl Writer {
         let (mut group, mut rest) = (Vec::new(), VecDeque::new());
         let (mut inserts, mut commits, mut bytes) = (0, 0, 0);
         for job in self.waiting.drain(..) {
-            let count = match job.write {
-                Write::Insert(_) => &mut inserts,
-                Write::Commit(_) => &mut commits,
+            let count = match job.write.row {
+                WriteRow::Insert(_) => &mut inserts,
+                WriteRow::Commit(_) => &mut commits,
             };
-            let is_new = tasks.insert(job.write.task_id().to_owned());
-            let weight = job.write.weight();
+            let is_new = tasks.insert(Arc::clone(&job.write.task_id));
+            let weight = job.write.weight;
             let fits = group.is_empty() || (*count < GROUP && bytes + weight <= GROUP_BYTES);
             if is_new && fits {
                 *count += 1;
@@ -230,7 +192,7 @@ impl Writer {
         }
         self.waiting = rest;
         // A fixed order, so that two nodes writing to the same tasks cannot deadlock.
-        group.sort_by(|a, b| a.write.task_id().cmp(b.write.task_id()));
+        group.sort_by(|a, b| a.write.task_id.cmp(&b.write.task_id));
         group
     }
 
@@ -254,15 +216,15 @@ impl Writer {
         };
         let (mut new, mut known) = (Vec::new(), Vec::new());
         for job in &group {
-            match &job.write {
-                Write::Insert(row) => new.push(row),
-                Write::Commit(row) => known.push(row),
+            match &job.write.row {
+                WriteRow::Insert(row) => new.push(row),
+                WriteRow::Commit(row) => known.push(row),
             }
         }
         let (inserted, committed) =
             tokio::join!(insert::write(link, session, &new), commit::write(link, session, &known));
         let (inserts, commits): (Vec<_>, Vec<_>) =
-            group.into_iter().partition(|job| matches!(job.write, Write::Insert(_)));
+            group.into_iter().partition(|job| matches!(job.write.row, WriteRow::Insert(_)));
         let mut refused = Vec::new();
         for (jobs, result) in [(inserts, inserted), (commits, committed)] {
             match result {
@@ -314,13 +276,13 @@ impl Writer {
     }
 
     fn fail(&self, jobs: Vec<Job>, error: LinkError) {
-        let Some(bytes) = jobs.iter().map(|job| job.write.weight()).max() else { return };
+        let Some(bytes) = jobs.iter().map(|job| job.write.weight).max() else { return };
         self.setup.connector.health().failed(&error, bytes);
         let error = Arc::new(error);
         for job in jobs {
             if !error.is_refusal() {
                 // It may have been made, and is not counted.
-                self.setup.usages.forget(job.write.owner());
+                self.setup.usages.forget(&job.write.owner);
             }
             let cause = Shared(Arc::clone(&error));
             job.finish(Err(error.store_error(cause)));
@@ -333,27 +295,27 @@ impl Writer {
             return;
         }
         (self.is_proven, self.backoff) = (true, MIN_BACKOFF);
-        let bytes = jobs.iter().map(|job| job.write.weight()).sum();
+        let bytes = jobs.iter().map(|job| job.write.weight).sum();
         self.setup.connector.health().written(bytes);
         for (n, mut job) in (1_i64..).zip(jobs) {
             match written.get(&n) {
                 Some(Done::Written { has_pushes, opened }) => {
                     let write = &job.write;
-                    self.setup.usages.add(write.owner(), *opened, write.added_bytes());
+                    self.setup.usages.add(&write.owner, *opened, write.added_bytes);
                     job.finish(Ok(Committed::new(*has_pushes)));
                 }
                 Some(Done::Claimed { task_id }) => {
                     job.finish(Err(StoreError::Claimed { task_id: task_id.clone() }));
                 }
                 // A webhook may have been added concurrently; a second attempt tells.
-                None if matches!(job.write, Write::Commit(_)) && !job.was_refused => {
+                None if matches!(job.write.row, WriteRow::Commit(_)) && !job.was_refused => {
                     job.was_refused = true;
                     self.waiting.push_front(job);
                 }
                 None => {
                     if job.is_uncertain {
                         // It may be counted or not.
-                        self.setup.usages.forget(job.write.owner());
+                        self.setup.usages.forget(&job.write.owner);
                     }
                     job.conflict();
                 }

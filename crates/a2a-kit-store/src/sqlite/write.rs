@@ -1,22 +1,22 @@
 use std::sync::Arc;
 
-use a2a_core::{v1::Task, well_known::Timestamp};
+use a2a_core::well_known::Timestamp;
 use a2a_kit_operations::{
     Event, EventId, Scope,
-    store::{Committed, LeaseUpdate, NewTask, PageKey, StoreError, Transition},
+    store::{Committed, LeaseUpdate, NewTask, StoreError, Transition},
 };
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{failure::Result, idempotency_key, lease, read::intern_scope};
 use crate::{
-    codec::{self, CodecError},
+    codec::{self, CodecError, EncodedTask, encode_task},
     seal::SecretKeys,
 };
 
 /// An encoded new task.
 pub(super) struct Insert {
-    head: Head,
+    head: EncodedTask,
     task_id: Arc<str>,
     key: Option<String>,
     context_id: String,
@@ -31,20 +31,11 @@ pub(super) struct Change {
     task_id: Arc<str>,
     version: u64,
     epoch: u64,
-    head: Option<Head>,
+    head: Option<EncodedTask>,
     events: Vec<Row>,
     lease: LeaseUpdate,
     journal: Option<Bytes>,
     answers: Vec<(Arc<str>, Bytes)>,
-}
-
-/// The indexed fields and the body of a task.
-struct Head {
-    state: i32,
-    millis: i64,
-    is_ended: bool,
-    is_parked: bool,
-    body: Vec<u8>,
 }
 
 /// An event.
@@ -52,18 +43,6 @@ struct Row {
     position: u64,
     is_pushed: bool,
     body: Vec<u8>,
-}
-
-impl Head {
-    fn of(task: &Task) -> Result<Self, CodecError> {
-        Ok(Self {
-            state: task.state().into(),
-            millis: PageKey::millis_of(task),
-            is_ended: task.state().is_terminal(),
-            is_parked: task.state().is_interrupted(),
-            body: codec::encode_task(task)?,
-        })
-    }
 }
 
 fn rows(events: &[Event], pushes: &[EventId]) -> Result<Vec<Row>, CodecError> {
@@ -83,7 +62,7 @@ impl Insert {
             Ok((webhook.config.id, body))
         });
         Ok(Self {
-            head: Head::of(&task)?,
+            head: encode_task(&task)?,
             task_id: task.id.as_str().into(),
             key,
             context_id: task.context_id.clone(),
@@ -130,9 +109,9 @@ impl Insert {
              (id, scope, context, state, millis, ended, parked, version, epoch, last_event)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, 1, ?8)",
         )?;
-        let ended = head.is_ended.then_some(now);
-        let parked = head.is_parked.then_some(now);
-        let (state, millis) = (head.state, head.millis);
+        let ended = head.state.is_terminal().then_some(now);
+        let parked = head.state.is_interrupted().then_some(now);
+        let (state, millis) = (i32::from(head.state), head.millis);
         let row = params![&**task_id, scope, context, state, millis, ended, parked, last_event];
         let no = insert.insert(row)?;
         let bytes = length(&head.body) + lengths(events);
@@ -159,15 +138,27 @@ impl Insert {
 
 impl Change {
     pub(super) fn encode(transition: Transition) -> Result<Self, CodecError> {
+        let Transition {
+            task_id,
+            version,
+            epoch,
+            events,
+            snapshot,
+            pushes,
+            lease,
+            journal,
+            answers,
+            ..
+        } = transition;
         Ok(Self {
-            task_id: transition.task_id,
-            version: transition.version,
-            epoch: transition.epoch,
-            head: transition.snapshot.map(|task| Head::of(&task)).transpose()?,
-            events: rows(&transition.events, &transition.pushes)?,
-            lease: transition.lease,
-            journal: transition.journal,
-            answers: transition.answers,
+            task_id,
+            version,
+            epoch,
+            head: snapshot.map(|task| encode_task(&task)).transpose()?,
+            events: rows(&events, &pushes)?,
+            lease,
+            journal,
+            answers,
         })
     }
 
@@ -209,7 +200,8 @@ impl Change {
         match head {
             // Indexed fields are written only if they change: they are in four indexes.
             Some(head) if known.differs(head) => {
-                let Head { state, millis, is_ended, is_parked, .. } = head;
+                let (state, millis) = (i32::from(head.state), head.millis);
+                let (is_ended, is_parked) = (head.state.is_terminal(), head.state.is_interrupted());
                 let mut update = db.prepare_cached(
                     "UPDATE tasks SET version = version + 1, last_event = ?2, bytes = bytes + ?3,
                          state = ?4, millis = ?5, ended = iif(?6, ifnull(ended, ?8), NULL),
@@ -275,8 +267,8 @@ impl Known {
     }
 
     /// Whether indexed fields differ, including the time when the task was parked.
-    fn differs(&self, head: &Head) -> bool {
-        (self.state, self.millis) != (head.state, head.millis) || self.is_parked
+    fn differs(&self, head: &EncodedTask) -> bool {
+        (self.state, self.millis) != (head.state.into(), head.millis) || self.is_parked
     }
 }
 

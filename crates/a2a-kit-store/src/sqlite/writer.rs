@@ -10,7 +10,7 @@ use std::{
 use a2a_kit_operations::store::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use tokio::{
-    sync::{Mutex, mpsc, oneshot},
+    sync::{mpsc, oneshot},
     task::spawn_blocking,
 };
 
@@ -35,8 +35,6 @@ pub(super) struct Writer {
     transactions: Arc<AtomicU64>,
     writability: Arc<Writability>,
     placement: Arc<Placement>,
-    /// Locked during a test write.
-    probing: Arc<Mutex<()>>,
 }
 
 enum Request {
@@ -112,7 +110,7 @@ impl Writer {
                 let _ = closed.send(());
             }
         })?;
-        Ok(Self { orders, transactions, writability, placement, probing: Arc::default() })
+        Ok(Self { orders, transactions, writability, placement })
     }
 
     /// Queues a write of no more than a few small rows.
@@ -156,21 +154,13 @@ impl Writer {
         let placement = Arc::clone(&self.placement);
         spawn_blocking(move || placement.check()).await.map_err(StoreError::failed)??;
         let Some(bytes) = self.writability.failing() else { return Ok(()) };
-        // It goes on if the check gives up, however long a write of this size takes.
-        let Ok(turn) = Arc::clone(&self.probing).try_lock_owned() else {
-            return Err(StoreError::Unwritable("a test write is not done yet".into()));
-        };
         let writer = self.clone();
-        let probe = tokio::spawn(async move {
-            let written = writer.write_bytes(bytes, move |db| write_probe(db, bytes)).await;
-            if written.is_ok() {
-                // Not in the same transaction, which would write less.
-                writer.write(remove_probe).await?;
-            }
-            drop(turn);
-            written
-        });
-        probe.await.map_err(StoreError::failed)?
+        let write = async move {
+            writer.write_bytes(bytes, move |db| write_probe(db, bytes)).await?;
+            // Not in the same transaction, which would write less.
+            writer.write(remove_probe).await
+        };
+        self.writability.probe(write).await
     }
 
     /// The number of transactions.
@@ -251,14 +241,11 @@ impl Thread {
         });
         let bytes = || jobs.iter().map(|job| job.bytes());
         match &made {
-            Ok(()) if self.writability.succeeded(bytes().sum()) => {
-                tracing::info!("database is writable again");
+            Ok(()) => self.writability.succeeded(bytes().sum()),
+            Err(TransactionError::Change(failure)) if !failure.is_unwritable() => {}
+            Err(TransactionError::Commit(failure) | TransactionError::Change(failure)) => {
+                self.writability.failed(bytes().max().unwrap_or_default(), failure);
             }
-            Err(TransactionError::Commit(failure)) => self.note(failure, bytes().max()),
-            Err(TransactionError::Change(failure)) if failure.is_unwritable() => {
-                self.note(failure, bytes().max());
-            }
-            Ok(()) | Err(TransactionError::Change(_)) => {}
         }
         made
     }
@@ -275,13 +262,6 @@ impl Thread {
                 failure => failure,
             })
         })
-    }
-
-    /// Records that writes fail.
-    fn note(&self, failure: &Failure, bytes: Option<usize>) {
-        if self.writability.failed(bytes.unwrap_or_default()) {
-            tracing::error!(%failure, source = ?failure, "database is not writable");
-        }
     }
 
     fn execute(&self, statement: &str) -> Result<()> {
