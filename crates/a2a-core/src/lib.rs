@@ -22,6 +22,8 @@ pub mod card;
 #[doc(hidden)]
 pub mod card_members;
 mod error;
+#[doc(hidden)]
+pub mod escape;
 mod event;
 mod extension;
 pub mod host;

@@ -37,26 +37,14 @@ const LOCALE: &str = "LC_";
 /// The environment variables of a program. It inherits some of this process; all others are withheld.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
-    set: BTreeMap<OsString, OsString>,
+    pub(crate) set: BTreeMap<OsString, OsString>,
     /// Names of inherited variables, beside those of every program.
-    inherited: BTreeSet<String>,
+    pub(crate) inherited: BTreeSet<String>,
     /// Names that no program inherits.
-    withheld: BTreeSet<String>,
+    pub(crate) withheld: BTreeSet<String>,
 }
 
 impl Environment {
-    pub(crate) fn set(&mut self, name: OsString, value: OsString) {
-        self.set.insert(name, value);
-    }
-
-    pub(crate) fn inherit(&mut self, name: String) {
-        self.inherited.insert(name);
-    }
-
-    pub(crate) fn withhold(&mut self, name: String) {
-        self.withheld.insert(name);
-    }
-
     /// The variables; of one name, the last counts.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
         // Without this, Python keeps back its output until it ends.
@@ -92,9 +80,9 @@ mod tests {
     #[test]
     fn only_allowed_and_added_variables_are_inherited() {
         let mut environment = Environment::default();
-        environment.inherit("MODEL".to_owned());
+        environment.inherited.insert("MODEL".to_owned());
         for name in ["DATABASE_URL", "LANG"] {
-            environment.withhold(name.to_owned());
+            environment.withheld.insert(name.to_owned());
         }
         for (name, is_inherited) in [
             ("PATH", true),
@@ -123,7 +111,7 @@ mod tests {
         };
         let mut environment = Environment::default();
         assert_eq!(value(&environment), Some("1".into()));
-        environment.set("PYTHONUNBUFFERED".into(), "".into());
+        environment.set.insert("PYTHONUNBUFFERED".into(), "".into());
         assert_eq!(value(&environment), Some("".into()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fmt, io,
+    io,
     num::NonZeroU32,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -147,7 +147,7 @@ impl Exec {
     /// Sets an environment variable of the program.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.environment.set(name.into(), value.into());
+        self.environment.set.insert(name.into(), value.into());
         self
     }
 
@@ -156,7 +156,7 @@ impl Exec {
     /// `TMPDIR`, and on Windows those that programs need to start.
     #[must_use]
     pub fn inherit_env(mut self, name: impl Into<String>) -> Self {
-        self.environment.inherit(name.into());
+        self.environment.inherited.insert(name.into());
         self
     }
 
@@ -164,7 +164,7 @@ impl Exec {
     /// it is one that is inherited otherwise.
     #[must_use]
     pub fn withhold_env(mut self, name: impl Into<String>) -> Self {
-        self.environment.withhold(name.into());
+        self.environment.withheld.insert(name.into());
         self
     }
 
@@ -176,11 +176,9 @@ impl Exec {
     ///
     /// The program is missing, or the directory can't be created.
     pub fn check(&self) -> Result<(), CheckError> {
-        let is_shell = self.program == SHELL && self.arguments.first().is_some_and(|a| a == "-c");
-        let word = if is_shell {
-            self.arguments.get(1).and_then(|command| first_word(command))
-        } else {
-            None
+        let word = match &self.arguments[..] {
+            [option, command, ..] if self.program == SHELL && option == "-c" => first_word(command),
+            _ => None,
         };
         let program = word.or_else(|| self.program.to_str().map(str::to_owned));
         if let Some(program) = program.filter(|program| is_missing(program)) {
@@ -254,8 +252,4 @@ fn is_missing(_: &str) -> bool {
 }
 
 // The command line may contain secrets.
-impl fmt::Debug for Exec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exec").field("io", &self.io).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Exec { io, .. });

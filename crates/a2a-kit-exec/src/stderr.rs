@@ -1,8 +1,9 @@
 //! The stderr of commands: a limited number of escaped lines in the log, and optionally the tail
 //! for callers. What else a command writes that is not for callers is logged within the same limits.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
+use a2a_core::escape::escape_line;
 use a2a_kit_operations::{
     AgentError,
     rate::{Rate, Rates},
@@ -21,7 +22,8 @@ const MAX_STRAY: usize = 200;
 /// Logs what a command must not write, under the id in the error for the caller.
 pub(crate) fn invalid_output(task: &str, reason: &str, line: &[u8]) -> AgentError {
     let id = a2a_core::fresh_id();
-    let line = escaped(&String::from_utf8_lossy(&line[..line.len().min(MAX_STRAY)]));
+    let line =
+        escape_line(&String::from_utf8_lossy(&line[..line.len().min(MAX_STRAY)])).into_owned();
     tracing::warn!(reason, line, task.id = task, error.id = id, "command wrote invalid output");
     AgentError::logged(format!("The command wrote {reason} (error {id})"))
 }
@@ -128,7 +130,7 @@ impl<'a> Log<'a> {
         }
         // Dropped lines must be cheap.
         let text = (self.left >= MIN_COST && self.policy.lines.check(()).is_ok())
-            .then(|| escaped(&String::from_utf8_lossy(line)));
+            .then(|| escape_line(&String::from_utf8_lossy(line)).into_owned());
         let left = text.as_ref().and_then(|text| self.left.checked_sub(text.len().max(MIN_COST)));
         match left {
             Some(left) => {
@@ -157,24 +159,4 @@ impl Drop for Log<'_> {
             );
         }
     }
-}
-
-/// Escapes what a terminal executes, or what shows the text around it in another order or on another
-/// line: controls, and those of the writing direction.
-fn escaped(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        let _infallible = match c {
-            '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => {
-                write!(shown, "\\u{:04x}", u32::from(c))
-            }
-            c if c.is_control() && c != '\t' => write!(shown, "\\x{:02x}", u32::from(c)),
-            c => shown.write_char(c),
-        };
-    }
-    shown
 }

@@ -181,23 +181,14 @@ impl<'a> Reader<'a> {
     }
 
     fn faults(&mut self, value: Spanned<DeValue<'a>>) -> Vec<ScheduledFault> {
-        let at = value.span().start;
-        let DeValue::Array(faults) = value.into_inner() else {
-            self.problem("fault", at, "expected tables: [[fault]]".into());
-            return Vec::new();
-        };
-        let faults = faults.into_iter().enumerate();
+        let faults =
+            self.list("fault", "expected tables: [[fault]]", value).into_iter().enumerate();
         faults.filter_map(|(index, fault)| self.value(&format!("fault[{index}]"), fault)).collect()
     }
 
     fn rules(&mut self, value: Spanned<DeValue<'a>>) -> Vec<Rule> {
-        let at = value.span().start;
-        let DeValue::Array(rules) = value.into_inner() else {
-            self.problem("rule", at, "expected tables: [[rule]]".into());
-            return Vec::new();
-        };
-        let mut read = Vec::new();
-        let mut follows = Vec::new();
+        let (mut read, mut follows) = (Vec::new(), Vec::new());
+        let rules = self.list("rule", "expected tables: [[rule]]", value);
         for (index, rule) in rules.into_iter().enumerate() {
             let (key, at) = (format!("rule[{index}]"), rule.span().start);
             let [id, when, fault, steps] = self.table(&key, ["id", "when", "fault", "steps"], rule);
@@ -220,6 +211,22 @@ impl<'a> Reader<'a> {
             }
         }
         read
+    }
+
+    fn list(
+        &mut self,
+        key: &str,
+        expected: &str,
+        value: Spanned<DeValue<'a>>,
+    ) -> Vec<Spanned<DeValue<'a>>> {
+        let at = value.span().start;
+        match value.into_inner() {
+            DeValue::Array(values) => values.into_iter().collect(),
+            _ => {
+                self.problem(key, at, expected.into());
+                Vec::new()
+            }
+        }
     }
 
     /// Takes the values of a table apart.
@@ -249,12 +256,8 @@ impl<'a> Reader<'a> {
 
     fn steps(&mut self, key: &str, value: Option<Spanned<DeValue<'a>>>) -> Vec<Step> {
         let Some(value) = value else { return Vec::new() };
-        let at = value.span().start;
-        let DeValue::Array(values) = value.into_inner() else {
-            self.problem(key, at, "expected a list of steps".into());
-            return Vec::new();
-        };
         let mut steps: Vec<Step> = Vec::new();
+        let values = self.list(key, "expected a list of steps", value);
         for (index, value) in values.into_iter().enumerate() {
             let (key, at) = (format!("{key}[{index}]"), value.span().start);
             if steps.last().is_some_and(Step::is_end) {

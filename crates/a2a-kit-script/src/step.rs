@@ -242,10 +242,8 @@ impl TryFrom<StepFile> for Step {
             }
             _ => return Err(ONE_ACTION.into()),
         };
-        let repeat = match file.repeat {
-            Some(times) => Some(repeat(times, pause, steps.unwrap_or_default())?),
-            None => None,
-        };
+        let repeat = file.repeat.map(|times| repeat(times, pause, steps.unwrap_or_default()));
+        let repeat = repeat.transpose()?;
         file.wait.iter().try_for_each(check_duration)?;
         let actions = [
             with_content,
@@ -337,19 +335,10 @@ impl TryFrom<PartFile> for PartTemplate {
     type Error = String;
 
     fn try_from(file: PartFile) -> Result<Self, String> {
-        let data = match file.json {
-            Some(json) => Some(
-                serde_json::from_str::<serde_json::Value>(&json)
-                    .map_err(|error| format!("invalid json: {error}"))?,
-            ),
-            None => None,
-        };
-        let decoded = match file.base64 {
-            Some(base64) => {
-                Some(STANDARD.decode(base64).map_err(|error| format!("invalid base64: {error}"))?)
-            }
-            None => None,
-        };
+        let data = file.json.map(|json| serde_json::from_str::<serde_json::Value>(&json));
+        let data = data.transpose().map_err(|error| format!("invalid json: {error}"))?;
+        let decoded = file.base64.map(|base64| STANDARD.decode(base64)).transpose();
+        let decoded = decoded.map_err(|error| format!("invalid base64: {error}"))?;
         let contents = [
             file.text.map(PartContent::Text),
             file.url.map(PartContent::Url),

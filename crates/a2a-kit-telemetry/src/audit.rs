@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use a2a_core::escape::escape_log;
 use serde_json::{Map, Value};
 use tracing::{
     Event, Level, Metadata, Subscriber,
@@ -15,7 +16,7 @@ use tracing::{
 };
 use tracing_subscriber::{Layer, filter::filter_fn, layer::Context, registry::LookupSpan};
 
-use crate::{escape::escape, json, line_writer::LineWriter};
+use crate::{json, line_writer::LineWriter};
 
 /// The target of security events. Their field `event` has the type of the event.
 pub const AUDIT: &str = "a2a::audit";
@@ -147,7 +148,7 @@ fn line(fields: Map<String, Value>) -> String {
     let mut all = Map::new();
     all.insert("time".to_owned(), json::now().into());
     all.extend(fields);
-    format!("{}\n", escape(&Value::Object(all).to_string()))
+    format!("{}\n", escape_log(&Value::Object(all).to_string()))
 }
 
 /// The fields of an event, with bounded strings.

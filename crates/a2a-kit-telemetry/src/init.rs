@@ -3,6 +3,8 @@
 use std::{io, time::Duration};
 
 use axum::Router;
+use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
+use opentelemetry_sdk::logs::SdkLoggerProvider;
 use tracing::dispatcher::{self, Dispatch};
 use tracing_subscriber::{
     Layer, Registry,
@@ -12,8 +14,10 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    AUDIT, Audit, AuditLog, Config, Format, InitError, Prometheus, Traces, escape::OneLine,
-    json::TracedJson, line_writer::LineWriter, otlp_logs::OtlpLogs, otlp_metrics::OtlpMetrics,
+    AUDIT, Audit, AuditLog, Config, Format, InitError, Otlp, Prometheus, Traces,
+    json::{OneLine, TracedJson},
+    line_writer::LineWriter,
+    otlp_metrics::OtlpMetrics,
     propagation, quiet,
 };
 
@@ -27,7 +31,7 @@ const SPAN_FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct TelemetryGuard {
     traces: Option<Traces>,
     metrics: Option<OtlpMetrics>,
-    logs: Option<OtlpLogs>,
+    logs: Option<SdkLoggerProvider>,
     prometheus: Option<Prometheus>,
     audit: Option<AuditLog>,
     log: Option<LineWriter>,
@@ -49,8 +53,7 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     let shows_spans = config.shows_spans;
     let filter = quiet(&filter)?.and(filter_fn(move |of| shows_spans || of.is_event()));
     let prometheus = config.metrics.then(Prometheus::install).transpose()?;
-    let logs = config.otlp.as_ref().filter(|otlp| otlp.logs).map(OtlpLogs::new).transpose()?;
-    let logs_filter = logs.is_some().then(|| quiet(&config.filter)).transpose()?;
+    let logs = config.otlp.as_ref().filter(|otlp| otlp.logs).map(Otlp::log_provider).transpose()?;
     let metrics = match (&config.otlp, &prometheus) {
         (Some(otlp), Some(prometheus)) if otlp.metrics => {
             Some(OtlpMetrics::start(otlp, prometheus.clone())?)
@@ -71,11 +74,10 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     };
     let mut layers = vec![log];
     layers.extend(traces.as_ref().map(|traces| traces.layer().boxed()));
-    layers.extend(
-        logs.as_ref()
-            .zip(logs_filter)
-            .map(|(logs, filter)| logs.layer().with_filter(filter).boxed()),
-    );
+    if let Some(logs) = &logs {
+        let filter = quiet(&config.filter)?;
+        layers.push(OpenTelemetryTracingBridge::new(logs).with_filter(filter).boxed());
+    }
     layers.extend(audit.as_ref().map(|audit| audit.layer().boxed()));
     let dispatch = Dispatch::new(tracing_subscriber::registry().with(layers));
     json.introduce(&dispatch);
@@ -125,7 +127,8 @@ impl Drop for TelemetryGuard {
             metrics.shut_down();
         }
         if let Some(logs) = self.logs.take() {
-            logs.shut_down(SPAN_FLUSH_TIMEOUT);
+            // The client has logged the reason.
+            let _failed = logs.shutdown_with_timeout(SPAN_FLUSH_TIMEOUT);
         }
         if let Some(audit) = self.audit.take() {
             audit.shut_down();

@@ -1,16 +1,17 @@
-//! JSON log lines with trace ids.
+//! Formats of log lines: one line per event, and JSON with trace ids.
 
 use std::{
     fmt,
     sync::{Arc, OnceLock},
 };
 
+use a2a_core::escape::escape_log;
 use opentelemetry::trace::TraceContextExt as _;
 use tracing::{Dispatch, Event, Subscriber, dispatcher::WeakDispatch};
 use tracing_opentelemetry::get_otel_context;
 use tracing_subscriber::{
     fmt::{
-        FmtContext, FormatEvent,
+        FmtContext, FormatEvent, FormatFields,
         format::{self, Format, Json, JsonFields, Writer},
         time::{FormatTime as _, SystemTime as Clock},
     },
@@ -64,6 +65,28 @@ where
             }
             _ => writer.write_str(&line),
         }
+    }
+}
+
+/// A format of which each event is one line that controls no terminal.
+#[derive(Clone, Debug)]
+pub(crate) struct OneLine<F>(pub(crate) F);
+
+impl<S, N, F> FormatEvent<S, N> for OneLine<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = String::new();
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        writeln!(writer, "{}", escape_log(line.strip_suffix('\n').unwrap_or(&line)))
     }
 }
 

@@ -28,14 +28,12 @@
 mod audit;
 mod config;
 mod error;
-mod escape;
 mod filter;
 mod init;
 mod json;
 mod line_writer;
 mod otlp;
 mod otlp_client;
-mod otlp_logs;
 mod otlp_metrics;
 mod process;
 mod prometheus;

@@ -1,7 +1,6 @@
 //! Buffered writing of lines by a separate thread.
 
 use std::{
-    fmt,
     io::{self, Write},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -29,6 +28,7 @@ pub(crate) struct LineWriter {
     shared: Arc<Shared>,
 }
 
+#[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
@@ -58,17 +58,12 @@ impl LineWriter {
         sink: impl Write + Send + 'static,
         report: ReportDropped,
     ) -> io::Result<Self> {
-        let lines = Self::stopped();
+        let lines = Self { shared: Arc::default() };
         let writer = lines.clone();
         thread::Builder::new()
             .name(thread.to_owned())
             .spawn(move || writer.write_until_closed(sink, report))?;
         Ok(lines)
-    }
-
-    fn stopped() -> Self {
-        let (state, changed) = Default::default();
-        Self { shared: Arc::new(Shared { state, changed }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -160,11 +155,7 @@ impl Write for LineWriter {
     }
 }
 
-impl fmt::Debug for LineWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LineWriter")
-    }
-}
+a2a_core::debug_fields!(LineWriter(..));
 
 #[cfg(test)]
 mod tests {

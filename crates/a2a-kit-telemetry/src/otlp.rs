@@ -1,13 +1,14 @@
-//! Export of spans by OTLP over HTTP with protobuf.
+//! Export of spans and of the log by OTLP over HTTP with protobuf.
 
-use std::{collections::HashMap, fmt, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use a2a_kit_tls::ClientTls;
 use derive_setters::Setters;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_otlp::{LogExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{
     Resource,
+    logs::{BatchConfigBuilder, BatchLogProcessor, SdkLoggerProvider},
     trace::{Sampler, SdkTracerProvider, SpanLimits},
 };
 use tracing::{Subscriber, level_filters::LevelFilter};
@@ -19,6 +20,9 @@ use crate::{InitError, audit::AUDIT, otlp_client::OtlpClient, span_queue::SpanQu
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of attributes, and of events, of a span.
 const MAX_ATTRIBUTES: u32 = 64;
+
+/// Maximum number of pending lines of the log; further ones are dropped.
+const MAX_QUEUED_LINES: usize = 4_096;
 
 /// The default service name.
 const SERVICE: &str = "a2a";
@@ -78,6 +82,36 @@ impl Otlp {
         })
     }
 
+    /// Configures the exporter of a signal.
+    fn exporter<B: WithExportConfig + WithHttpConfig>(
+        &self,
+        signal: &'static str,
+        exporter: B,
+    ) -> Result<B, InitError> {
+        let client = OtlpClient::new(signal, TIMEOUT, &self.tls).map_err(InitError::Otlp)?;
+        let mut exporter = exporter.with_http_client(client).with_protocol(Protocol::HttpBinary);
+        if let Some(url) = self.url(signal) {
+            exporter = exporter.with_endpoint(url);
+        }
+        if !self.headers.is_empty() {
+            exporter = exporter.with_headers(self.headers.clone());
+        }
+        Ok(exporter)
+    }
+
+    /// Starts to export lines of the log in batches, from a separate thread.
+    pub(crate) fn log_provider(&self) -> Result<SdkLoggerProvider, InitError> {
+        let exporter = self.exporter("logs", LogExporter::builder().with_http())?.build();
+        let exporter = exporter.map_err(|error| InitError::OtlpSettings(error.into()))?;
+        let batches = BatchConfigBuilder::default().with_max_queue_size(MAX_QUEUED_LINES).build();
+        let processor = BatchLogProcessor::builder(exporter).with_batch_config(batches).build();
+        let resource = resource(self.service_name.clone());
+        Ok(SdkLoggerProvider::builder()
+            .with_log_processor(processor)
+            .with_resource(resource)
+            .build())
+    }
+
     /// The URL of a signal; `None` if only the standard variables have one.
     pub(crate) fn url(&self, signal: &str) -> Option<String> {
         let endpoint = self.endpoint.as_ref()?.trim_end_matches('/');
@@ -86,15 +120,8 @@ impl Otlp {
     }
 }
 
-impl fmt::Debug for Otlp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // URL and headers may contain secrets.
-        f.debug_struct("Otlp")
-            .field("service_name", &self.service_name)
-            .field("sample_ratio", &self.sample_ratio)
-            .finish_non_exhaustive()
-    }
-}
+// URL and headers may contain secrets.
+a2a_core::debug_fields!(Otlp { service_name, sample_ratio, .. });
 
 /// Exports spans to a collector, in batches from a separate thread, with at most 4,096 pending. If
 /// the collector is unreachable, spans are dropped, and counted.
@@ -110,18 +137,8 @@ impl Traces {
     ///
     /// [`InitError`] for an invalid configuration. An unreachable collector is only logged.
     pub fn new(otlp: Otlp) -> Result<Self, InitError> {
-        let otlp_client = OtlpClient::new("traces", TIMEOUT, &otlp.tls).map_err(InitError::Otlp)?;
-        let mut exporter = SpanExporter::builder()
-            .with_http()
-            .with_http_client(otlp_client)
-            .with_protocol(Protocol::HttpBinary);
-        if let Some(url) = otlp.url("traces") {
-            exporter = exporter.with_endpoint(url);
-        }
-        if !otlp.headers.is_empty() {
-            exporter = exporter.with_headers(otlp.headers);
-        }
-        let exporter = exporter.build().map_err(|error| InitError::OtlpSettings(error.into()))?;
+        let exporter = otlp.exporter("traces", SpanExporter::builder().with_http())?.build();
+        let exporter = exporter.map_err(|error| InitError::OtlpSettings(error.into()))?;
         let mut provider = SdkTracerProvider::builder()
             .with_span_processor(SpanQueue::new(exporter))
             .with_resource(resource(otlp.service_name))

@@ -2,7 +2,6 @@
 
 use std::{
     error::Error,
-    fmt,
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -62,9 +61,7 @@ impl OtlpClient {
         }
         Ok(builder.body(body.into())?)
     }
-}
 
-impl OtlpClient {
     /// Sends a request, blocking the thread of the exporter.
     pub(crate) fn export(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let Some(runtime) = &self.runtime else { return Err("exporter is shut down".into()) };
@@ -110,8 +107,4 @@ impl Drop for OtlpClient {
     }
 }
 
-impl fmt::Debug for OtlpClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OtlpClient")
-    }
-}
+a2a_core::debug_fields!(OtlpClient { signal, .. });

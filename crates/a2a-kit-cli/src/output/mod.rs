@@ -2,10 +2,9 @@
 //!
 //! All output goes through [`Output`], which knows the format and detects a closed stdout. JSON is
 //! the same with and without a terminal; [`Text`] is aligned and has colors on one. What a terminal
-//! would execute is escaped in both, by the functions of `escape.rs`.
+//! would execute is escaped in both, by the functions of [`escape`].
 
 mod card;
-mod escape;
 mod event;
 mod markdown;
 mod progress_line;
@@ -19,12 +18,14 @@ mod text_flow;
 
 use std::io::{self, Write};
 
+use a2a_core::escape::{escape, escape_json, escape_line};
 use anstyle::Style;
 use serde::Serialize;
 
+pub(crate) use a2a_core::escape::{
+    escape_json as escaped_json, escape_line as escaped, is_terminal_control,
+};
 pub(crate) use card::card;
-use escape::{escape, escape_json, escape_line};
-pub(crate) use escape::{escape_json as escaped_json, escape_line as escaped, is_terminal_control};
 pub(crate) use event::EventText;
 use markdown::MarkdownStream;
 pub(crate) use progress_line::ProgressLine;

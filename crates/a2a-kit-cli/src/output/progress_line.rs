@@ -7,15 +7,12 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::TaskState;
+use a2a_core::{TaskState, escape::escape_line};
 use terminal_size::{Width, terminal_size_of};
 use tokio::time::{Instant, interval_at};
 use unicode_width::UnicodeWidthChar as _;
 
-use super::{
-    escape::escape_line,
-    style::{self, state_name},
-};
+use super::style::{self, state_name};
 
 /// Shorter waits show no line.
 const DELAY: Duration = Duration::from_millis(400);

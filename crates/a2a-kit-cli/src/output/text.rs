@@ -1,12 +1,14 @@
 //! Text output: labelled lines and blocks.
 
-use a2a_core::{Part, TaskState, v1::part::Content, well_known::Timestamp};
+use a2a_core::{
+    Part, TaskState,
+    escape::{escape_json, escape_line},
+    v1::part::Content,
+    well_known::Timestamp,
+};
 use serde::Serialize;
 
-use super::{
-    escape::{escape_json, escape_line},
-    style::state_name,
-};
+use super::style::state_name;
 use crate::part_run::{joined, part_runs};
 
 /// Text output under construction. `plain` in `styled.rs` is its form in pipes and files, which is

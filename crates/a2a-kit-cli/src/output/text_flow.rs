@@ -1,6 +1,8 @@
 //! Text that arrives in chunks, such as the tokens of a model.
 
-use super::{MarkdownStream, escape::escape, terminal::Terminal};
+use a2a_core::escape::escape;
+
+use super::{MarkdownStream, terminal::Terminal};
 
 /// Formats a text chunk by chunk: escaped or, on a terminal that renders it, as Markdown.
 #[derive(Debug)]

@@ -1,14 +1,12 @@
 //! Rendering of Markdown with the styles of a terminal: headings, emphasis, lists, quotes, code,
 //! links and tables. Lines are not wrapped, as terminals do that.
 
+use a2a_core::escape::escape;
 use anstyle::Style;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::table::Table;
-use crate::output::{
-    escape::escape,
-    style::{CODE, EMPHASIS, HEADING, LINK, NOTE, STRONG, STRUCK, paint},
-};
+use crate::output::style::{CODE, EMPHASIS, HEADING, LINK, NOTE, STRONG, STRUCK, paint};
 
 /// Longer texts are shown as they are, in bytes. The time for deeply nested quotes is quadratic.
 const MAX_TEXT: usize = 64 << 10;

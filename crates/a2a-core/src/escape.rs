@@ -1,32 +1,37 @@
-//! Escaping, so that agents can't control the terminal: text of a peer is printed only through one of
-//! these functions.
+//! Escaping, so that peers can't control a terminal: their texts are printed and logged only through
+//! one of these functions.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// Returns whether a terminal executes a character, or shows the text around it in another order or
 /// on another line: C0, DEL and C1, the controls of the writing direction (U+061C, U+200E, U+200F,
 /// U+202A to U+202E, U+2066 to U+2069), U+2028 and U+2029.
-pub(crate) fn is_terminal_control(c: char) -> bool {
+pub fn is_terminal_control(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
 /// Escapes terminal controls other than newline and tab, such as `\x1b` and `\u202e`.
-pub(crate) fn escape(text: &str) -> Cow<'_, str> {
+pub fn escape(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| is_terminal_control(c) && c != '\n' && c != '\t')
 }
 
 /// Escapes newlines too, for text on one line.
-pub(crate) fn escape_line(text: &str) -> Cow<'_, str> {
+pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| is_terminal_control(c) && c != '\t')
 }
 
 /// Escapes terminal controls in the strings of a JSON document, which stays the same document.
-pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+pub fn escape_json(json: &str) -> Cow<'_, str> {
     // The controls that JSON does not escape itself are only allowed in strings.
     replace_if(json, |c| is_terminal_control(c) && !c.is_ascii_whitespace(), json_escape)
+}
+
+/// Escapes all terminal controls, such as `\u001b`, for a line of a log; a JSON document without
+/// white space around its values stays the same document.
+pub fn escape_log(line: &str) -> Cow<'_, str> {
+    replace_if(line, is_terminal_control, json_escape)
 }
 
 fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -72,6 +77,17 @@ mod tests {
             assert_eq!(escape(&c.to_string()), format!("\\u{:04x}", u32::from(c)));
         }
         assert!(matches!(escape("plain שלום \u{200d}\u{2027}\u{2065}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn escaped_log_line_has_no_controls_and_json_stays_the_same_document() {
+        assert_eq!(escape_log("a\tb\r\n\u{1b}[2J"), "a\\u0009b\\u000d\\u000a\\u001b[2J");
+        assert!(matches!(escape_log("plain שלום \u{200d}"), Cow::Borrowed(_)));
+        let value = serde_json::json!({"a\u{9b}": ["\u{202e}\u{2028}\u{2066}\u{61c}\u{200f}\n"]});
+        let json = value.to_string();
+        let escaped = escape_log(&json);
+        assert!(!escaped.contains(is_terminal_control), "{escaped:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
     }
 
     #[test]
