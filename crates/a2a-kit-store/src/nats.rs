@@ -45,17 +45,15 @@ mod wire;
 
 use std::sync::Arc;
 
-use a2a_kit_operations::{
-    Store,
-    store::{Signal, Signals},
-};
-use futures_util::stream::poll_fn;
+use a2a_kit_operations::{Store, store::Signal};
 use parking_lot::Mutex;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::{config::NatsConfig, error::NatsError};
-use self::{listener::Listener, outbox::Outbox, publisher::Publisher, stream::Link};
+use self::{
+    error::BoxError, listener::Listener, outbox::Outbox, publisher::Publisher, stream::Link,
+};
 
 /// Maximum number of signals buffered for the engine.
 const WAITING: usize = 256;
@@ -81,18 +79,13 @@ impl Clustered {
     /// Later failures are retried.
     pub async fn connect(store: Arc<dyn Store>, config: NatsConfig) -> Result<Self, NatsError> {
         let link = Link::open(&config, store.node()).await?;
-        let outbox = Arc::new(Outbox::new());
+        let outbox = Arc::<Outbox>::default();
         let (sender, receiver) = mpsc::channel(WAITING);
         let listener = Listener::start(link.clone(), store.node(), sender).await?;
         let publisher = Publisher::new(link, store.node(), Arc::clone(&outbox));
         let publisher = Mutex::new(Some(tokio::spawn(publisher.run())));
         let signals = Mutex::new(Some(receiver));
         Ok(Self { store, outbox, signals, publisher, _listener: listener })
-    }
-
-    fn take_signals(&self) -> Option<Signals> {
-        let mut receiver = self.signals.lock().take()?;
-        Some(Box::pin(poll_fn(move |context| receiver.poll_recv(context))))
     }
 }
 

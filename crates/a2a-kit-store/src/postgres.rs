@@ -36,8 +36,6 @@ mod signal;
 mod store;
 mod sweep;
 mod task;
-mod tls;
-mod usage;
 mod usage_cache;
 mod writer;
 

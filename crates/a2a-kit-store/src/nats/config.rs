@@ -4,8 +4,6 @@ use a2a_kit_tls::{ClientTls, Pem, TlsError};
 use async_nats::rustls::ClientConfig;
 use derive_setters::Setters;
 
-use super::NatsError;
-
 /// Connection settings of a node.
 #[derive(Clone, Setters)]
 #[non_exhaustive]
@@ -56,6 +54,18 @@ impl NatsConfig {
         Self { certificate: Some((certificate.into(), key.into())), ..self }
     }
 
+    /// The client configuration for servers that require TLS.
+    pub(super) fn tls(&self) -> Result<ClientConfig, TlsError> {
+        let mut tls = ClientTls::new();
+        if let Some(roots) = &self.roots {
+            tls = tls.with_roots(&Pem::file(roots))?;
+        }
+        if let Some((certificate, key)) = &self.certificate {
+            tls = tls.with_identity(&Pem::file(certificate), &Pem::file(key))?;
+        }
+        tls.config()
+    }
+
     /// The server addresses without credentials.
     pub(super) fn public_url(&self) -> String {
         let public = |url: &str| match url.rsplit_once('@') {
@@ -64,22 +74,6 @@ impl NatsConfig {
         };
         self.url.split(',').map(public).collect::<Vec<_>>().join(",")
     }
-}
-
-/// The client configuration for servers that require TLS.
-pub(super) fn client_config(config: &NatsConfig) -> Result<ClientConfig, NatsError> {
-    read(config).map_err(|error| NatsError::Credentials(error.into()))
-}
-
-fn read(config: &NatsConfig) -> Result<ClientConfig, TlsError> {
-    let mut tls = ClientTls::new();
-    if let Some(roots) = &config.roots {
-        tls = tls.with_roots(&Pem::file(roots))?;
-    }
-    if let Some((certificate, key)) = &config.certificate {
-        tls = tls.with_identity(&Pem::file(certificate), &Pem::file(key))?;
-    }
-    tls.config()
 }
 
 impl fmt::Debug for NatsConfig {

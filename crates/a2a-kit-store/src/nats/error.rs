@@ -1,4 +1,4 @@
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a node could not connect to its cluster.
 #[derive(thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum NatsError {
     ClusterName(String),
     /// A credentials or certificate file could not be used.
     #[error("failed to read NATS credentials")]
-    Credentials(#[source] Cause),
+    Credentials(#[source] BoxError),
     /// The server is unreachable, or rejected the connection.
     #[error("failed to connect to NATS at {url}")]
     Connect {
@@ -17,7 +17,7 @@ pub enum NatsError {
         url: String,
         /// The cause.
         #[source]
-        cause: Cause,
+        cause: BoxError,
     },
     /// JetStream is not enabled, or not for this user.
     #[error("failed to create the signal stream on NATS at {url}: enable JetStream memory storage")]
@@ -26,7 +26,7 @@ pub enum NatsError {
         url: String,
         /// The cause.
         #[source]
-        cause: Cause,
+        cause: BoxError,
     },
 }
 

@@ -1,6 +1,6 @@
 //! Receives the signals of other nodes.
 
-use std::{fmt::Display, pin::pin, time::Duration};
+use std::{pin::pin, time::Duration};
 
 use a2a_kit_operations::store::Signal;
 use async_nats::jetstream::{
@@ -16,7 +16,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    NatsError,
+    BoxError, NatsError,
     presence::{Heartbeat, Presence},
     stream::{Link, MAX_AGE, backoff},
     wire,
@@ -145,8 +145,8 @@ impl Listener {
 
     /// Resumes at the current position; if that is impossible, signals lag and continues at the
     /// end.
-    async fn open(&mut self) -> Result<(Stream, pull::Stream), ListenError> {
-        let stream = self.link.stream().await.map_err(ListenError::new)?;
+    async fn open(&mut self) -> Result<(Stream, pull::Stream), BoxError> {
+        let stream = self.link.stream().await?;
         let end = StreamPosition::end_of(stream.cached_info());
         let first = stream.cached_info().state.first_sequence;
         let known = self.position.filter(|position| {
@@ -166,7 +166,7 @@ impl Listener {
         &self,
         stream: &Stream,
         position: StreamPosition,
-    ) -> Result<pull::Stream, ListenError> {
+    ) -> Result<pull::Stream, BoxError> {
         let config = pull::Config {
             description: Some(format!("a2a node {}", self.node)),
             deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: position.next },
@@ -177,15 +177,14 @@ impl Listener {
             memory_storage: true,
             ..pull::Config::default()
         };
-        let consumer = stream.create_consumer(config).await.map_err(ListenError::new)?;
-        consumer
+        let consumer = stream.create_consumer(config).await?;
+        let messages = consumer
             .stream()
             .max_messages_per_batch(PREFETCH)
             .max_bytes_per_batch(PREFETCH_BYTES)
             .heartbeat(HEARTBEAT)
-            .messages()
-            .await
-            .map_err(ListenError::new)
+            .messages();
+        Ok(messages.await?)
     }
 
     async fn receive(&mut self, stream: &Stream, messages: &mut pull::Stream) -> Interruption {
@@ -255,16 +254,5 @@ impl StreamPosition {
     fn end_of(info: &Info) -> Self {
         let created = info.created.unix_timestamp_nanos();
         Self { created, next: info.state.last_sequence + 1 }
-    }
-}
-
-/// Why the listener failed.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct ListenError(String);
-
-impl ListenError {
-    fn new(error: impl Display) -> Self {
-        Self(error.to_string())
     }
 }

@@ -22,7 +22,7 @@ const OVERHEAD: usize = 64;
 
 /// Signals to be published. Those of one task are merged, so that a long outage leaves a list of
 /// tasks, not of all their events.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: Mutex<Waiting>,
     wake: Notify,
@@ -52,10 +52,6 @@ struct Written {
 pub(super) type Batch = Vec<(Signal, Arc<str>)>;
 
 impl Outbox {
-    pub(super) fn new() -> Self {
-        Self { waiting: Mutex::default(), wake: Notify::new() }
-    }
-
     /// Enqueues a written task. A write without events may have changed the lease, so readers have
     /// to reload.
     pub(super) fn written(&self, task_id: &Arc<str>, last_event: EventId, events: Vec<Event>) {
@@ -245,7 +241,7 @@ mod tests {
 
     #[tokio::test]
     async fn writes_of_a_task_merge_into_one_signal() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::default();
         outbox.written(&"t".into(), at(2), chunks("t", 1, 2));
         outbox.written(&"u".into(), at(1), chunks("u", 1, 1));
         outbox.written(&"t".into(), at(4), chunks("t", 3, 4));
@@ -255,7 +251,7 @@ mod tests {
 
     #[tokio::test]
     async fn write_without_events_makes_readers_reload() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::default();
         outbox.written(&"t".into(), at(2), chunks("t", 1, 2));
         outbox.written(&"t".into(), EventId::FIRST, Vec::new());
         outbox.written(&"t".into(), at(3), chunks("t", 3, 3));
@@ -265,7 +261,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_newest_events_of_a_task_are_published() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::default();
         outbox.written(&"t".into(), at(2_000), chunks("t", 1, 2_000));
         let batch = outbox.next(LIMIT).await.unwrap();
         let [(_, 2_000, events)] = &*summary(&batch) else { panic!("{batch:?}") };
@@ -275,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn batches_respect_the_size_limit() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::default();
         for number in 0..100 {
             let id = format!("task {number}");
             outbox.written(&id.as_str().into(), at(100), chunks(&id, 1, 100));
@@ -300,7 +296,7 @@ mod tests {
 
     #[tokio::test]
     async fn backlog_is_limited_and_overflow_signals_lag() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::default();
         for number in 0..=MAX_WAITING {
             assert!(outbox.waiting.lock().bytes <= MAX_BYTES);
             let id = number.to_string();

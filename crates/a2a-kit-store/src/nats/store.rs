@@ -15,6 +15,7 @@ use a2a_kit_operations::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::stream::poll_fn;
 
 use super::Clustered;
 
@@ -144,7 +145,8 @@ impl LeaseStore for Clustered {
     }
 
     fn signals(&self) -> Option<Signals> {
-        self.take_signals()
+        let mut receiver = self.signals.lock().take()?;
+        Some(Box::pin(poll_fn(move |context| receiver.poll_recv(context))))
     }
 }
 

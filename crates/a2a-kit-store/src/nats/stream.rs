@@ -14,7 +14,7 @@ use async_nats::{
 
 use percent_encoding::percent_decode_str;
 
-use super::{NatsConfig, NatsError, config};
+use super::{BoxError, NatsConfig, NatsError};
 
 /// Maximum age of signals, for nodes that lost their connection.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(60);
@@ -47,7 +47,7 @@ impl Link {
             .max_reconnects(None)
             .reconnect_delay_callback(backoff)
             // Also for a server that insists on TLS where the address does not say so.
-            .tls_client_config(config::client_config(config)?);
+            .tls_client_config(config.tls().map_err(|error| NatsError::Credentials(error.into()))?);
         let wants_tls = config.roots.is_some()
             || config.certificate.is_some()
             || config.url.split(',').any(|url| url.trim().starts_with("tls:"));
@@ -106,10 +106,7 @@ impl Link {
     }
 
     /// Maps an error of a reachable server.
-    pub(super) fn fault(
-        &self,
-        cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> NatsError {
+    pub(super) fn fault(&self, cause: impl Into<BoxError>) -> NatsError {
         NatsError::JetStream { url: self.config.public_url(), cause: cause.into() }
     }
 }

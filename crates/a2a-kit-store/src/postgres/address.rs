@@ -1,8 +1,10 @@
-//! The database URL.
+//! The database URL, and the TLS configuration that it asks for.
 
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
+use a2a_kit_tls::{ClientTls, Pem, TlsError};
 use tokio_postgres::config::{Config, Host, SslMode};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresError;
 
@@ -10,28 +12,22 @@ use super::PostgresError;
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
-    pub(super) verify: Verify,
-    /// The trusted certificate authorities.
-    pub(super) roots: Roots,
+    verify: Verify,
+    /// The file of the trusted certificate authorities. Default: those of the system.
+    pub(super) roots: Option<PathBuf>,
     /// The schema of the tables.
     pub(super) schema: Option<String>,
 }
 
 /// Verification of the server certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verify {
+enum Verify {
     /// None: the connection is encrypted, but the server is not authenticated.
     Nothing,
     /// The certificate authority.
     Signature,
     /// The certificate authority and the host name.
     Full,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Roots {
-    System,
-    File(PathBuf),
 }
 
 impl Address {
@@ -47,10 +43,7 @@ impl Address {
         let mut config = Config::from_str(&plain)
             .map_err(|error| PostgresError::Address(reason_of(&error, &plain)))?;
         let verify = settings.ssl(&mut config)?;
-        let roots = match settings.roots.as_deref() {
-            None | Some("system") => Roots::System,
-            Some(path) => Roots::File(path.into()),
-        };
+        let roots = settings.roots.filter(|roots| roots != "system").map(PathBuf::from);
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             config.host("localhost");
         }
@@ -69,6 +62,32 @@ impl Address {
         config.keepalives_retries(3);
         config.tcp_user_timeout(Duration::from_secs(15));
         Ok(Self { config, verify, roots, schema: settings.schema })
+    }
+
+    /// The configuration of TLS.
+    pub(super) fn tls(&self) -> Result<MakeRustlsConnect, PostgresError> {
+        let config = self.client_tls().and_then(|tls| tls.config()).map_err(|source| {
+            let place = self.roots.as_ref().map(|path| path.display().to_string());
+            let place = place.unwrap_or_else(|| "the system".to_owned());
+            PostgresError::Roots { place, source: source.into() }
+        })?;
+        Ok(MakeRustlsConnect::new(config))
+    }
+
+    fn client_tls(&self) -> Result<ClientTls, TlsError> {
+        let tls = match &self.roots {
+            // Root certificates are not needed without verification.
+            Some(path) if self.verify != Verify::Nothing => {
+                ClientTls::new().with_roots(&Pem::file(path))?
+            }
+            _ => ClientTls::new(),
+        };
+        Ok(match self.verify {
+            // Encrypted but not authenticated, as requested.
+            Verify::Nothing => tls.without_verification(),
+            Verify::Signature => tls.without_names(),
+            Verify::Full => tls,
+        })
     }
 
     /// Host and port, for messages.

@@ -15,7 +15,7 @@ use super::{
     link::Link,
     link_error::LinkError,
     row::{column, is_possible, number, pack, state_number},
-    session::{Done, Session, Write, WriteRow, Written},
+    session::{Done, Session, Write, Written},
     signal::Chunks,
 };
 
@@ -40,26 +40,15 @@ pub(super) struct CommitRow {
 }
 
 impl CommitRow {
-    pub(super) fn encode(scope: &Scope, transition: Transition) -> Result<Write, StoreError> {
-        let Transition {
-            task_id,
-            version,
-            epoch,
-            events,
-            snapshot,
-            pushes,
-            lease,
-            journal,
-            answers,
-            ..
-        } = transition;
+    pub(super) fn encode(scope: &Scope, transition: Transition) -> Result<Write<Self>, StoreError> {
+        let Transition { task_id, events, pushes, journal, .. } = transition;
         if !is_possible(scope, &task_id) {
             return Err(StoreError::Conflict { task_id: task_id.to_string() });
         }
-        let after = snapshot.map(|task| encode_task(&task)).transpose();
+        let after = transition.snapshot.map(|task| encode_task(&task)).transpose();
         let after = after.map_err(StoreError::rejected)?;
         let body = pack(&events, &pushes)?;
-        let (hold, checkpoint) = match lease {
+        let (hold, checkpoint) = match transition.lease {
             LeaseUpdate::Keep => (0, None),
             LeaseUpdate::Checkpoint(checkpoint) => (1, Some(checkpoint)),
             LeaseUpdate::Release => (2, None),
@@ -75,12 +64,12 @@ impl CommitRow {
             owner: Arc::clone(&scope.owner),
             weight: added_bytes + replaced_bytes + 300,
             added_bytes,
-            row: WriteRow::Commit(Self {
+            row: Self {
                 id: task_id,
                 tenant: Arc::clone(&scope.tenant),
                 owner: Arc::clone(&scope.owner),
-                version: number(version),
-                epoch: number(epoch),
+                version: number(transition.version),
+                epoch: number(transition.epoch),
                 first: place(events.first()),
                 last: place(events.last()),
                 body,
@@ -89,8 +78,8 @@ impl CommitRow {
                 hold,
                 checkpoint,
                 journal,
-                answers,
-            }),
+                answers: transition.answers,
+            },
         })
     }
 }

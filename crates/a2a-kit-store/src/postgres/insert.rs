@@ -21,7 +21,7 @@ use super::{
     link::Link,
     link_error::LinkError,
     row::{HookRow, IMPOSSIBLE, column, is_possible, key, number, pack, state_number},
-    session::{Done, Session, Write, WriteRow, Written},
+    session::{Done, Session, Write, Written},
     signal::Chunks,
 };
 
@@ -49,7 +49,7 @@ impl InsertRow {
         scope: &Scope,
         new: NewTask,
         keys: &SecretKeys,
-    ) -> Result<Write, StoreError> {
+    ) -> Result<Write<Self>, StoreError> {
         let NewTask { task, key: claim, events, pushes, webhooks, checkpoint, journal, .. } = new;
         if !is_possible(scope, &task.id) {
             return Err(StoreError::rejected(IMPOSSIBLE));
@@ -68,7 +68,7 @@ impl InsertRow {
             owner: Arc::clone(&scope.owner),
             weight: added_bytes + journal.len() + 500,
             added_bytes,
-            row: WriteRow::Insert(Self {
+            row: Self {
                 id,
                 tenant: Arc::clone(&scope.tenant),
                 owner: Arc::clone(&scope.owner),
@@ -81,7 +81,7 @@ impl InsertRow {
                 body,
                 pushed: pushes.iter().max().map(|event| number(event.get())),
                 hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
-            }),
+            },
         })
     }
 }

@@ -23,7 +23,6 @@ use super::{
     address::Address,
     health::Health,
     link_error::{LinkError, STATEMENT_TIMEOUT},
-    tls,
 };
 
 /// The server aborts a transaction that waits for its client, because it holds locks. Ours are
@@ -58,7 +57,7 @@ impl Connector {
     pub(super) fn new(address: Address, schema: Option<String>) -> Result<Self, PostgresError> {
         let schema = schema.or_else(|| address.schema.clone()).unwrap_or_else(|| "public".into());
         let session = format!("{SESSION}; SET search_path = {}", quoted(&schema));
-        let tls = tls::connector(&address)?;
+        let tls = address.tls()?;
         Ok(Self { address, tls, session, schema, health: Arc::default() })
     }
 
@@ -73,6 +72,12 @@ impl Connector {
     /// Host and port, and the database, for messages.
     pub(super) fn place(&self) -> (String, String) {
         (self.address.host(), self.address.database())
+    }
+
+    /// The error if the server can't be reached.
+    pub(super) fn unreachable(&self, error: LinkError) -> PostgresError {
+        let (host, database) = self.place();
+        PostgresError::Connect { host, database, source: error.into() }
     }
 
     /// Connects; the caller has to drive the connection.

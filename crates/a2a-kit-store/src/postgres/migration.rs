@@ -19,16 +19,12 @@ pub(super) async fn migrate(connector: &Connector) -> Result<(), PostgresError> 
         database: database.clone(),
         source,
     };
-    let mut link = connector.link().await.map_err(|error| PostgresError::Connect {
-        host: host.clone(),
-        database: database.clone(),
-        source: error.into(),
-    })?;
+    let mut link = connector.link().await.map_err(|error| connector.unreachable(error))?;
     // Another node may migrate for longer than a statement waits otherwise.
     let wait = link.client().batch_execute("SET lock_timeout = 0").await;
     wait.map_err(|error| failed(error.into()))?;
-    let (schema, found) =
-        prepare(&mut link, connector.schema()).await.map_err(|error| failed(error.into()))?;
+    let schema = connector.schema();
+    let found = prepare(&mut link, schema).await.map_err(|error| failed(error.into()))?;
     tracing::debug!(schema, ?found, "checking schema version");
     let runner = embedded::migrations::runner();
     let known = runner.get_migrations().iter().map(|step| step.version()).max().unwrap_or(0);
@@ -41,11 +37,8 @@ pub(super) async fn migrate(connector: &Connector) -> Result<(), PostgresError> 
     Ok(())
 }
 
-/// Locks the schema against other nodes, and returns it with its version.
-async fn prepare<'a>(
-    link: &mut Link,
-    schema: &'a str,
-) -> Result<(&'a str, Option<i32>), LinkError> {
+/// Locks the schema against other nodes, and returns its version.
+async fn prepare(link: &mut Link, schema: &str) -> Result<Option<i32>, LinkError> {
     link.query("SELECT pg_advisory_lock(hashtext('a2a'), hashtext($1))", &[&schema]).await?;
     let there = "SELECT to_regnamespace(quote_ident($1)) IS NOT NULL";
     let there = link.query(there, &[&schema]).await?;
@@ -56,9 +49,9 @@ async fn prepare<'a>(
     let history = format!("{}.refinery_schema_history", quoted(schema));
     let made = link.query("SELECT to_regclass($1) IS NOT NULL", &[&history]).await?;
     if !made.first().map_or(Ok(false), |row| row.try_get(0))? {
-        return Ok((schema, None));
+        return Ok(None);
     }
     let newest = "SELECT max(version) FROM refinery_schema_history";
     let newest = link.query(newest, &[]).await?;
-    Ok((schema, newest.first().map_or(Ok(None), |row| row.try_get(0))?))
+    Ok(newest.first().map_or(Ok(None), |row| row.try_get(0))?)
 }

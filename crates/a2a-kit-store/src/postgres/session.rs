@@ -4,22 +4,22 @@ use std::{collections::HashMap, sync::Arc};
 
 use tokio_postgres::Statement;
 
-use super::{commit::CommitRow, insert::InsertRow};
-
-/// A write of a task.
-pub(super) struct Write {
+/// A write of a task, with a row of its statement.
+pub(super) struct Write<R> {
     pub(super) task_id: Arc<str>,
     pub(super) owner: Arc<str>,
     /// The approximate size of the row in the statement, in bytes.
     pub(super) weight: usize,
     /// The bytes that it adds to the store, ignoring what it replaces.
     pub(super) added_bytes: usize,
-    pub(super) row: WriteRow,
+    pub(super) row: R,
 }
 
-pub(super) enum WriteRow {
-    Insert(InsertRow),
-    Commit(CommitRow),
+impl<R> Write<R> {
+    pub(super) fn map<S>(self, to: impl FnOnce(R) -> S) -> Write<S> {
+        let Self { task_id, owner, weight, added_bytes, row } = self;
+        Write { task_id, owner, weight, added_bytes, row: to(row) }
+    }
 }
 
 /// The results, by position in the statement, from 1.

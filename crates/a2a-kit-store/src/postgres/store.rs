@@ -59,14 +59,9 @@ impl PostgresStore {
         let listener = match &channel {
             None => None,
             Some(channel) => {
-                let (connector, node) = (Arc::clone(&connector), Arc::clone(&node));
-                let (host, database) = connector.place();
-                let listener = Listener::start(connector, channel.clone(), node).await;
-                Some(listener.map_err(|error| PostgresError::Connect {
-                    host,
-                    database,
-                    source: error.into(),
-                })?)
+                let (to, node) = (Arc::clone(&connector), Arc::clone(&node));
+                let listener = Listener::start(to, channel.clone(), node).await;
+                Some(listener.map_err(|error| connector.unreachable(error))?)
             }
         };
         let usages = Arc::<Usages>::default();
@@ -98,4 +93,4 @@ fn named(name: &str) -> String {
     name.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect()
 }
 
-a2a_core::debug_fields!(PostgresStore { node, pool, writers, .. });
+a2a_core::debug_fields!(PostgresStore { node, pool, .. });

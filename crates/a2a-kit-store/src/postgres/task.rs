@@ -1,6 +1,6 @@
-//! Tasks, their logs, and idempotency keys.
+//! Tasks, their logs, idempotency keys, and the usage of owners.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use a2a_kit_operations::{
     EventId, Scope,
@@ -10,21 +10,22 @@ use a2a_kit_operations::{
     },
 };
 use async_trait::async_trait;
+use tokio_postgres::Row;
 
 use super::{
     PostgresStore,
     commit::CommitRow,
     insert::InsertRow,
     link::Params,
-    row::{IMPOSSIBLE, StoredRow, get, is_possible, key, natural, number, stored, unpack},
+    row::{
+        IMPOSSIBLE, StoredRow, get, is_possible, is_possible_owner, key, natural, number, stored,
+        unpack,
+    },
+    usage_cache::Counted,
+    writer::WriteRow,
 };
 
-const GET: &str = concat!(
-    "SELECT ",
-    stored!("b.position"),
-    "FROM tasks t JOIN bodies b ON b.task = t.key WHERE t.id = $1 AND t.tenant = $2 AND t.owner = $3"
-);
-
+/// A task, and its events after a position.
 const LOAD: &str = concat!(
     "SELECT ",
     stored!("least(b.position, $4)"),
@@ -57,23 +58,38 @@ RETURNING 1";
 const UNCLAIM: &str =
     "DELETE FROM claims WHERE tenant = $1 AND owner = $2 AND key = $3 AND task_id = $4";
 
+/// The open tasks of an owner, in all tenants.
+macro_rules! open_tasks {
+    () => {
+        "SELECT coalesce(sum(s0 + s1 + s2 + s6 + s8), 0)::int8 AS open FROM totals \
+            WHERE owner = $1 AND whole"
+    };
+}
+
+/// Sums over the tasks of an owner, in all tenants.
+const USAGE: &str = concat!(
+    "SELECT (",
+    open_tasks!(),
+    ") AS open, \
+    (SELECT coalesce(sum(t.event_bytes + t.snapshot_bytes), 0)::int8 \
+        FROM (SELECT DISTINCT tenant FROM totals WHERE owner = $1 AND whole) x \
+        JOIN tasks t ON t.tenant = x.tenant AND t.owner = $1) AS bytes"
+);
+
 #[async_trait]
 impl TaskStore for PostgresStore {
     async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
-        self.writers.write(InsertRow::encode(scope, new, &self.keys)?).await
+        let write = InsertRow::encode(scope, new, &self.keys)?;
+        self.writers.write(write.map(WriteRow::Insert)).await
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
-        self.writers.write(CommitRow::encode(scope, transition)?).await
+        let write = CommitRow::encode(scope, transition)?;
+        self.writers.write(write.map(WriteRow::Commit)).await
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        if !is_possible(scope, task_id) {
-            return Ok(None);
-        }
-        let (tenant, owner) = (&*scope.tenant, &*scope.owner);
-        let rows = self.pool.read(GET, &[&task_id, &tenant, &owner]).await?;
-        rows.first().map(|row| Ok(StoredRow::read(row)?.stored)).transpose()
+        Ok(self.row(scope, task_id, i64::MAX).await?.map(|row| row.stored))
     }
 
     async fn load(
@@ -82,13 +98,9 @@ impl TaskStore for PostgresStore {
         task_id: &str,
         after: EventId,
     ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
-        if !is_possible(scope, task_id) {
+        let Some(row) = self.row(scope, task_id, number(after.get())).await? else {
             return Ok(None);
-        }
-        let (tenant, owner, place) = (&*scope.tenant, &*scope.owner, number(after.get()));
-        let rows = self.pool.read(LOAD, &[&task_id, &tenant, &owner, &place]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let row = StoredRow::read(row)?;
+        };
         let replay = row.replay(after)?;
         Ok(Some((row.stored, replay)))
     }
@@ -123,11 +135,43 @@ impl TaskStore for PostgresStore {
     }
 
     async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
-        self.measured(owner).await
+        if !is_possible_owner(owner) {
+            return Ok(Usage::default());
+        }
+        if let Some(usage) = self.usages.known(owner) {
+            return Ok(usage);
+        }
+        let begun = Instant::now();
+        let rows = self.pool.read(USAGE, &[&owner]).await;
+        if rows.is_err() {
+            self.usages.forget(owner);
+        }
+        let rows = rows?;
+        let Some(row) = rows.first() else { return Ok(Usage::default()) };
+        let usage = Usage::new(open(row)?, natural(get(row, "bytes")?));
+        self.usages.put(owner, usage, begun.elapsed());
+        Ok(usage)
     }
 
+    /// Counts open tasks. One query at a time runs for a cached owner, for everybody who asked
+    /// before it began: a caller at its limit costs no more than that.
     async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
-        self.count_open_tasks(owner).await
+        if !is_possible_owner(owner) {
+            return Ok(0);
+        }
+        let asked = Instant::now();
+        let Some(counter) = self.usages.counter(owner) else {
+            return self.query_open_tasks(owner).await;
+        };
+        let mut latest = counter.lock().await;
+        if let Some(counted) = latest.as_ref().filter(|counted| counted.begun >= asked) {
+            return Ok(counted.open_tasks);
+        }
+        let begun = Instant::now();
+        let open_tasks = self.query_open_tasks(owner).await?;
+        *latest = Some(Counted { begun, open_tasks });
+        self.usages.recount(owner, open_tasks);
+        Ok(open_tasks)
     }
 
     async fn claim_key(
@@ -207,4 +251,30 @@ impl TaskStore for PostgresStore {
 
     /// Does nothing: a write that returned is committed, and connections end with the store.
     async fn close(&self) {}
+}
+
+impl PostgresStore {
+    /// Reads a task with its events after a position.
+    async fn row(
+        &self,
+        scope: &Scope,
+        task_id: &str,
+        after: i64,
+    ) -> Result<Option<StoredRow>, StoreError> {
+        if !is_possible(scope, task_id) {
+            return Ok(None);
+        }
+        let (tenant, owner) = (&*scope.tenant, &*scope.owner);
+        let rows = self.pool.read(LOAD, &[&task_id, &tenant, &owner, &after]).await?;
+        rows.first().map(StoredRow::read).transpose()
+    }
+
+    async fn query_open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+        let rows = self.pool.read(open_tasks!(), &[&owner]).await?;
+        rows.first().map_or(Ok(0), open)
+    }
+}
+
+fn open(row: &Row) -> Result<usize, StoreError> {
+    Ok(usize::try_from(get::<i64>(row, "open")?).unwrap_or_default())
 }

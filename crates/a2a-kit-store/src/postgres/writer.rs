@@ -6,7 +6,6 @@
 
 use std::{
     collections::{HashSet, VecDeque},
-    fmt,
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     sync::Arc,
     time::Duration,
@@ -20,10 +19,11 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    commit, insert,
+    commit::{self, CommitRow},
+    insert::{self, InsertRow},
     link::{Connector, Link},
     link_error::LinkError,
-    session::{Done, Session, Write, WriteRow, Written},
+    session::{Done, Session, Write, Written},
     usage_cache::Usages,
 };
 
@@ -44,8 +44,14 @@ const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
+/// The row of a write.
+pub(super) enum WriteRow {
+    Insert(InsertRow),
+    Commit(CommitRow),
+}
+
 struct Job {
-    write: Write,
+    write: Write<WriteRow>,
     answer: oneshot::Sender<Result<Committed, StoreError>>,
     /// Whether it was attempted once and matched no row.
     was_refused: bool,
@@ -59,16 +65,6 @@ impl Job {
     fn finish(self, result: Result<Committed, StoreError>) {
         // The caller may be gone.
         let _ = self.answer.send(result);
-    }
-
-    fn conflict(self) {
-        if self.is_uncertain {
-            // Perhaps with the first attempt: the caller has to look.
-            let cause = "the connection was lost, and the write may have been made";
-            return self.finish(Err(StoreError::failed(cause)));
-        }
-        let task_id = self.write.task_id.to_string();
-        self.finish(Err(StoreError::Conflict { task_id }));
     }
 }
 
@@ -101,7 +97,7 @@ impl Writers {
         Self { queues, _tasks: tasks }
     }
 
-    pub(super) async fn write(&self, write: Write) -> Result<Committed, StoreError> {
+    pub(super) async fn write(&self, write: Write<WriteRow>) -> Result<Committed, StoreError> {
         let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(&*write.task_id);
         let count = u64::try_from(self.queues.len()).unwrap_or(1);
         let index = usize::try_from(hash % count).unwrap_or_default();
@@ -112,12 +108,6 @@ impl Writers {
         let queue = self.queues.get(index).ok_or_else(gone)?;
         queue.send(job).await.map_err(|_closed| gone())?;
         answered.await.map_err(StoreError::failed)?
-    }
-}
-
-impl fmt::Debug for Writers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writers").field("count", &self.queues.len()).finish_non_exhaustive()
     }
 }
 
@@ -313,11 +303,16 @@ impl Writer {
                     self.waiting.push_front(job);
                 }
                 None => {
-                    if job.is_uncertain {
+                    let error = if job.is_uncertain {
                         // It may be counted or not.
                         self.setup.usages.forget(&job.write.owner);
-                    }
-                    job.conflict();
+                        // Perhaps with the first attempt: the caller has to look.
+                        let cause = "the connection was lost, and the write may have been made";
+                        StoreError::failed(cause)
+                    } else {
+                        StoreError::Conflict { task_id: job.write.task_id.to_string() }
+                    };
+                    job.finish(Err(error));
                 }
             }
         }

@@ -9,6 +9,11 @@ use std::{
 
 use parking_lot::{Mutex, MutexGuard};
 
+use super::{
+    failure::{self, Failure},
+    open_error::{OpenError, unusable},
+};
+
 /// How long a lock may be taken before it counts as held by another process. A child that was just
 /// started holds the locks of its parent until it executes its program.
 const TIMEOUT: Duration = Duration::from_millis(250);
@@ -32,28 +37,14 @@ pub(super) struct DatabaseLock {
     _held: OpenFile,
 }
 
-/// Why a database could not be locked.
-#[derive(Debug)]
-pub(super) enum LockError {
-    /// Locked by another process, described by this text.
-    Taken(String),
-    /// The file has several names, which cannot be locked together on this system.
-    #[cfg_attr(
-        any(target_os = "linux", not(unix)),
-        expect(dead_code, reason = "one lock covers all names, or names are not counted")
-    )]
-    Linked,
-    Io(io::Error),
-}
-
 impl DatabaseLock {
     /// Locks a database, creating the file if it is missing. Blocks for up to [`TIMEOUT`] if it is
     /// locked.
-    pub(super) fn acquire(database: &Path) -> Result<Self, LockError> {
+    pub(super) fn acquire(database: &Path) -> Result<Self, OpenError> {
         let begun = Instant::now();
         loop {
             match Self::try_acquire(database) {
-                Err(LockError::Taken(_)) if begun.elapsed() < TIMEOUT => {
+                Err(OpenError::InUse { .. }) if begun.elapsed() < TIMEOUT => {
                     thread::sleep(RETRY_INTERVAL);
                 }
                 result => return result,
@@ -61,11 +52,12 @@ impl DatabaseLock {
         }
     }
 
-    fn try_acquire(database: &Path) -> Result<Self, LockError> {
+    fn try_acquire(database: &Path) -> Result<Self, OpenError> {
         let path = lock_path(database);
         let taken = || {
             let holder = fs::read_to_string(&path).ok().filter(|holder| !holder.is_empty());
-            LockError::Taken(holder.unwrap_or_else(|| "unknown".to_owned()))
+            let holder = holder.unwrap_or_else(|| "unknown".to_owned());
+            OpenError::InUse { path: database.to_owned(), holder }
         };
         let mut files = files();
         // Checked before the file is opened: closing it would drop the locks that SQLite holds on
@@ -73,15 +65,25 @@ impl DatabaseLock {
         if fs::metadata(database).is_ok_and(|data| files.contains(&identity(database, &data))) {
             return Err(taken());
         }
-        let file = open(database)?;
-        let data = file.metadata().map_err(LockError::Io)?;
-        lock_database(&file, &data, taken)?;
-        let mut companion = open(&path)?;
-        lock(&companion, taken)?;
+        let failed = |error| unusable(database, error);
+        let file = open(database).map_err(failed)?;
+        let data = file.metadata().map_err(failed)?;
+        #[cfg(target_os = "linux")]
+        if !lock(&file).map_err(failed)? {
+            return Err(taken());
+        }
+        #[cfg(all(unix, not(target_os = "linux")))]
+        if std::os::unix::fs::MetadataExt::nlink(&data) > 1 {
+            return Err(OpenError::Linked { path: database.to_owned() });
+        }
+        let mut companion = open(&path).map_err(failed)?;
+        if !lock(&companion).map_err(failed)? {
+            return Err(taken());
+        }
         // For the error message of other processes; the lock works without it.
         let written =
             companion.set_len(0).and_then(|()| write!(companion, "{}", std::process::id()));
-        written.map_err(LockError::Io)?;
+        written.map_err(failed)?;
         files.push(identity(database, &data));
         let held = OpenFile(identity(database, &data));
         Ok(Self { _companion: companion, _database: file, _held: held })
@@ -89,59 +91,68 @@ impl DatabaseLock {
 }
 
 /// Opens a file with mode 0600.
-fn open(path: &Path) -> Result<File, LockError> {
+fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(LockError::Io)
+    options.open(path)
 }
 
-fn lock(file: &File, taken: impl FnOnce() -> LockError) -> Result<(), LockError> {
-    file.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => taken(),
-        TryLockError::Error(error) => LockError::Io(error),
-    })
-}
-
-#[cfg(target_os = "linux")]
-fn lock_database(
-    file: &File,
-    _data: &fs::Metadata,
-    taken: impl FnOnce() -> LockError,
-) -> Result<(), LockError> {
-    lock(file, taken)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn lock_database(
-    _file: &File,
-    data: &fs::Metadata,
-    _taken: impl FnOnce() -> LockError,
-) -> Result<(), LockError> {
-    #[cfg(unix)]
-    if std::os::unix::fs::MetadataExt::nlink(data) > 1 {
-        return Err(LockError::Linked);
+/// Locks a file; `false` if another process has it locked.
+fn lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
-    let _ = data;
-    Ok(())
 }
 
 /// Identifies a file independently of its name.
 #[cfg(unix)]
-pub(super) type Identity = (u64, u64);
+type Identity = (u64, u64);
 #[cfg(not(unix))]
-pub(super) type Identity = PathBuf;
+type Identity = PathBuf;
 
 #[cfg(unix)]
-pub(super) fn identity(_path: &Path, data: &fs::Metadata) -> Identity {
+fn identity(_path: &Path, data: &fs::Metadata) -> Identity {
     use std::os::unix::fs::MetadataExt as _;
     (data.dev(), data.ino())
 }
 
 #[cfg(not(unix))]
-pub(super) fn identity(path: &Path, _data: &fs::Metadata) -> Identity {
+fn identity(path: &Path, _data: &fs::Metadata) -> Identity {
     path.to_owned()
+}
+
+/// The files to which writes go. After one of them was moved, removed or replaced, a write that
+/// succeeds is lost when the process ends.
+#[derive(Debug)]
+pub(super) struct Placement(Vec<(PathBuf, Identity)>);
+
+impl Placement {
+    /// Records the files of an open database: itself under the path as given, which may be a link,
+    /// and its write-ahead log.
+    pub(super) fn record(given: &Path, resolved: &Path) -> io::Result<Self> {
+        let mut log = resolved.as_os_str().to_owned();
+        log.push("-wal");
+        let paths = [std::path::absolute(given)?, PathBuf::from(log)];
+        let file = |path: PathBuf| {
+            let identity = identity(&path, &fs::metadata(&path)?);
+            Ok((path, identity))
+        };
+        Ok(Self(paths.into_iter().map(file).collect::<io::Result<_>>()?))
+    }
+
+    pub(super) fn check(&self) -> failure::Result<()> {
+        let is_gone = |(path, opened): &&(PathBuf, Identity)| {
+            !fs::metadata(path).is_ok_and(|data| identity(path, &data) == *opened)
+        };
+        match self.0.iter().find(is_gone) {
+            Some((path, _)) => Err(Failure::Moved { path: path.clone() }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The databases that this process has open.
@@ -183,7 +194,7 @@ mod tests {
         });
         let lock = DatabaseLock::acquire(&path).unwrap();
         child.join().unwrap();
-        assert!(matches!(DatabaseLock::acquire(&path), Err(LockError::Taken(_))));
+        assert!(matches!(DatabaseLock::acquire(&path), Err(OpenError::InUse { .. })));
         drop(lock);
         DatabaseLock::acquire(&path).unwrap();
     }

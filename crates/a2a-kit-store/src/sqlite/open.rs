@@ -5,13 +5,13 @@ use std::{
 };
 
 use derive_setters::Setters;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 
 use super::{
     connection::{open_reader, open_writer},
-    lock::{DatabaseLock, LockError},
+    lock::{DatabaseLock, Placement},
     migration::{SchemaError, check_owner, migrate},
-    placement::Placement,
+    open_error::{OpenError, not_a_store, refused, unusable},
 };
 use crate::seal::SecretKeys;
 
@@ -41,75 +41,6 @@ impl Default for SqliteOptions {
     }
 }
 
-/// Why a file could not be opened as a store.
-#[derive(thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The directory of the file does not exist.
-    #[error("the directory of {} does not exist", path.display())]
-    NoDirectory {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file or its directory is not writable.
-    #[error("{} is not writable", path.display())]
-    NotWritable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// Another process has the file open.
-    #[error("{} is in use by another process ({holder})", path.display())]
-    InUse {
-        /// The file.
-        path: PathBuf,
-        /// The process id, if known.
-        holder: String,
-    },
-    /// The file has several names, which this system cannot lock together.
-    #[error("{} has other hard links, under which another process could open it", path.display())]
-    Linked {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is not a database, or belongs to another program.
-    #[error("{} is not a task store", path.display())]
-    NotAStore {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The file was written by a newer version of this program.
-    #[error(
-        "{} has schema version {found}, but this program supports at most {known}: upgrade the \
-         program",
-        path.display()
-    )]
-    NewerSchema {
-        /// The file.
-        path: PathBuf,
-        /// The schema version of the file.
-        found: i64,
-        /// The newest supported version.
-        known: i64,
-    },
-    /// The file could not be opened for another reason.
-    #[error("failed to open {}", path.display())]
-    Failed {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-}
-
-a2a_core::debug_as_chain!(OpenError);
-
 /// The lock and the connections of an open file.
 #[derive(Debug)]
 pub(super) struct OpenFiles {
@@ -137,11 +68,7 @@ pub(super) fn open(given: &Path, options: &SqliteOptions) -> Result<OpenFiles, O
     if path.is_dir() {
         return Err(not_a_store(path, io::Error::from(io::ErrorKind::IsADirectory)));
     }
-    let lock = DatabaseLock::acquire(path).map_err(|error| match error {
-        LockError::Taken(holder) => OpenError::InUse { path: path.clone(), holder },
-        LockError::Linked => OpenError::Linked { path: path.clone() },
-        LockError::Io(error) => unusable(path, error),
-    })?;
+    let lock = DatabaseLock::acquire(path)?;
     let failed = |error| refused(path, error);
     let mut writer = open_writer(path).map_err(failed)?;
     if writer.is_readonly("main").map_err(failed)? {
@@ -185,33 +112,5 @@ fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
         (Ok(folder), Some(name)) => Ok(folder.join(name)),
         (Err(error), _) => Err(unusable(path, error)),
         (_, None) => Err(not_a_store(path, io::Error::from(io::ErrorKind::IsADirectory))),
-    }
-}
-
-fn unusable(path: &Path, error: io::Error) -> OpenError {
-    let path = path.to_owned();
-    match error.kind() {
-        io::ErrorKind::NotFound => OpenError::NoDirectory { path },
-        _ => OpenError::NotWritable { path, source: error.into() },
-    }
-}
-
-fn not_a_store(
-    path: &Path,
-    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> OpenError {
-    OpenError::NotAStore { path: path.to_owned(), source: cause.into() }
-}
-
-fn refused(path: &Path, error: rusqlite::Error) -> OpenError {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => not_a_store(path, error),
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
-            OpenError::NotWritable { path: path.to_owned(), source: error.into() }
-        }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            OpenError::InUse { path: path.to_owned(), holder: "unknown".to_owned() }
-        }
-        _ => OpenError::Failed { path: path.to_owned(), source: error.into() },
     }
 }

@@ -45,28 +45,23 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
 
 /// The tasks that a query selects, and the index to read them from.
 struct Selection {
-    within: Within,
+    /// What the tasks have in common, `scope` or `context`, with its row number.
+    within: (&'static str, i64),
     state: Option<i32>,
     since: Option<i64>,
-}
-
-/// What the tasks have in common, with its row number.
-enum Within {
-    Scope(i64),
-    Context(i64),
 }
 
 impl Selection {
     fn new(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<Option<Self>> {
         let Some(scope) = scope_no(db, scope)? else { return Ok(None) };
         let within = match &query.context_id {
-            None => Within::Scope(scope),
+            None => ("scope", scope),
             Some(context_id) => {
                 let mut find =
                     db.prepare_cached("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
                 let no = find.query_row((scope, context_id), |row| row.get(0)).optional()?;
                 let Some(no) = no else { return Ok(None) };
-                Within::Context(no)
+                ("context", no)
             }
         };
         let since = query.since.map(Timestamp::as_millis);
@@ -75,26 +70,17 @@ impl Selection {
 
     /// The clause after `FROM tasks`.
     fn clause(&self) -> String {
-        let mut clause = match (&self.within, self.state) {
-            (Within::Scope(_), None) => "INDEXED BY tasks_of_scope WHERE scope = :within",
-            (Within::Scope(_), Some(_)) => {
-                "INDEXED BY tasks_of_scope_in_state WHERE scope = :within AND state = :state"
-            }
-            (Within::Context(_), None) => "INDEXED BY tasks_of_context WHERE context = :within",
-            (Within::Context(_), Some(_)) => {
-                "INDEXED BY tasks_of_context_in_state WHERE context = :within AND state = :state"
-            }
-        }
-        .to_owned();
-        if self.since.is_some() {
-            clause.push_str(" AND millis >= :since");
-        }
-        clause
+        let (within, _) = self.within;
+        let (index, state) = match self.state {
+            None => ("", ""),
+            Some(_) => ("_in_state", " AND state = :state"),
+        };
+        let since = if self.since.is_some() { " AND millis >= :since" } else { "" };
+        format!("INDEXED BY tasks_of_{within}{index} WHERE {within} = :within{state}{since}")
     }
 
     fn parameters(&self) -> Vec<(&'static str, &dyn ToSql)> {
-        let (Within::Scope(within) | Within::Context(within)) = &self.within;
-        let mut parameters: Vec<(_, &dyn ToSql)> = vec![(":within", within)];
+        let mut parameters: Vec<(_, &dyn ToSql)> = vec![(":within", &self.within.1)];
         parameters.extend(self.state.as_ref().map(|state| (":state", state as &dyn ToSql)));
         parameters.extend(self.since.as_ref().map(|since| (":since", since as &dyn ToSql)));
         parameters
@@ -135,20 +121,12 @@ impl Selection {
 
     /// Looks up the total.
     fn total(&self, db: &Connection) -> Result<usize> {
-        let (statement, within) = match self.within {
-            Within::Scope(no) => (
-                "SELECT ifnull(sum(tasks), 0) FROM scope_counts
-                 WHERE scope = :within AND state = ifnull(:state, state)",
-                no,
-            ),
-            Within::Context(no) => (
-                "SELECT ifnull(sum(tasks), 0) FROM context_counts
-                 WHERE context = :within AND state = ifnull(:state, state)",
-                no,
-            ),
-        };
-        let mut query = db.prepare_cached(statement)?;
-        let parameters = named_params! { ":within": within, ":state": self.state };
+        let (within, no) = self.within;
+        let mut query = db.prepare_cached(&format!(
+            "SELECT ifnull(sum(tasks), 0) FROM {within}_counts
+             WHERE {within} = :within AND state = ifnull(:state, state)"
+        ))?;
+        let parameters = named_params! { ":within": no, ":state": self.state };
         Ok(query.query_row(parameters, |row| row.get(0))?)
     }
 }
@@ -169,7 +147,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let mut db = open_writer(&folder.path().join("a2a.db")).unwrap();
         migrate(&mut db).unwrap();
-        for within in [Within::Scope(1), Within::Context(1)] {
+        for within in [("scope", 1), ("context", 1)] {
             let mut selection = Selection { within, state: None, since: None };
             for state in [None, Some(1)] {
                 for since in [None, Some(5)] {

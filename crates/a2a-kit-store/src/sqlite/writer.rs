@@ -17,8 +17,7 @@ use tokio::{
 use super::{
     connection::{remove_probe, write_probe},
     failure::{Failure, IntoStoreError as _, Result},
-    lock::DatabaseLock,
-    placement::Placement,
+    lock::{DatabaseLock, Placement},
 };
 use crate::writability::Writability;
 
