@@ -1,55 +1,5 @@
 //! The kinds of error and their codes in the three bindings.
 
-/// The kind of an error, the same in every binding and revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The task does not exist or belongs to another caller.
-    TaskNotFound,
-    /// The task has ended and can't be canceled.
-    TaskNotCancelable,
-    /// The agent does not support webhooks.
-    PushNotificationNotSupported,
-    /// The agent or the state of the task does not allow the operation.
-    UnsupportedOperation,
-    /// A part has a media type that the agent does not support.
-    ContentTypeNotSupported,
-    /// An agent returned an invalid response.
-    InvalidAgentResponse,
-    /// The card declares an extended card that is not configured.
-    ExtendedAgentCardNotConfigured,
-    /// The agent requires an extension that was not requested.
-    ExtensionSupportRequired,
-    /// The requested version is not supported.
-    VersionNotSupported,
-    /// The body is not valid JSON.
-    ParseError,
-    /// The body is not a request.
-    InvalidRequest,
-    /// The method, route or procedure does not exist.
-    MethodNotFound,
-    /// Members of the request are invalid; see [`Error::violations`](super::Error::violations).
-    InvalidParams,
-    /// The route does not support the HTTP method.
-    MethodNotAllowed,
-    /// The binding does not support the media type of the HTTP body.
-    UnsupportedMediaType,
-    /// The body exceeds the size limit.
-    PayloadTooLarge,
-    /// An internal error of the server. Only an error id is sent.
-    Internal,
-    /// The caller is not authenticated.
-    Unauthenticated,
-    /// The caller is not authorized.
-    PermissionDenied,
-    /// A rate limit or quota is exceeded.
-    ResourceExhausted,
-    /// Transient: the server is draining or unreachable, or the stream was interrupted.
-    Unavailable,
-    /// The caller's deadline is exceeded.
-    DeadlineExceeded,
-}
-
 /// The codes of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,64 +18,82 @@ pub struct Codes {
     pub reason: &'static str,
 }
 
+/// Defines the kinds, each with its codes in the order of the members of [`Codes`].
+macro_rules! kinds {
+    ($(
+        $(#[$doc:meta])+
+        $kind:ident: $jsonrpc:expr, $jsonrpc_http:expr, $http:expr, $grpc:expr, $status:expr,
+            $reason:expr;
+    )*) => {
+        /// The kind of an error, the same in every binding and revision.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $($(#[$doc])+ $kind,)*
+        }
+
+        impl ErrorKind {
+            /// All kinds.
+            pub const ALL: [Self; [$(stringify!($kind)),*].len()] = [$(Self::$kind),*];
+
+            /// The codes of this kind (spec §5.4, column of 1.0.1).
+            pub const fn codes(self) -> Codes {
+                let (jsonrpc, jsonrpc_http, http, grpc, status, reason) = match self {
+                    $(Self::$kind => ($jsonrpc, $jsonrpc_http, $http, $grpc, $status, $reason),)*
+                };
+                Codes { jsonrpc, jsonrpc_http, http, grpc, status, reason }
+            }
+        }
+    };
+}
+kinds! {
+    /// The task does not exist or belongs to another caller.
+    TaskNotFound: -32001, 200, 404, 5, "NOT_FOUND", "TASK_NOT_FOUND";
+    /// The task has ended and can't be canceled.
+    TaskNotCancelable: -32002, 200, 400, 9, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE";
+    /// The agent does not support webhooks.
+    PushNotificationNotSupported: -32003, 200, 400, 9, "FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED";
+    /// The agent or the state of the task does not allow the operation.
+    UnsupportedOperation: -32004, 200, 400, 9, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION";
+    /// A part has a media type that the agent does not support.
+    ContentTypeNotSupported: -32005, 200, 400, 3, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED";
+    /// An agent returned an invalid response.
+    InvalidAgentResponse: -32006, 200, 500, 13, "INTERNAL", "INVALID_AGENT_RESPONSE";
+    /// The card declares an extended card that is not configured.
+    ExtendedAgentCardNotConfigured: -32007, 200, 400, 9, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED";
+    /// The agent requires an extension that was not requested.
+    ExtensionSupportRequired: -32008, 200, 400, 9, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED";
+    /// The requested version is not supported.
+    VersionNotSupported: -32009, 200, 400, 9, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED";
+    /// The body is not valid JSON.
+    ParseError: -32700, 200, 400, 3, "INVALID_ARGUMENT", "PARSE_ERROR";
+    /// The body is not a request.
+    InvalidRequest: -32600, 200, 400, 3, "INVALID_ARGUMENT", "INVALID_REQUEST";
+    /// The method, route or procedure does not exist.
+    MethodNotFound: -32601, 200, 404, 12, "NOT_FOUND", "METHOD_NOT_FOUND";
+    /// Members of the request are invalid; see [`Error::violations`](super::Error::violations).
+    InvalidParams: -32602, 200, 400, 3, "INVALID_ARGUMENT", "INVALID_PARAMS";
+    /// The route does not support the HTTP method.
+    MethodNotAllowed: -32600, 405, 405, 12, "UNIMPLEMENTED", "METHOD_NOT_ALLOWED";
+    /// The binding does not support the media type of the HTTP body.
+    UnsupportedMediaType: -32005, 415, 415, 3, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED";
+    /// The body exceeds the size limit.
+    PayloadTooLarge: -32600, 413, 413, 8, "INVALID_ARGUMENT", "PAYLOAD_TOO_LARGE";
+    /// An internal error of the server. Only an error id is sent.
+    Internal: -32603, 200, 500, 13, "INTERNAL", "INTERNAL";
+    /// The caller is not authenticated.
+    Unauthenticated: -31401, 401, 401, 16, "UNAUTHENTICATED", "UNAUTHENTICATED";
+    /// The caller is not authorized.
+    PermissionDenied: -31403, 403, 403, 7, "PERMISSION_DENIED", "PERMISSION_DENIED";
+    /// A rate limit or quota is exceeded.
+    ResourceExhausted: -32603, 429, 429, 8, "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED";
+    /// Transient: the server is draining or unreachable, or the stream was interrupted.
+    Unavailable: -32603, 503, 503, 14, "UNAVAILABLE", "UNAVAILABLE";
+    /// The caller's deadline is exceeded.
+    DeadlineExceeded: -32603, 504, 504, 4, "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED";
+}
+
 impl ErrorKind {
-    /// All kinds.
-    pub const ALL: [Self; 22] = [
-        Self::TaskNotFound,
-        Self::TaskNotCancelable,
-        Self::PushNotificationNotSupported,
-        Self::UnsupportedOperation,
-        Self::ContentTypeNotSupported,
-        Self::InvalidAgentResponse,
-        Self::ExtendedAgentCardNotConfigured,
-        Self::ExtensionSupportRequired,
-        Self::VersionNotSupported,
-        Self::ParseError,
-        Self::InvalidRequest,
-        Self::MethodNotFound,
-        Self::InvalidParams,
-        Self::MethodNotAllowed,
-        Self::UnsupportedMediaType,
-        Self::PayloadTooLarge,
-        Self::Internal,
-        Self::Unauthenticated,
-        Self::PermissionDenied,
-        Self::ResourceExhausted,
-        Self::Unavailable,
-        Self::DeadlineExceeded,
-    ];
-
-    /// The codes of this kind (spec §5.4, column of 1.0.1).
-    // Aligned by hand, one row per kind: all codes are looked up in this table.
-    #[rustfmt::skip]
-    pub const fn codes(self) -> Codes {
-        let (jsonrpc, jsonrpc_http, http, grpc, status, reason) = match self {
-            Self::TaskNotFound => (-32001, 200, 404, 5, "NOT_FOUND", "TASK_NOT_FOUND"),
-            Self::TaskNotCancelable => (-32002, 200, 400, 9, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE"),
-            Self::PushNotificationNotSupported => (-32003, 200, 400, 9, "FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED"),
-            Self::UnsupportedOperation => (-32004, 200, 400, 9, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"),
-            Self::ContentTypeNotSupported => (-32005, 200, 400, 3, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
-            Self::InvalidAgentResponse => (-32006, 200, 500, 13, "INTERNAL", "INVALID_AGENT_RESPONSE"),
-            Self::ExtendedAgentCardNotConfigured => (-32007, 200, 400, 9, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
-            Self::ExtensionSupportRequired => (-32008, 200, 400, 9, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED"),
-            Self::VersionNotSupported => (-32009, 200, 400, 9, "FAILED_PRECONDITION", "VERSION_NOT_SUPPORTED"),
-            Self::ParseError => (-32700, 200, 400, 3, "INVALID_ARGUMENT", "PARSE_ERROR"),
-            Self::InvalidRequest => (-32600, 200, 400, 3, "INVALID_ARGUMENT", "INVALID_REQUEST"),
-            Self::MethodNotFound => (-32601, 200, 404, 12, "NOT_FOUND", "METHOD_NOT_FOUND"),
-            Self::InvalidParams => (-32602, 200, 400, 3, "INVALID_ARGUMENT", "INVALID_PARAMS"),
-            Self::MethodNotAllowed => (-32600, 405, 405, 12, "UNIMPLEMENTED", "METHOD_NOT_ALLOWED"),
-            Self::UnsupportedMediaType => (-32005, 415, 415, 3, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
-            Self::PayloadTooLarge => (-32600, 413, 413, 8, "INVALID_ARGUMENT", "PAYLOAD_TOO_LARGE"),
-            Self::Internal => (-32603, 200, 500, 13, "INTERNAL", "INTERNAL"),
-            Self::Unauthenticated => (-31401, 401, 401, 16, "UNAUTHENTICATED", "UNAUTHENTICATED"),
-            Self::PermissionDenied => (-31403, 403, 403, 7, "PERMISSION_DENIED", "PERMISSION_DENIED"),
-            Self::ResourceExhausted => (-32603, 429, 429, 8, "RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"),
-            Self::Unavailable => (-32603, 503, 503, 14, "UNAVAILABLE", "UNAVAILABLE"),
-            Self::DeadlineExceeded => (-32603, 504, 504, 4, "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"),
-        };
-        Codes { jsonrpc, jsonrpc_http, http, grpc, status, reason }
-    }
-
     /// Finds the kind of an `ErrorInfo.reason`.
     pub fn from_reason(reason: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.codes().reason == reason)
