@@ -24,13 +24,6 @@ impl Message {
         Self { message_id: fresh_id(), role: role.into(), parts, ..Self::default() }
     }
 
-    /// Adds a part.
-    #[must_use]
-    pub fn with_part(mut self, part: impl Into<Part>) -> Self {
-        self.parts.push(part.into());
-        self
-    }
-
     /// Sets the task that the message continues.
     #[must_use]
     pub fn with_task_id(mut self, task_id: impl Into<String>) -> Self {
@@ -51,31 +44,6 @@ impl Message {
         self.metadata = Some(metadata);
         self
     }
-
-    /// All text parts, joined.
-    pub fn text(&self) -> String {
-        join_text(&self.parts)
-    }
-
-    /// The files: parts of inline bytes or with a URL.
-    pub fn files(&self) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(|part| part.is_file())
-    }
-
-    /// The values of the data parts.
-    pub fn data(&self) -> impl Iterator<Item = &Value> {
-        self.parts.iter().filter_map(Part::as_data)
-    }
-
-    /// Reads the first data part as a value of a type.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if there is no data part, or
-    /// with the path of the invalid member.
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
-        parse_data(&self.parts)
-    }
 }
 
 impl Artifact {
@@ -95,50 +63,50 @@ impl Artifact {
         self.artifact_id = artifact_id.into();
         self
     }
-
-    /// Adds a part.
-    #[must_use]
-    pub fn with_part(mut self, part: impl Into<Part>) -> Self {
-        self.parts.push(part.into());
-        self
-    }
-
-    /// All text parts, joined.
-    pub fn text(&self) -> String {
-        join_text(&self.parts)
-    }
-
-    /// The files: parts of inline bytes or with a URL.
-    pub fn files(&self) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(|part| part.is_file())
-    }
-
-    /// The values of the data parts.
-    pub fn data(&self) -> impl Iterator<Item = &Value> {
-        self.parts.iter().filter_map(Part::as_data)
-    }
-
-    /// Reads the first data part as a value of a type.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if there is no data part, or
-    /// with the path of the invalid member.
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
-        parse_data(&self.parts)
-    }
 }
 
-fn join_text(parts: &[Part]) -> String {
-    parts.iter().filter_map(Part::as_text).collect()
-}
+/// Defines what messages and artifacts have in common: parts.
+macro_rules! parts {
+    ($($type:ty),*) => {$(
+        impl $type {
+            /// Adds a part.
+            #[must_use]
+            pub fn with_part(mut self, part: impl Into<Part>) -> Self {
+                self.parts.push(part.into());
+                self
+            }
 
-fn parse_data<T: DeserializeOwned>(parts: &[Part]) -> Result<T> {
-    match parts.iter().find(|part| part.as_data().is_some()) {
-        Some(part) => part.parse(),
-        None => Err(Error::invalid_params("parts", "contain no data")),
-    }
+            /// All text parts, joined.
+            pub fn text(&self) -> String {
+                self.parts.iter().filter_map(Part::as_text).collect()
+            }
+
+            /// The files: parts of inline bytes or with a URL.
+            pub fn files(&self) -> impl Iterator<Item = &Part> {
+                self.parts.iter().filter(|part| part.is_file())
+            }
+
+            /// The values of the data parts.
+            pub fn data(&self) -> impl Iterator<Item = &Value> {
+                self.parts.iter().filter_map(Part::as_data)
+            }
+
+            /// Reads the first data part as a value of a type.
+            ///
+            /// # Errors
+            ///
+            /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if there is no data part, or
+            /// with the path of the invalid member.
+            pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+                match self.parts.iter().find(|part| part.as_data().is_some()) {
+                    Some(part) => part.parse(),
+                    None => Err(Error::invalid_params("parts", "contain no data")),
+                }
+            }
+        }
+    )*};
 }
+parts!(Message, Artifact);
 
 #[cfg(test)]
 mod tests {

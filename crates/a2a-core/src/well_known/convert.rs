@@ -3,58 +3,20 @@
 use super::{Number, Struct, Value, value::not_an_object};
 use crate::ParseError;
 
-impl From<bool> for Value {
-    fn from(boolean: bool) -> Self {
-        Self::Bool(boolean)
-    }
+macro_rules! scalars {
+    ($($variant:ident: $($type:ty),*;)*) => {$($(
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                Self::$variant(value.into())
+            }
+        }
+    )*)*};
 }
-
-impl From<Number> for Value {
-    fn from(number: Number) -> Self {
-        Self::Number(number)
-    }
-}
-
-impl From<i32> for Value {
-    fn from(number: i32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<u32> for Value {
-    fn from(number: u32) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<u64> for Value {
-    fn from(number: u64) -> Self {
-        Self::Number(number.into())
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::String(text.to_owned())
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::String(text)
-    }
-}
-
-impl From<Struct> for Value {
-    fn from(object: Struct) -> Self {
-        Self::Object(object)
-    }
+scalars! {
+    Bool: bool;
+    Number: Number, i32, i64, u32, u64;
+    String: &str, String;
+    Object: Struct;
 }
 
 impl<T: Into<Self>> From<Vec<T>> for Value {
