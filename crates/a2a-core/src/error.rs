@@ -160,6 +160,11 @@ impl Error {
         Self::new(ErrorKind::Internal, "internal error").with_source(source)
     }
 
+    /// Creates an error for a response of an agent that violates the protocol.
+    pub fn invalid_response(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::InvalidAgentResponse, message)
+    }
+
     /// Creates an error for an operation that the agent or the state of the task does not allow.
     pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::UnsupportedOperation, message)

@@ -1,4 +1,4 @@
-//! Reads request bodies within limits.
+//! Reads request bodies within limits, and writes those of responses.
 
 use std::{
     error::Error as StdError,
@@ -12,6 +12,7 @@ use a2a_core::{Error, ErrorKind, Result};
 use axum::body::Body;
 use bytes::{Buf as _, Bytes, BytesMut};
 use futures_util::FutureExt as _;
+use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
@@ -27,6 +28,15 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A byte order mark in UTF-8, which readers of JSON may ignore (RFC 8259 §8.1).
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Responds with a body and the number of a status.
+pub fn respond(status: u16, media_type: HeaderValue, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
 
 /// Reads a request body without the byte order mark that some clients write. A body in a single
 /// frame is not copied.

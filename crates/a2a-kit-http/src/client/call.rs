@@ -2,9 +2,25 @@
 
 use a2a_core::{Error, Operation, ProtocolVersion, Result};
 use a2a_kit_operations::{CallContext, Credential, CredentialLocation};
-use http::{HeaderValue, Request, Uri, header::ACCEPT, uri::PathAndQuery};
+use http::{
+    HeaderValue, Request, Uri,
+    header::ACCEPT,
+    uri::{InvalidUri, PathAndQuery},
+};
 
 use crate::{content_type, service_parameters};
+
+/// Parses the URL of an agent.
+///
+/// # Errors
+///
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if it is not an absolute URL.
+pub fn agent_url(text: &str) -> Result<Uri> {
+    let invalid = |why: String| Error::invalid_params("url", why);
+    let url: Uri = text.parse().map_err(|error: InvalidUri| invalid(error.to_string()))?;
+    let is_absolute = url.scheme().is_some() && url.authority().is_some();
+    if is_absolute { Ok(url) } else { Err(invalid("must be absolute".to_owned())) }
+}
 
 /// Adds the context of a call to a request: its service parameters in revision 1.0, its credential
 /// and `Accept`. The URL of the request has to be set.

@@ -21,7 +21,7 @@ pub use settings::ClientSettings;
 #[doc(hidden)]
 pub use self::{
     answer::{read_answer, read_answer_with, without_content},
-    call::place_call,
+    call::{agent_url, place_call},
     connector::Connector,
     dialer::Connected,
     events::{open_stream, read_events, read_events_with},

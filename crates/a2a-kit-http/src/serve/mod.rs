@@ -24,5 +24,5 @@ pub(crate) use body_budget::Reservation;
 pub use drain::Drain;
 pub use per_ip::{PerIpLimit, PerIpPermit};
 pub(crate) use response_budget::UNCOUNTED;
-pub use server::{BindError, HttpServer, bind};
+pub use server::{BindError, HttpServer, bind, serve_binding};
 pub use signal::shutdown_signal;

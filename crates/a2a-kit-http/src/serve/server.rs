@@ -265,6 +265,20 @@ impl HttpServer {
     }
 }
 
+/// Serves an engine by the router of one binding, at `address`, until Ctrl-C or SIGTERM.
+///
+/// # Errors
+///
+/// [`BindError`] if listening fails.
+pub async fn serve_binding(router: Router, engine: Engine, address: &str) -> Result<(), BindError> {
+    let listener = bind(address).await?;
+    tracing::info!(agent = engine.card().name, address, "serving");
+    let server = HttpServer::new(router);
+    let stop = server.drain().signalled();
+    server.serve_engine(listener, engine, stop).await;
+    Ok(())
+}
+
 /// Waits until all connections have ended.
 async fn join_all(connections: &mut JoinSet<()>) {
     while let Some(ended) = connections.join_next().await {
