@@ -53,7 +53,7 @@ pub use a2a_kit_operations as operations;
 #[cfg(feature = "client")]
 pub use client::Client;
 #[doc(hidden)]
-pub use name::camel_case;
+pub use name::{camel_case, fill_path};
 #[cfg(feature = "server")]
 pub use server::{router, router_with, serve};
 

@@ -12,7 +12,7 @@ use a2a_core::{
     v1::{SendMessageResponse, Task},
 };
 use a2a_kit_http::{
-    client::{ClientSettings, HttpClient, place_call, read_answer, read_events},
+    client::{ClientSettings, HttpClient, agent_url, place_call, read_answer, read_events},
     content_type, service_parameters,
 };
 use a2a_kit_operations::{Agent, AgentMethod, Call, EventStream, Reply, intercept_agent};
@@ -51,12 +51,7 @@ impl Client {
     ///
     /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if `url` is invalid.
     pub fn with_http(url: &str, http: HttpClient) -> Result<Self> {
-        let invalid = |why: &dyn std::fmt::Display| Error::invalid_params("url", why.to_string());
-        let url: Uri = url.parse().map_err(|error| invalid(&error))?;
-        if url.authority().is_none() || url.scheme().is_none() {
-            return Err(invalid(&"must be absolute"));
-        }
-        Ok(Self { http, url, last_id: Arc::default() })
+        Ok(Self { http, url: agent_url(url)?, last_id: Arc::default() })
     }
 
     async fn send<R: Serialize>(

@@ -1,7 +1,7 @@
 //! Reads responses and stream events (JSON-RPC 2.0 §5, spec §9.4).
 
 use a2a_core::{
-    Error, ErrorKind, Result, json,
+    Error, Result, json,
     v1::{SendMessageResponse, StreamResponse},
 };
 use a2a_kit_http::{client::without_content, error_body};
@@ -38,7 +38,7 @@ impl<'a> Response<'a> {
                 "" => "the response is empty".to_owned(),
                 text => format!("the response is not a JSON-RPC response: {}", json::quote(text)),
             };
-            invalid(message).with_source(error)
+            Error::invalid_response(message).with_source(error)
         })?;
         match response.error {
             Some(error) => Err(error_body::read_object(StatusCode::OK, error)),
@@ -52,7 +52,9 @@ impl<'a> Response<'a> {
         if self.id.map(RawValue::get) != Some(&*id.to_string()) {
             let id = self.id.map_or("none", RawValue::get);
             let shown = json::quote(id);
-            return Err(invalid(format!("the response has the id of another request: {shown}")));
+            return Err(Error::invalid_response(format!(
+                "the response has the id of another request: {shown}"
+            )));
         }
         Ok(self.result.map(RawValue::get).filter(|result| *result != "null"))
     }
@@ -62,7 +64,7 @@ impl<'a> Response<'a> {
 ///
 /// # Errors
 ///
-/// The error of the response, in any format; [`ErrorKind::InvalidAgentResponse`] for a malformed
+/// The error of the response, in any format; [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse) for a malformed
 /// response, or one to another request.
 pub(super) fn read<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result<R> {
     let text = json::response_text(body);
@@ -84,7 +86,9 @@ pub(super) fn read_send(id: u64, body: &[u8]) -> Result<SendMessageResponse> {
         None => {
             without_content(result)?;
             let shown = json::quote(result);
-            Err(invalid(format!("the response has neither a task nor a message: {shown}")))
+            Err(Error::invalid_response(format!(
+                "the response has neither a task nor a message: {shown}"
+            )))
         }
     }
 }
@@ -124,16 +128,12 @@ pub(super) fn read_optional<R: DeserializeOwned>(id: u64, body: &[u8]) -> Result
 #[cold]
 fn without_result(text: &str) -> Error {
     let shown = json::quote(text);
-    invalid(format!("the response has neither a result nor an error: {shown}"))
-}
-
-fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, message)
+    Error::invalid_response(format!("the response has neither a result nor an error: {shown}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use a2a_core::v1::Task;
+    use a2a_core::{ErrorKind, v1::Task};
 
     use super::*;
 

@@ -3,8 +3,6 @@
 mod envelope;
 pub mod response;
 mod router;
-mod serve;
 
 pub use envelope::{Envelope, Opened, check_id};
-pub use router::{Endpoint, router, router_with};
-pub use serve::serve;
+pub use router::{Endpoint, router, router_with, serve};

@@ -1,11 +1,11 @@
 //! Writes responses: results, errors and stream events (spec §9.4, §9.5).
 
 use a2a_core::{Detail, Error, Result};
-use a2a_kit_http::{chunked_body, content_type, error_body, report, sse};
+use a2a_kit_http::{body, chunked_body, content_type, error_body, report, sse};
 use a2a_kit_operations::Event;
 use axum::body::Body;
 use bytes::{BufMut, BytesMut};
-use http::{Response, StatusCode, header::CONTENT_TYPE};
+use http::Response;
 use serde::Serialize;
 
 use super::envelope::Id;
@@ -43,17 +43,17 @@ pub fn error_object(error: &Error) -> impl Serialize {
 
 /// Responds with an error that was reported, as this object, with the HTTP status of its kind.
 pub fn error_response(id: &str, error: &Error, object: &impl Serialize) -> Response<Body> {
-    let status = StatusCode::from_u16(error.kind().codes().jsonrpc_http);
     let mut body = BytesMut::with_capacity(512);
     write_error(&mut body, id, object);
-    let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.freeze());
+    let status = error.kind().codes().jsonrpc_http;
+    let mut response = body::respond(status, content_type::JSON, body.freeze());
     error_body::write_headers(error, response.headers_mut());
     response
 }
 
 /// Completes a unary response that starts with a [head](write_head) of this many bytes.
 pub fn result(body: Vec<u8>, head: usize) -> Response<Body> {
-    json(StatusCode::OK, chunked_body::enveloped(body, head, b"}"))
+    body::respond(200, content_type::JSON, chunked_body::enveloped(body, head, b"}"))
 }
 
 /// Responds with an error of the current revision.
@@ -81,11 +81,4 @@ pub(super) fn frame(id: Id) -> impl Fn(&Result<Event>, &mut sse::Buffer) + Send 
         }
         Err(error) => write_error(out.text(), id.as_str(), &error_object(error)),
     }
-}
-
-fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
-    response
 }

@@ -4,13 +4,13 @@ use std::{convert::Infallible, sync::Arc};
 
 use a2a_core::{Error, ErrorKind, Operation, Result, card};
 use a2a_kit_http::{
-    BindingOptions, Drain, body, content_type,
+    BindError, BindingOptions, Drain, body, content_type,
     dispatch::{Output, dispatch},
     error_response::ErrorRenderer,
     parse::{PendingBody, parse},
-    service_parameters, sse,
+    serve_binding, service_parameters, sse,
 };
-use a2a_kit_operations::{Agent, CallContext};
+use a2a_kit_operations::{Agent, CallContext, Engine};
 use axum::{
     Router,
     body::Body,
@@ -35,6 +35,19 @@ pub fn router(agent: impl Agent) -> Router {
 /// Serves `agent` over JSON-RPC like [`router`], with options.
 pub fn router_with(agent: impl Agent, options: BindingOptions) -> Router {
     routes(Endpoint::new(agent, options))
+}
+
+/// Serves an engine over this binding only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
+/// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
+/// settings, serve the [`router`] by [`a2a_kit_http::HttpServer`].
+///
+/// The agent card is not served: add `a2a_kit_http::card::router` to [`router`] for it.
+///
+/// # Errors
+///
+/// [`BindError`] if listening fails.
+pub async fn serve(engine: Engine, address: &str) -> Result<(), BindError> {
+    serve_binding(router(engine.clone()), engine, address).await
 }
 
 /// This binding without a route, for servers that inspect bodies before they select a binding.

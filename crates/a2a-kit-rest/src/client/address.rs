@@ -1,20 +1,13 @@
 //! Encodes requests as method, path, query and body, according to the routes of the descriptor.
 
-use std::fmt::Display;
-
 use a2a_core::{Error, Operation, ROUTES, Request, Result};
-use a2a_kit_http::uri;
+use a2a_kit_http::client::agent_url;
 use bytes::Bytes;
 use http::{Method, Uri};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::name::camel_case;
-
-/// All but the unreserved characters of RFC 3986 §2.3. `:` is encoded because it would start a
-/// verb.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+use crate::name::{camel_case, fill_path};
 
 /// The URL of an interface.
 #[derive(Clone, Debug)]
@@ -26,15 +19,11 @@ pub(super) struct Base {
 
 impl Base {
     pub(super) fn parse(url: &str) -> Result<Self> {
-        let invalid = |why: &dyn Display| Error::invalid_params("url", why.to_string());
-        let uri: Uri = url.parse().map_err(|error| invalid(&error))?;
-        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(invalid(&"must be absolute"));
-        };
-        let path = uri.path();
-        let path = path.strip_suffix('/').unwrap_or(path);
-        let query = uri.query().map(str::to_owned);
-        Ok(Self { prefix: format!("{scheme}://{authority}{path}"), query })
+        let url = agent_url(url)?;
+        let text = url.to_string();
+        let path = text.split('?').next().unwrap_or_default();
+        let prefix = path.strip_suffix('/').unwrap_or(path).to_owned();
+        Ok(Self { prefix, query: url.query().map(str::to_owned) })
     }
 
     pub(super) fn join(&self, address: &Address) -> Result<Uri> {
@@ -76,7 +65,12 @@ impl Address {
             })
             .ok_or_else(|| Error::unsupported("the operation has no route"))?;
         let method = Method::from_bytes(route.method.as_bytes()).map_err(Error::internal)?;
-        let (path, variables) = fill(route.path, &mut request)?;
+        let mut variables = Vec::new();
+        let path = fill_path(route.path, |name| {
+            variables.push(name);
+            request.variable(name).cloned()
+        })?;
+        request.set_tenant(String::new());
         if operation == Operation::SubscribeToTask {
             return Ok(Self { method, path, query: None, body: Bytes::new() });
         }
@@ -94,33 +88,6 @@ impl Address {
         let body = body.map_err(Error::internal)?.into();
         Ok(Self { method, path, query: None, body })
     }
-}
-
-/// Fills a path with members of a request, and returns their names. The tenant is removed from the
-/// request.
-fn fill<'a>(template: &'a str, request: &mut impl Request) -> Result<(String, Vec<&'a str>)> {
-    let mut path = String::new();
-    let mut variables = Vec::new();
-    for (index, piece) in template.split(['{', '}']).enumerate() {
-        // Every second piece is a variable.
-        if index % 2 == 0 {
-            path.push_str(piece);
-            continue;
-        }
-        let value = request.variable(piece).map(|value| value.clone()).unwrap_or_default();
-        if !uri::is_segment(&value) {
-            return Err(Error::invalid_params(
-                camel_case(piece.into()),
-                format!("must not be {value:?} in a URL path"),
-            ));
-        }
-        path.extend(utf8_percent_encode(&value, SEGMENT));
-        if piece == "tenant" {
-            request.set_tenant(String::new());
-        }
-        variables.push(piece);
-    }
-    Ok((path, variables))
 }
 
 /// The members that are set and not part of the path.

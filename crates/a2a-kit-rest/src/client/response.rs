@@ -1,9 +1,7 @@
 //! Reads responses and stream events.
 
-use std::borrow::Cow;
-
 use a2a_core::{
-    Error, ErrorKind, Result, json,
+    Error, Result, json,
     v1::{SendMessageResponse, StreamResponse},
 };
 use a2a_kit_http::{client::without_content, error_body};
@@ -17,7 +15,7 @@ use serde::{
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidAgentResponse`] if it is malformed.
+/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse) if it is malformed.
 pub(super) fn read<R: DeserializeOwned>(body: &[u8]) -> Result<R> {
     json::response_from_slice(body)
 }
@@ -60,7 +58,7 @@ fn no_content(body: &[u8]) -> Error {
         error_body::read(StatusCode::OK, &HeaderMap::new(), body)
     } else {
         let shown = json::quote(&json::response_text(body));
-        invalid(format!("the response has no content: {shown}"))
+        Error::invalid_response(format!("the response has no content: {shown}"))
     }
 }
 
@@ -73,12 +71,10 @@ fn has_error(body: &[u8]) -> bool {
     serde_json::from_str::<Failed>(&json::response_text(body)).is_ok()
 }
 
-fn invalid(message: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, message)
-}
-
 #[cfg(test)]
 mod tests {
+    use a2a_core::ErrorKind;
+
     use super::*;
 
     #[test]

@@ -5,7 +5,5 @@ mod request;
 mod response;
 mod route;
 mod router;
-mod serve;
 
-pub use router::{router, router_with};
-pub use serve::serve;
+pub use router::{router, router_with, serve};

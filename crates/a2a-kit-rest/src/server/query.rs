@@ -1,36 +1,29 @@
 //! Reads requests from query strings (spec §11.5).
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use a2a_core::{Error, Result, well_known::Timestamp};
 use a2a_kit_http::{query, service_parameters};
 use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
-    value::{SeqDeserializer, StrDeserializer},
+    DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor,
+    value::{Error as ValueError, MapDeserializer, SeqDeserializer},
 };
 
 use crate::name::camel_case;
 
-/// The members of a query. Their types are determined by the request type.
+/// The members of a query: their names in lowerCamelCase, as in JSON, and their values under any of
+/// their names. The request type determines the types of values.
 #[derive(Debug, Default)]
-pub(super) struct Query<'a>(Vec<Member<'a>>);
+pub(super) struct Query(Vec<(String, Vec<String>)>);
 
-#[derive(Debug)]
-struct Member<'a> {
-    /// The name in lowerCamelCase, as in JSON.
-    name: Cow<'a, str>,
-    /// The values of the member, under any of its names.
-    values: Vec<Cow<'a, str>>,
-}
-
-impl<'a> Query<'a> {
+impl Query {
     /// Parses a query string.
     ///
     /// # Errors
     ///
     /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for the name of a nested member, and for
     /// text that is not UTF-8.
-    pub(super) fn parse(text: &'a str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let mut query = Self::default();
         for (name, value) in query::parse(text)? {
             if name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()) {
@@ -43,22 +36,12 @@ impl<'a> Query<'a> {
                 ));
             }
             let (name, value) = spell(name, value);
-            match query.0.iter_mut().find(|member| member.name == name) {
-                Some(member) => member.values.push(value),
-                None => query.0.push(Member { name, values: vec![value] }),
+            match query.0.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, values)) => values.push(value.into_owned()),
+                None => query.0.push((name.into_owned(), vec![value.into_owned()])),
             }
         }
         Ok(query)
-    }
-
-    /// Returns an owned copy, which can be read on another thread.
-    pub(super) fn into_owned(self) -> Query<'static> {
-        let owned = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
-        let members = self.0.into_iter().map(|Member { name, values }| Member {
-            name: owned(name),
-            values: values.into_iter().map(owned).collect(),
-        });
-        Query(members.collect())
     }
 
     /// Reads a request. Unknown names are ignored.
@@ -68,7 +51,11 @@ impl<'a> Query<'a> {
     /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the member that is invalid or
     /// repeated.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T> {
-        T::deserialize(Members { rest: self.0.iter(), next: None }).map_err(QueryError::into_error)
+        let members = self.0.iter().map(|(name, values)| (name.as_str(), Values(values)));
+        let members = MapDeserializer::<_, ValueError>::new(members);
+        serde_path_to_error::deserialize(members).map_err(|error| {
+            Error::invalid_params(error.path().to_string(), error.into_inner().to_string())
+        })
     }
 
     /// The tenant, which is allowed in the query of any operation.
@@ -77,10 +64,9 @@ impl<'a> Query<'a> {
     ///
     /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) if it is repeated.
     pub(super) fn tenant(&self) -> Result<Option<&str>> {
-        let Some(member) = self.0.iter().find(|member| member.name == "tenant") else {
-            return Ok(None);
-        };
-        Values(&member.values).single().map(Some).map_err(|error| error.at("tenant").into_error())
+        let tenant = self.0.iter().find(|(name, _)| name == "tenant");
+        let tenant = tenant.map(|(_, values)| Values(values).single()).transpose();
+        tenant.map_err(|error| Error::invalid_params("tenant", error.to_string()))
     }
 }
 
@@ -111,146 +97,52 @@ fn state(value: Cow<'_, str>) -> Cow<'_, str> {
     format!("TASK_STATE_{name}").into()
 }
 
-/// Why a member is invalid.
-#[derive(Debug)]
-struct QueryError {
-    name: String,
-    description: String,
-}
-
-impl QueryError {
-    fn at(mut self, name: &str) -> Self {
-        self.name = name.to_owned();
-        self
-    }
-
-    fn into_error(self) -> Error {
-        Error::invalid_params(self.name, self.description)
-    }
-}
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.description)
-    }
-}
-
-impl std::error::Error for QueryError {}
-
-impl de::Error for QueryError {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        Self { name: String::new(), description: message.to_string() }
-    }
-}
-
-/// The query as a map for a deserializer.
-struct Members<'q, 'a> {
-    rest: std::slice::Iter<'q, Member<'a>>,
-    next: Option<&'q Member<'a>>,
-}
-
-impl<'de> Deserializer<'de> for Members<'_, '_> {
-    type Error = QueryError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
-        visitor.visit_map(self)
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
-        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
-        ignored_any
-    }
-}
-
-impl<'de> MapAccess<'de> for Members<'_, '_> {
-    type Error = QueryError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, QueryError> {
-        self.next = self.rest.next();
-        let Some(member) = self.next else { return Ok(None) };
-        let name: StrDeserializer<'_, QueryError> = (&*member.name).into_deserializer();
-        seed.deserialize(name).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, QueryError> {
-        let Some(member) = self.next.take() else {
-            return Err(de::Error::custom("has no value"));
-        };
-        seed.deserialize(Values(&member.values)).map_err(|error| error.at(&member.name))
-    }
-}
-
 /// The values of a member. The expected type is determined by the deserializer.
-struct Values<'q, 'a>(&'q [Cow<'a, str>]);
+struct Values<'a>(&'a [String]);
 
-impl<'q> Values<'q, '_> {
-    fn single(&self) -> Result<&'q str, QueryError> {
+impl<'a> Values<'a> {
+    fn single(&self) -> Result<&'a str, ValueError> {
         match self.0 {
             [value] => Ok(value),
-            _ => Err(de::Error::custom("must not be repeated")),
+            _ => Err(ValueError::custom("must not be repeated")),
         }
-    }
-
-    fn number<T: std::str::FromStr>(&self) -> Result<T, QueryError> {
-        let wrong = || de::Error::custom("must be a number");
-        self.single()?.parse().ok().ok_or_else(wrong)
     }
 }
 
-impl<'de> Deserializer<'de> for Values<'_, '_> {
-    type Error = QueryError;
+impl IntoDeserializer<'_, ValueError> for Values<'_> {
+    type Deserializer = Self;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Values<'_> {
+    type Error = ValueError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_str(self.single()?)
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
-        match self.single()? {
-            "true" => visitor.visit_bool(true),
-            "false" => visitor.visit_bool(false),
-            _ => Err(de::Error::custom("must be true or false")),
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
+        match self.single()?.parse() {
+            Ok(boolean) => visitor.visit_bool(boolean),
+            Err(_) => Err(ValueError::custom("must be true or false")),
         }
     }
 
-    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
-        visitor.visit_i32(self.number()?)
-    }
-
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
-        visitor.visit_i64(self.number()?)
-    }
-
-    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
-        visitor.visit_f64(self.number()?)
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, QueryError> {
-        visitor.visit_newtype_struct(self)
-    }
-
     // A repeated member: a repeated name, a comma-separated list, or both.
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let values = self.0.iter().flat_map(|value| value.split(','));
         visitor.visit_seq(SeqDeserializer::new(values))
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, QueryError> {
-        Err(de::Error::custom("is not allowed in a query"))
+    fn deserialize_map<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, ValueError> {
+        Err(ValueError::custom("is not allowed in a query"))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -258,17 +150,17 @@ impl<'de> Deserializer<'de> for Values<'_, '_> {
         _name: &'static str,
         _fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, QueryError> {
+    ) -> Result<V::Value, ValueError> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryError> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_unit()
     }
 
     serde::forward_to_deserialize_any! {
-        i8 i16 i128 u8 u16 u32 u64 u128 f32 char str string bytes byte_buf unit unit_struct tuple
-        tuple_struct enum identifier
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct newtype_struct tuple tuple_struct enum identifier
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) struct RequestSource {
     pub(super) body: Option<Bytes>,
     /// Limit of JSON values in the body.
     pub(super) max_values: usize,
-    pub(super) query: Query<'static>,
+    pub(super) query: Query,
     /// The members of the path, by proto names.
     pub(super) variables: Vec<(&'static str, String)>,
 }
@@ -77,7 +77,7 @@ mod tests {
         RequestSource {
             body: Some(body.into()),
             max_values: 10,
-            query: Query::parse(query).unwrap().into_owned(),
+            query: Query::parse(query).unwrap(),
             variables: path.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
         }
     }

@@ -1,26 +1,24 @@
 //! Writes responses: results, errors and stream events (spec §11.2, §11.6, §11.7).
 
 use a2a_core::{Detail, Error, Result};
-use a2a_kit_http::{error_body, report, sse};
+use a2a_kit_http::{body, error_body, report, sse};
 use a2a_kit_operations::Event;
 use axum::body::Body;
 use bytes::{BufMut as _, BytesMut};
-use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderValue, Response};
 use serde::Serialize;
 
 /// Responds with a result.
 pub(super) fn result(json: Vec<u8>, media_type: HeaderValue) -> Response<Body> {
-    respond(StatusCode::OK, json, media_type)
+    body::respond(200, media_type, json)
 }
 
 /// Responds with an error, with the HTTP status of its kind.
 pub(super) fn error(error: Error, media_type: HeaderValue) -> Response<Body> {
     let error = report(error);
-    let status = StatusCode::from_u16(error.kind().codes().http);
     let mut body = BytesMut::with_capacity(512);
     write_error(&error, &mut body);
-    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = respond(status, body.freeze(), media_type);
+    let mut response = body::respond(error.kind().codes().http, media_type, body.freeze());
     error_body::write_headers(&error, response.headers_mut());
     response
 }
@@ -57,11 +55,4 @@ fn write_error(error: &Error, out: &mut BytesMut) {
     };
     // Infallible: strings, numbers and string-keyed maps, written to memory.
     let _ = serde_json::to_writer(out.writer(), &ErrorBody { error: status });
-}
-
-fn respond(status: StatusCode, body: impl Into<Body>, media_type: HeaderValue) -> Response<Body> {
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
-    response
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use a2a_core::{Operation, Result, card};
 use a2a_kit_http::{
-    BindingOptions, Drain, body, content_type,
+    BindError, BindingOptions, Drain, body, content_type,
     dispatch::{Output, dispatch},
     error_response::ErrorRenderer,
     parse::PendingBody,
-    service_parameters, sse,
+    serve_binding, service_parameters, sse,
 };
-use a2a_kit_operations::Agent;
+use a2a_kit_operations::{Agent, Engine};
 use axum::{
     Router,
     body::Body,
@@ -44,6 +44,19 @@ pub fn router_with(agent: impl Agent, options: BindingOptions) -> Router {
     routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
 }
 
+/// Serves an engine over this binding only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
+/// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
+/// settings, serve the [`router`] by [`a2a_kit_http::HttpServer`].
+///
+/// The agent card is not served: add `a2a_kit_http::card::router` to [`router`] for it.
+///
+/// # Errors
+///
+/// [`BindError`] if listening fails.
+pub async fn serve(engine: Engine, address: &str) -> Result<(), BindError> {
+    serve_binding(router(engine.clone()), engine, address).await
+}
+
 #[derive(Clone)]
 struct Binding {
     agent: Arc<dyn Agent>,
@@ -53,12 +66,12 @@ struct Binding {
 fn routes(binding: Binding) -> Router {
     let mut router = Router::new();
     for pattern in route::patterns() {
-        router = router.route(&pattern, any(serve));
+        router = router.route(&pattern, any(handle));
     }
-    router.fallback(serve).with_state(binding)
+    router.fallback(handle).with_state(binding)
 }
 
-async fn serve(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
+async fn handle(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let media_type = content_type::response_type(&parts.headers);
     // HEAD is GET without the body, which the router removes (RFC 9110 §9.3.2).
@@ -116,7 +129,7 @@ impl Binding {
         if body.as_ref().is_some_and(|body| !body.is_empty()) {
             content_type::require_json(&parts.headers)?;
         }
-        let query = Query::parse(query.unwrap_or_default())?.into_owned();
+        let query = Query::parse(query.unwrap_or_default())?;
         let max_values = limits.max_json_values;
         let source = RequestSource { body, max_values, query, variables };
         let out = Vec::with_capacity(1 << 10);
