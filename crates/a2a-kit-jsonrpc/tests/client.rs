@@ -5,82 +5,40 @@
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;
 
-use std::time::Duration;
-
-use a2a_core::{
-    Error, ErrorKind, Message, Result, TaskState,
-    v1::{
-        DeleteTaskPushNotificationConfigRequest, GetTaskRequest, SendMessageRequest,
-        SubscribeToTaskRequest,
-    },
-};
+use a2a_core::{ErrorKind, TaskState, v1::DeleteTaskPushNotificationConfigRequest};
 use a2a_kit_jsonrpc::{Client, router};
-use a2a_kit_operations::{Agent as _, Call, CallContext, Event, EventId, EventStream};
-use futures_util::StreamExt as _;
+use a2a_kit_operations::{Agent, Call};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
     sync::oneshot,
 };
 
-use fake::{Canned, Fake, answer, every_operation_arrives_as_it_was_sent, json, serve, sse};
+use fake::{Canned, DONE, Remote, answer, collect, get_task, json, send, sse, subscribe};
 
-async fn client(answers: impl IntoIterator<Item = String>) -> (Client, Canned) {
-    let server = Canned::serve(answers).await;
-    (Client::new(&server.url).unwrap(), server)
-}
-
-fn get_task() -> Call<GetTaskRequest> {
-    Call::new(GetTaskRequest { id: "t".into(), ..Default::default() })
-}
-
-fn subscribe() -> Call<SubscribeToTaskRequest> {
-    Call::new(SubscribeToTaskRequest { id: "t".into(), ..Default::default() })
-}
-
-fn send() -> Call<SendMessageRequest> {
-    let message = Message { message_id: "m".into(), ..Message::user("hi") };
-    Call::new(SendMessageRequest { message: Some(message), ..Default::default() })
-}
-
-async fn collect(stream: EventStream) -> Vec<Result<Event>> {
-    stream.collect().await
-}
-
-const WORKING: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_WORKING"}}}}"#;
-const DONE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_COMPLETED"}}}}"#;
 const NOT_FOUND: &str =
     r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no such task"}}"#;
+
+const REMOTE: Remote = Remote {
+    connect: |url| Box::new(Client::new(url).unwrap()),
+    router: |fake| router(fake),
+    result: |result| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#),
+    not_found: NOT_FOUND,
+};
+
+async fn client(answers: impl IntoIterator<Item = String>) -> (Box<dyn Agent>, Canned) {
+    REMOTE.client(answers).await
+}
 
 // covers: R-138, R-139, R-150
 #[tokio::test]
 async fn operations_arrive_unchanged() {
-    let fake = Fake::new();
-    let address = serve(router(fake.clone())).await;
-    let client = Client::new(&format!("http://{address}/")).unwrap();
-    every_operation_arrives_as_it_was_sent(&client, &fake).await;
+    REMOTE.operations_arrive_unchanged().await;
 }
 
 #[tokio::test]
 async fn error_kinds_round_trip() {
-    for kind in ErrorKind::ALL {
-        let fake = Fake::new().refusing(move || {
-            Error::new(kind, "the reason")
-                .with_metadata("taskId", "t")
-                .with_retry_after(Duration::from_secs(7))
-                .with_challenge("Bearer realm=\"x\"")
-        });
-        let client = Client::new(&format!("http://{}", serve(router(fake)).await)).unwrap();
-        for error in [
-            client.get_task(get_task()).await.unwrap_err(),
-            client.subscribe_to_task(subscribe()).await.unwrap_err(),
-        ] {
-            assert_eq!((error.kind(), error.message()), (kind, "the reason"));
-            assert_eq!(error.metadata()["taskId"], "t", "{kind:?}");
-            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)), "{kind:?}");
-            assert_eq!(error.challenge(), Some("Bearer realm=\"x\""), "{kind:?}");
-        }
-    }
+    REMOTE.error_kinds_round_trip().await;
 }
 
 // covers: R-137, R-139, R-149, R-274, R-275, R-276, R-282
@@ -117,7 +75,7 @@ async fn interface_url_is_used_unchanged() {
 
 #[tokio::test]
 async fn errors_are_read_with_any_status_and_format() {
-    for (answer, kind) in [
+    let answers = [
         (json(200, NOT_FOUND), ErrorKind::TaskNotFound),
         (json(404, NOT_FOUND), ErrorKind::TaskNotFound),
         (
@@ -149,11 +107,8 @@ async fn errors_are_read_with_any_status_and_format() {
         (json(200, r#"{"jsonrpc":"2.0","id":1}"#), ErrorKind::InvalidAgentResponse),
         (json(200, r#"{"jsonrpc":"2.0","id":1,"result":7}"#), ErrorKind::InvalidAgentResponse),
         ("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_owned(), ErrorKind::Unavailable),
-    ] {
-        let (client, _server) = client([answer.clone()]).await;
-        let error = client.get_task(get_task()).await.unwrap_err();
-        assert_eq!(error.kind(), kind, "{answer}");
-    }
+    ];
+    REMOTE.errors_have_kinds(&answers).await;
 }
 
 #[tokio::test]
@@ -199,46 +154,17 @@ async fn unknown_state_is_an_error_that_quotes_it() {
 
 #[tokio::test]
 async fn rejected_stream_is_an_error_of_the_operation() {
-    for answer in [
-        json(200, NOT_FOUND),
-        json(404, NOT_FOUND),
-        sse(&format!("data: {NOT_FOUND}\n\n")),
-        sse(&format!(": ping\n\nevent: error\ndata: {NOT_FOUND}\n\n")),
-        sse(&format!("data:{NOT_FOUND}\r\n\r\n")),
-    ] {
-        let (client, _server) = client([answer.clone()]).await;
-        let error = client.subscribe_to_task(subscribe()).await.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.message()),
-            (ErrorKind::TaskNotFound, "no such task"),
-            "{answer}"
-        );
-    }
+    REMOTE.rejected_stream_is_an_error_of_the_operation().await;
 }
 
 #[tokio::test]
 async fn events_have_ids() {
-    let body =
-        format!("id: 4\ndata: {WORKING}\n\n: ping\n\nid: b7\nevent: message\ndata: {DONE}\n\n");
-    let (client, mut server) = client([sse(&body)]).await;
-    let mut context = CallContext::default();
-    context.last_event_id = EventId::new(3);
-    let call = Call::from_parts(context, subscribe().request);
-    let events = collect(client.subscribe_to_task(call).await.unwrap().response).await;
-    let seen: Vec<_> =
-        events.iter().map(|event| event.as_ref().unwrap()).map(|e| (e.id(), e.state())).collect();
-    assert_eq!(
-        seen,
-        [(EventId::new(4), Some(TaskState::Working)), (None, Some(TaskState::Completed)),]
-    );
-    let (head, _) = server.request().await;
-    assert!(head.contains("\r\nlast-event-id: 3\r\n"), "{head}");
-    assert!(head.contains("\r\naccept: text/event-stream, application/json\r\n"), "{head}");
+    REMOTE.events_have_ids().await;
 }
 
 #[tokio::test]
 async fn json_response_is_read_as_a_stream_of_one_event() {
-    let (client, _server) = client([json(200, DONE)]).await;
+    let (client, _server) = client([json(200, &(REMOTE.result)(DONE))]).await;
     let events = collect(client.subscribe_to_task(subscribe()).await.unwrap().response).await;
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].as_ref().unwrap().state(), Some(TaskState::Completed));
@@ -246,31 +172,10 @@ async fn json_response_is_read_as_a_stream_of_one_event() {
 
 #[tokio::test]
 async fn interrupted_stream_ends_with_an_error() {
-    for (rest, kind) in [
-        // Interrupted before the task settled: between events and within one.
-        (String::new(), ErrorKind::Unavailable),
-        ("data: {\"jsonrpc\"".to_owned(), ErrorKind::Unavailable),
-        (format!("event: error\ndata: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
-        (format!("data: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
-        ("event: error\ndata: out of coffee\n\n".to_owned(), ErrorKind::Internal),
-        ("data: {\"error\":\"out of coffee\"}\n\n".to_owned(), ErrorKind::Internal),
-        ("data: what\n\n".to_owned(), ErrorKind::InvalidAgentResponse),
-        (
-            format!("data: {}\n\n", DONE.replace("\"id\":1", "\"id\":2")),
-            ErrorKind::InvalidAgentResponse,
-        ),
-        (
-            "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n".to_owned(),
-            ErrorKind::InvalidAgentResponse,
-        ),
-    ] {
-        let (client, _server) = client([sse(&format!("data: {WORKING}\n\n{rest}"))]).await;
-        let stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
-        let events = collect(stream).await;
-        assert_eq!(events.len(), 2, "{rest}");
-        assert!(events[0].is_ok(), "{rest}");
-        assert_eq!(events[1].as_ref().unwrap_err().kind(), kind, "{rest}");
-    }
+    let other_id = (REMOTE.result)(DONE).replace("\"id\":1", "\"id\":2");
+    let others = [other_id, (REMOTE.result)("{}")];
+    let others = others.map(|response| format!("data: {response}\n\n"));
+    REMOTE.interrupted_stream_ends_with_an_error(&others).await;
 }
 
 #[tokio::test]
@@ -292,7 +197,7 @@ async fn stream_with_a_late_first_event_is_opened() {
         assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
         stream.write_all(sse("").as_bytes()).await.unwrap();
         is_open.await.unwrap();
-        stream.write_all(format!("data: {DONE}\n\n").as_bytes()).await.unwrap();
+        stream.write_all(format!("data: {}\n\n", (REMOTE.result)(DONE)).as_bytes()).await.unwrap();
     });
     let stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
     opened.send(()).unwrap();

@@ -5,76 +5,37 @@
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;
 
-use std::time::Duration;
-
 use a2a_core::{
-    Error, ErrorKind, Message, Result, TaskState,
-    v1::{
-        DeleteTaskPushNotificationConfigRequest, GetTaskRequest, SendMessageRequest,
-        SubscribeToTaskRequest, TaskPushNotificationConfig,
-    },
+    ErrorKind,
+    v1::{DeleteTaskPushNotificationConfigRequest, GetTaskRequest, TaskPushNotificationConfig},
 };
-use a2a_kit_operations::{Agent as _, Call, CallContext, Event, EventId, EventStream};
+use a2a_kit_operations::{Agent, Call};
 use a2a_kit_rest::{Client, router};
-use futures_util::StreamExt as _;
 
-use fake::{Canned, Fake, answer, every_operation_arrives_as_it_was_sent, json, serve, sse};
+use fake::{Canned, DONE, Remote, answer, collect, json, send, sse, subscribe};
 
-async fn client(answers: impl IntoIterator<Item = String>) -> (Client, Canned) {
-    let server = Canned::serve(answers).await;
-    (Client::new(&server.url).unwrap(), server)
-}
-
-fn get_task() -> Call<GetTaskRequest> {
-    Call::new(GetTaskRequest { id: "t".into(), ..Default::default() })
-}
-
-fn subscribe() -> Call<SubscribeToTaskRequest> {
-    Call::new(SubscribeToTaskRequest { id: "t".into(), ..Default::default() })
-}
-
-fn send() -> Call<SendMessageRequest> {
-    let message = Message { message_id: "m".into(), ..Message::user("hi") };
-    Call::new(SendMessageRequest { message: Some(message), ..Default::default() })
-}
-
-async fn collect(stream: EventStream) -> Vec<Result<Event>> {
-    stream.collect().await
-}
-
-const WORKING: &str = r#"{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_WORKING"}}}"#;
-const DONE: &str = r#"{"statusUpdate":{"taskId":"t","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
 const NOT_FOUND: &str = r#"{"error":{"code":404,"status":"NOT_FOUND","message":"no such task","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]}}"#;
+
+const REMOTE: Remote = Remote {
+    connect: |url| Box::new(Client::new(url).unwrap()),
+    router: |fake| router(fake),
+    result: str::to_owned,
+    not_found: NOT_FOUND,
+};
+
+async fn client(answers: impl IntoIterator<Item = String>) -> (Box<dyn Agent>, Canned) {
+    REMOTE.client(answers).await
+}
 
 // covers: R-138, R-139, R-150, R-294
 #[tokio::test]
 async fn operations_arrive_unchanged() {
-    let fake = Fake::new();
-    let address = serve(router(fake.clone())).await;
-    let client = Client::new(&format!("http://{address}/")).unwrap();
-    every_operation_arrives_as_it_was_sent(&client, &fake).await;
+    REMOTE.operations_arrive_unchanged().await;
 }
 
 #[tokio::test]
 async fn error_kinds_round_trip() {
-    for kind in ErrorKind::ALL {
-        let fake = Fake::new().refusing(move || {
-            Error::new(kind, "the reason")
-                .with_metadata("taskId", "t")
-                .with_retry_after(Duration::from_secs(7))
-                .with_challenge("Bearer realm=\"x\"")
-        });
-        let client = Client::new(&format!("http://{}", serve(router(fake)).await)).unwrap();
-        for error in [
-            client.get_task(get_task()).await.unwrap_err(),
-            client.subscribe_to_task(subscribe()).await.unwrap_err(),
-        ] {
-            assert_eq!((error.kind(), error.message()), (kind, "the reason"));
-            assert_eq!(error.metadata()["taskId"], "t", "{kind:?}");
-            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)), "{kind:?}");
-            assert_eq!(error.challenge(), Some("Bearer realm=\"x\""), "{kind:?}");
-        }
-    }
+    REMOTE.error_kinds_round_trip().await;
 }
 
 // covers: R-137, R-139, R-149, R-292
@@ -94,7 +55,7 @@ async fn a_call_has_these_bytes() {
 
 #[tokio::test]
 async fn an_error_is_read_under_any_status_and_in_any_form() {
-    for (answer, kind) in [
+    let answers = [
         (json(404, NOT_FOUND), ErrorKind::TaskNotFound),
         (json(400, NOT_FOUND), ErrorKind::TaskNotFound),
         (answer(404, "application/a2a+json", NOT_FOUND), ErrorKind::TaskNotFound),
@@ -114,11 +75,8 @@ async fn an_error_is_read_under_any_status_and_in_any_form() {
         (json(200, ""), ErrorKind::InvalidAgentResponse),
         (json(200, "7"), ErrorKind::InvalidAgentResponse),
         ("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_owned(), ErrorKind::Unavailable),
-    ] {
-        let (client, _server) = client([answer.clone()]).await;
-        let error = client.get_task(get_task()).await.unwrap_err();
-        assert_eq!(error.kind(), kind, "{answer}");
-    }
+    ];
+    REMOTE.errors_have_kinds(&answers).await;
 }
 
 #[tokio::test]
@@ -191,61 +149,17 @@ async fn subscribe_uses_post_and_falls_back_to_get() {
 
 #[tokio::test]
 async fn rejected_stream_is_an_error_of_the_operation() {
-    for answer in [
-        json(404, NOT_FOUND),
-        json(200, NOT_FOUND),
-        sse(&format!("data: {NOT_FOUND}\n\n")),
-        sse(&format!(": ping\n\nevent: error\ndata: {NOT_FOUND}\n\n")),
-    ] {
-        let (client, _server) = client([answer.clone()]).await;
-        let error = client.subscribe_to_task(subscribe()).await.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.message()),
-            (ErrorKind::TaskNotFound, "no such task"),
-            "{answer}"
-        );
-    }
+    REMOTE.rejected_stream_is_an_error_of_the_operation().await;
 }
 
 #[tokio::test]
 async fn events_have_ids() {
-    let body =
-        format!("id: 4\ndata: {WORKING}\n\n: ping\n\nid: b7\nevent: message\ndata: {DONE}\n\n");
-    let (client, mut server) = client([sse(&body)]).await;
-    let mut context = CallContext::default();
-    context.last_event_id = EventId::new(3);
-    let call = Call::from_parts(context, subscribe().request);
-    let events = collect(client.subscribe_to_task(call).await.unwrap().response).await;
-    let seen: Vec<_> =
-        events.iter().map(|event| event.as_ref().unwrap()).map(|e| (e.id(), e.state())).collect();
-    assert_eq!(
-        seen,
-        [(EventId::new(4), Some(TaskState::Working)), (None, Some(TaskState::Completed))]
-    );
-    let (head, _) = server.request().await;
-    assert!(head.contains("\r\nlast-event-id: 3\r\n"), "{head}");
+    REMOTE.events_have_ids().await;
 }
 
 #[tokio::test]
 async fn interrupted_stream_ends_with_an_error() {
-    for (rest, kind) in [
-        // Interrupted before the task settled: between events and within one.
-        (String::new(), ErrorKind::Unavailable),
-        ("data: {\"task\"".to_owned(), ErrorKind::Unavailable),
-        (format!("event: error\ndata: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
-        (format!("data: {NOT_FOUND}\n\n"), ErrorKind::TaskNotFound),
-        ("event: error\ndata: out of coffee\n\n".to_owned(), ErrorKind::Internal),
-        ("data: {\"error\":\"out of coffee\"}\n\n".to_owned(), ErrorKind::Internal),
-        ("data: what\n\n".to_owned(), ErrorKind::InvalidAgentResponse),
-        ("data: {}\n\n".to_owned(), ErrorKind::InvalidAgentResponse),
-    ] {
-        let (client, _server) = client([sse(&format!("data: {WORKING}\n\n{rest}"))]).await;
-        let stream = client.subscribe_to_task(subscribe()).await.unwrap().response;
-        let events = collect(stream).await;
-        assert_eq!(events.len(), 2, "{rest}");
-        assert!(events[0].is_ok(), "{rest}");
-        assert_eq!(events[1].as_ref().unwrap_err().kind(), kind, "{rest}");
-    }
+    REMOTE.interrupted_stream_ends_with_an_error(&["data: {}\n\n".to_owned()]).await;
 }
 
 #[tokio::test]

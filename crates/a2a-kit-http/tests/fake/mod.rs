@@ -1,5 +1,5 @@
 //! Test support for the HTTP bindings: an agent that records its calls, a server with canned
-//! responses, and a client that shows raw responses.
+//! responses, a client that shows raw responses, and cases that clients share.
 //!
 //! The tests of `a2a-kit-jsonrpc`, `a2a-kit-rest` and `a2a-kit-compat` include this folder by its path.
 
@@ -17,10 +17,12 @@ mod agent;
 mod canned;
 mod fixture;
 mod operations;
+mod remote;
 mod wire;
 
 pub use agent::{Fake, Seen, artifact, completed, message, opening, status, task};
 pub use canned::{Canned, answer, json, sse};
 pub use fixture::same_as_file;
 pub use operations::every_operation_arrives_as_it_was_sent;
+pub use remote::{DONE, Remote, collect, get_task, send, subscribe};
 pub use wire::{Connection, Got, hide_error_id, serve};
