@@ -2,7 +2,7 @@
 
 mod rest;
 
-pub(crate) use rest::{RestDecision, RestRequest, RestShape, rest};
+pub(crate) use rest::{RestRequest, RestShape, rest};
 
 use std::cell::OnceCell;
 

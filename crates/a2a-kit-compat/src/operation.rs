@@ -46,6 +46,23 @@ impl AnyResponse {
             _ => None,
         }
     }
+
+    /// The tasks of a response.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = &Task> {
+        let page = if let Self::Tasks(page) = self { &page.tasks[..] } else { &[] };
+        self.task().into_iter().chain(page)
+    }
+}
+
+/// Returns whether an operation is about the webhooks of a task.
+pub(crate) fn is_of_webhook(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::CreateTaskPushNotificationConfig
+            | Operation::GetTaskPushNotificationConfig
+            | Operation::ListTaskPushNotificationConfigs
+            | Operation::DeleteTaskPushNotificationConfig
+    )
 }
 
 /// The output of an operation.
@@ -131,7 +148,7 @@ macro_rules! operations {
             }
 
             /// The member that is a variable of the operation's routes, by proto name.
-            fn variable(&mut self, name: &str) -> Option<&mut String> {
+            pub(crate) fn variable(&mut self, name: &str) -> Option<&mut String> {
                 match self {
                     $($(Self::$operation(request) => request.variable(name),)+)*
                 }
@@ -188,6 +205,14 @@ operations! {
 }
 
 impl AnyRequest {
+    /// Creates the request of a send.
+    pub(crate) fn of_send(operation: Operation, request: SendMessageRequest) -> Self {
+        match operation {
+            Operation::SendStreamingMessage => Self::SendStreamingMessage(request),
+            _ => Self::SendMessage(request),
+        }
+    }
+
     /// Creates the request of an operation on a task or on a webhook of it, whose id is empty if it
     /// is not given.
     ///
@@ -236,14 +261,17 @@ impl AnyRequest {
 
     /// Replaces the id of the task, if the request has one; an empty id creates a new task.
     ///
-    /// The id of a webhook config is unchanged.
-    pub(crate) fn set_task_id(&mut self, id: &str) {
+    /// The id of a webhook config of 0.1 remains the one that the client chose for the task, which
+    /// identifies the config.
+    #[must_use]
+    pub(crate) fn with_task_id(mut self, id: &str) -> Self {
         if let Some(message) = self.message_mut() {
             id.clone_into(&mut message.task_id);
         } else {
             let name = if self.variable("task_id").is_some() { "task_id" } else { "id" };
             self.variable(name).into_iter().for_each(|member| id.clone_into(member));
         }
+        self
     }
 
     /// The message of a send.

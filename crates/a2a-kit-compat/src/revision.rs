@@ -1,6 +1,6 @@
 //! The set of enabled revisions, and the JSON format of each.
 
-use std::{collections::BTreeSet, str::FromStr, sync::Arc};
+use std::{collections::BTreeSet, str::FromStr};
 
 use a2a_core::{ParseError, ProtocolVersion};
 
@@ -77,11 +77,11 @@ impl FromStr for Revisions {
 }
 
 /// The JSON format of a revision; `None` for the current one.
-pub(crate) fn dialect(revision: ProtocolVersion) -> Option<Arc<dyn Dialect>> {
+pub(crate) fn dialect(revision: ProtocolVersion) -> Option<&'static dyn Dialect> {
     match revision {
-        ProtocolVersion::V0_1 => Some(Arc::new(V0_1)),
-        ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => Some(Arc::new(V0_3)),
-        ProtocolVersion::V1Draft => Some(Arc::new(V1Draft)),
+        ProtocolVersion::V0_1 => Some(&V0_1),
+        ProtocolVersion::V0_2 | ProtocolVersion::V0_3 => Some(&V0_3),
+        ProtocolVersion::V1Draft => Some(&V1Draft),
         ProtocolVersion::V1_0 => None,
     }
 }

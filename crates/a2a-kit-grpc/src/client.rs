@@ -9,8 +9,7 @@ mod observed;
 mod response;
 
 pub use address::AddressError;
-pub(crate) use address::parse;
 pub use agent::Client;
-pub use channel::Channel;
+pub use channel::{Channel, channel};
 pub use held_body::HeldMessage;
 pub use response::read_event;

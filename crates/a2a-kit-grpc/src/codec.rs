@@ -1,4 +1,4 @@
-//! Codecs of the client, between messages and gRPC bytes.
+//! Codecs between messages and gRPC bytes.
 
 use std::marker::PhantomData;
 
@@ -15,37 +15,40 @@ use crate::status;
 pub(crate) type Empty = ();
 
 /// The codec of the client: writes requests, reads responses.
-#[derive(Debug)]
-pub(crate) struct ClientCodec<M, D>(PhantomData<(M, D)>);
+pub(crate) type ClientCodec<M, D> = MessageCodec<MessageEncoder<M>, MessageDecoder<D>>;
 
-impl<M, D> Default for ClientCodec<M, D> {
+/// A codec of an encoder and a decoder.
+#[derive(Debug)]
+pub struct MessageCodec<E, D>(PhantomData<(E, D)>);
+
+impl<E, D> Default for MessageCodec<E, D> {
     fn default() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<M, D> Codec for ClientCodec<M, D>
+impl<E, D> Codec for MessageCodec<E, D>
 where
-    M: Message + 'static,
-    D: Message + Default + 'static,
+    E: Encoder<Item: Send + 'static, Error = Status> + Default + Send + 'static,
+    D: Decoder<Item: Send + 'static, Error = Status> + Default + Send + 'static,
 {
-    type Encode = M;
-    type Decode = D;
-    type Encoder = MessageEncoder<M>;
-    type Decoder = MessageDecoder<D>;
+    type Encode = E::Item;
+    type Decode = D::Item;
+    type Encoder = E;
+    type Decoder = D;
 
-    fn encoder(&mut self) -> Self::Encoder {
-        MessageEncoder(PhantomData)
+    fn encoder(&mut self) -> E {
+        E::default()
     }
 
-    fn decoder(&mut self) -> Self::Decoder {
-        MessageDecoder(PhantomData)
+    fn decoder(&mut self) -> D {
+        D::default()
     }
 }
 
 /// Encodes messages.
-#[derive(Debug)]
-pub struct MessageEncoder<M>(pub(crate) PhantomData<M>);
+#[derive(Debug, Default)]
+pub struct MessageEncoder<M>(PhantomData<M>);
 
 impl<M: Message> Encoder for MessageEncoder<M> {
     type Item = M;
@@ -61,7 +64,7 @@ pub(crate) fn write(message: &impl Message, buffer: &mut EncodeBuf<'_>) -> Resul
 }
 
 /// Decodes responses.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct MessageDecoder<D>(PhantomData<D>);
 
 impl<D: Message + Default> Decoder for MessageDecoder<D> {

@@ -1,4 +1,4 @@
-//! Server trait and client, generated from `proto/a2a/v1/a2a.proto`.
+//! The server trait, generated from `proto/a2a/v1/a2a.proto`.
 #![allow(
     missing_debug_implementations,
     missing_docs,
@@ -15,7 +15,4 @@
     reason = "generated from proto/a2a/v1/a2a.proto"
 )]
 
-#[cfg(feature = "server")]
-include!(concat!(env!("OUT_DIR"), "/server/lf.a2a.v1.A2AService.rs"));
-#[cfg(feature = "client")]
-include!(concat!(env!("OUT_DIR"), "/client/lf.a2a.v1.A2AService.rs"));
+include!(concat!(env!("OUT_DIR"), "/lf.a2a.v1.A2AService.rs"));

@@ -34,6 +34,7 @@
 #[cfg(feature = "client")]
 mod client;
 mod codec;
+#[cfg(feature = "server")]
 mod generated;
 mod metadata;
 #[cfg(feature = "server")]

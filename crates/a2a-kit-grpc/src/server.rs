@@ -5,11 +5,9 @@ pub(crate) mod deadline;
 pub(crate) mod events;
 mod guard;
 mod router;
-mod serve;
 pub(crate) mod service;
 #[cfg(feature = "health")]
 mod watch_limit;
 
 pub use guard::FrameGuard;
-pub use router::{GrpcOptions, fallback, operations_router, router, router_with};
-pub use serve::serve;
+pub use router::{GrpcOptions, fallback, operations_router, router, router_with, serve};

@@ -4,7 +4,8 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::decode;
-pub(crate) use encode::{encode, encode_as};
+pub(crate) use encode::encode;
+pub use encode::encode_as;
 
 /// The prefix of type names in `google.protobuf.Any`.
 const TYPE_PREFIX: &str = "type.googleapis.com/";

@@ -1,11 +1,8 @@
 //! A client of agents that speak an older revision over JSON-RPC.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use a2a_core::{
@@ -14,7 +11,7 @@ use a2a_core::{
     v1::StreamResponse,
 };
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer, read_events},
+    client::{HttpClient, agent_url, place_call, read_answer, read_events},
     content_type, error_body, service_parameters,
 };
 use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
@@ -27,7 +24,7 @@ use serde_json::{Value, json};
 use super::{Transport, call::CallAny as _, extended_card};
 use crate::{
     AnyRequest, AnyResponse, Dialect,
-    common::{error_data::details, event::is_unknown_event, extensions, json::invalid_response},
+    common::{error_data::details, event::is_unknown_event, extensions},
     revision::dialect,
 };
 
@@ -37,7 +34,7 @@ pub struct JsonRpcClient {
     http: HttpClient,
     url: Uri,
     revision: ProtocolVersion,
-    dialect: Arc<dyn Dialect>,
+    dialect: &'static dyn Dialect,
     last_id: Arc<AtomicU64>,
 }
 
@@ -50,11 +47,7 @@ impl JsonRpcClient {
     /// [`VersionNotSupported`](a2a_core::ErrorKind::VersionNotSupported) for the current
     /// revision, whose client is `a2a_kit_jsonrpc::Client`.
     pub fn new(url: &str, revision: ProtocolVersion, http: HttpClient) -> Result<Self> {
-        let invalid = |why: &dyn fmt::Display| Error::invalid_params("url", why.to_string());
-        let url: Uri = url.parse().map_err(|error| invalid(&error))?;
-        if url.authority().is_none() || url.scheme().is_none() {
-            return Err(invalid(&"must be absolute"));
-        }
+        let url = agent_url(url)?;
         let dialect = dialect(revision).ok_or_else(|| {
             Error::new(ErrorKind::VersionNotSupported, "1.0 is not an older revision")
         })?;
@@ -118,8 +111,8 @@ impl Transport for JsonRpcClient {
         let (id, request) = self.request(context, request)?;
         let response = self.http.open(request).await?;
         let activated = extensions::read_activated(response.headers());
-        let dialect = Arc::clone(&self.dialect);
-        let read = move |data: &[u8]| read_event(&*dialect, id, data);
+        let dialect = self.dialect;
+        let read = move |data: &[u8]| read_event(dialect, id, data);
         let response = read_events(response, self.http.settings(), after, read).await?;
         Ok(Reply { response, activated })
     }
@@ -156,7 +149,7 @@ impl Response {
                 "" => "the response is empty".to_owned(),
                 text => format!("the response is not a JSON-RPC response: {}", quote(text)),
             };
-            invalid_response(message).with_source(error)
+            Error::invalid_response(message).with_source(error)
         })?;
         let Some(mut error) = response.error else { return Ok(response) };
         if let Some(data) = error.get_mut("data") {
@@ -171,7 +164,7 @@ impl Response {
         if !self.id.is_null() && self.id != json!(id) && self.id != json!(id.to_string()) {
             let shown = quote(&self.id.to_string());
             let message = format!("the response has the id of another request: {shown}");
-            return Err(invalid_response(message));
+            return Err(Error::invalid_response(message));
         }
         Ok(self.result.unwrap_or_default())
     }

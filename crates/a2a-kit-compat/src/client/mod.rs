@@ -11,7 +11,7 @@ use a2a_core::{Error, ProtocolVersion, Result};
 use a2a_kit_operations::{CallContext, EventStream, Reply};
 use async_trait::async_trait;
 
-use crate::{AnyRequest, AnyResponse, common::json::invalid_response};
+use crate::{AnyRequest, AnyResponse};
 
 pub use jsonrpc::JsonRpcClient;
 pub use rest::RestClient;
@@ -32,5 +32,5 @@ pub(crate) trait Transport: Clone + Send + Sync + 'static {
 
 /// The error for a response that does not match its request.
 pub(crate) fn mismatched_response() -> Error {
-    invalid_response("the response is of another operation")
+    Error::invalid_response("the response is of another operation")
 }

@@ -79,14 +79,7 @@ pub(crate) fn requested_history(request: &AnyRequest) -> Option<usize> {
         AnyRequest::SendMessage(request) => request.configuration.as_ref()?.history_length,
         AnyRequest::GetTask(request) => request.history_length,
         AnyRequest::ListTasks(request) => request.history_length,
-        AnyRequest::SendStreamingMessage(_)
-        | AnyRequest::CancelTask(_)
-        | AnyRequest::SubscribeToTask(_)
-        | AnyRequest::CreateTaskPushNotificationConfig(_)
-        | AnyRequest::GetTaskPushNotificationConfig(_)
-        | AnyRequest::ListTaskPushNotificationConfigs(_)
-        | AnyRequest::DeleteTaskPushNotificationConfig(_)
-        | AnyRequest::GetExtendedAgentCard(_) => None,
+        _ => None,
     };
     // The agent rejects negative lengths.
     usize::try_from(length?).ok()
@@ -105,11 +98,7 @@ pub(crate) fn limit_history(response: &mut AnyResponse, limit: Option<usize>) {
         AnyResponse::Tasks(page) => {
             page.tasks.iter_mut().for_each(|task| task.limit_history(limit));
         }
-        AnyResponse::Task(_)
-        | AnyResponse::Config(_)
-        | AnyResponse::Configs(_)
-        | AnyResponse::Deleted
-        | AnyResponse::Card(_) => {}
+        _ => {}
     }
 }
 

@@ -5,13 +5,13 @@ mod response;
 
 use a2a_core::{Error, ErrorKind, Operation, ProtocolVersion, Result};
 use a2a_kit_http::{
-    client::{HttpClient, place_call, read_answer_with, read_events_with},
+    client::{HttpClient, agent_url, place_call, read_answer_with, read_events_with},
     content_type, service_parameters,
 };
 use a2a_kit_operations::{Agent, CallContext, EventStream, Reply, intercept_agent};
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Uri, header::CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, header::CONTENT_TYPE};
 
 use super::{Transport, call::CallAny as _};
 use crate::{AnyRequest, AnyResponse, common::extensions, detect::RestShape, proto::Files as _};
@@ -51,15 +51,11 @@ impl RestClient {
                 return Err(Error::new(ErrorKind::VersionNotSupported, message));
             }
         };
-        let uri: Uri = url.parse().map_err(|error: http::uri::InvalidUri| {
-            Error::invalid_params("url", error.to_string()).with_source(error)
-        })?;
-        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-            return Err(Error::invalid_params("url", "must be absolute"));
-        };
-        let path = uri.path().trim_end_matches('/');
-        let prefix = format!("{scheme}://{authority}{path}");
-        Ok(Self { http, prefix, query: uri.query().map(str::to_owned), revision, shape })
+        let url = agent_url(url)?;
+        let text = url.to_string();
+        let path = text.split('?').next().unwrap_or_default();
+        let prefix = path.trim_end_matches('/').to_owned();
+        Ok(Self { http, prefix, query: url.query().map(str::to_owned), revision, shape })
     }
 
     async fn exchange(

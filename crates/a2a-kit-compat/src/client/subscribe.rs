@@ -13,7 +13,7 @@ use a2a_kit_operations::{CallContext, Event, EventStream, Reply, StreamEnd};
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::Transport;
-use crate::{AnyRequest, AnyResponse, common::json::invalid_response};
+use crate::{AnyRequest, AnyResponse};
 
 /// Time to wait for the stream before the task is returned: a rejection arrives immediately, but an
 /// agent over gRPC may open its stream only with the first event.
@@ -69,7 +69,7 @@ impl<T: Transport> TaskReader<T> {
         let reply = self.transport.unary(self.context.clone(), request).await?;
         match reply.response {
             AnyResponse::Task(response) => Ok(Reply { response, activated: reply.activated }),
-            _ => Err(invalid_response("the response is not a task")),
+            _ => Err(Error::invalid_response("the response is not a task")),
         }
     }
 

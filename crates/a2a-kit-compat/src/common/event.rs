@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::{
     Format,
     json::{
-        Object, has, invalid_response, object, read_response, rename, retain_camel_case, take,
-        unreadable, write_object,
+        Object, has, object, read_response, rename, retain_camel_case, take, unreadable,
+        write_object,
     },
     part::{decode, encode},
     parts::Parts as _,
@@ -97,7 +97,9 @@ impl Format {
             Some(Payload::Task(task)) => send_message_response::Payload::Task(task),
             Some(Payload::Message(message)) => send_message_response::Payload::Message(message),
             Some(Payload::StatusUpdate(_) | Payload::ArtifactUpdate(_)) | None => {
-                return Err(invalid_response("the response is neither a task nor a message"));
+                return Err(Error::invalid_response(
+                    "the response is neither a task nor a message",
+                ));
             }
         };
         Ok(SendMessageResponse { payload: Some(payload) })
@@ -116,7 +118,7 @@ impl Format {
             ("artifact_update", "artifactUpdate"),
         ];
         let Some(members) = event.as_object_mut() else {
-            return Err(invalid_response("the response is not an object"));
+            return Err(Error::invalid_response("the response is not an object"));
         };
         if self == Self::V0_1 {
             let is_task =
@@ -147,7 +149,7 @@ impl Format {
                     _ if has(members, "id") || has(members, "status") => "task",
                     _ => {
                         let shown = json::quote(&event.to_string());
-                        return Err(invalid_response(format!(
+                        return Err(Error::invalid_response(format!(
                             "the response is neither a task, a message nor an update: {shown}"
                         )));
                     }

@@ -1,9 +1,7 @@
 //! JSON objects, and conversions between JSON values and typed values.
 
-use std::borrow::Cow;
-
 use a2a_core::{
-    Error, ErrorKind, Result, Violation,
+    Error, Result, Violation,
     json::{from_value, response_from_value},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -39,7 +37,7 @@ pub(crate) fn retain_camel_case(object: &mut Object) {
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) with its name.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with its name.
 pub(crate) fn take_object(object: &mut Object, name: &str) -> Result<Object> {
     match take(object, &[name]) {
         Some(Value::Object(members)) => Ok(members),
@@ -66,7 +64,7 @@ pub(crate) fn objects_in<'a>(
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the missing member.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the path of the missing member.
 pub(crate) fn require(object: &Object, path: &str, names: &[&str]) -> Result<()> {
     match names.iter().find(|name| !has(object, name)) {
         Some(name) => Err(Error::invalid_params(format!("{path}{name}"), "is required")),
@@ -78,7 +76,7 @@ pub(crate) fn require(object: &Object, path: &str, names: &[&str]) -> Result<()>
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) for another value.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for another value.
 pub(crate) fn params_object(params: Value) -> Result<Object> {
     match params {
         Value::Object(members) => Ok(members),
@@ -90,7 +88,7 @@ pub(crate) fn params_object(params: Value) -> Result<Object> {
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the invalid member.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the path of the invalid member.
 pub(crate) fn read_params<T: DeserializeOwned>(params: &Value) -> Result<T> {
     if !params.is_object() {
         return Err(Error::invalid_params("", "must be an object"));
@@ -102,7 +100,7 @@ pub(crate) fn read_params<T: DeserializeOwned>(params: &Value) -> Result<T> {
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the invalid member.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the path of the invalid member.
 pub(crate) fn read_at<T: DeserializeOwned>(value: &Value, path: &str) -> Result<T> {
     from_value(value).map_err(|error| {
         let violations = error.violations().iter().map(|violation| {
@@ -117,7 +115,7 @@ pub(crate) fn read_at<T: DeserializeOwned>(value: &Value, path: &str) -> Result<
 ///
 /// # Errors
 ///
-/// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse).
+/// [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 pub(crate) fn read_result<T: DeserializeOwned>(response: &Value) -> Result<T> {
     read_response(response).map_err(unreadable)
 }
@@ -126,7 +124,7 @@ pub(crate) fn read_result<T: DeserializeOwned>(response: &Value) -> Result<T> {
 ///
 /// # Errors
 ///
-/// [`InvalidParams`](ErrorKind::InvalidParams) with the path of the invalid member.
+/// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) with the path of the invalid member.
 pub(crate) fn read_response<T: DeserializeOwned>(response: &Value) -> Result<T> {
     if !response.is_object() {
         return Err(Error::invalid_params("", "must be an object"));
@@ -137,12 +135,7 @@ pub(crate) fn read_response<T: DeserializeOwned>(response: &Value) -> Result<T> 
 /// Converts an error of reading to one about a response.
 pub(crate) fn unreadable(error: Error) -> Error {
     let message = format!("failed to read the response: {}", error.message());
-    invalid_response(message).with_source(error)
-}
-
-/// The error for a response that violates the protocol.
-pub(crate) fn invalid_response(message: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::InvalidAgentResponse, message)
+    Error::invalid_response(message).with_source(error)
 }
 
 /// Writes a value. Infallible: the types of all revisions have string keys and finite numbers.

@@ -121,7 +121,7 @@ impl Parts for AnyResponse {
             Self::Sent(sent) => sent.apply(change),
             Self::Task(task) => Arc::make_mut(task).apply(change),
             Self::Tasks(page) => page.tasks.apply(change),
-            Self::Config(_) | Self::Configs(_) | Self::Deleted | Self::Card(_) => {}
+            _ => {}
         }
     }
 }

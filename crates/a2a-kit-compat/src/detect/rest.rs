@@ -39,27 +39,15 @@ impl RestShape {
     }
 }
 
-/// The revision of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RestDecision {
-    /// The current or a disabled one: the current binding handles the request, including version
-    /// errors.
-    Current,
-    /// An older one.
-    Older(RestShape),
-}
-
-/// Detects the revision of an HTTP+JSON request.
-pub(crate) fn rest(request: &RestRequest<'_>, served: &Revisions) -> RestDecision {
+/// Detects the format of an HTTP+JSON request; `None` if the revision is the current or a disabled
+/// one: the current binding handles the request, including version errors.
+pub(crate) fn rest(request: &RestRequest<'_>, served: &Revisions) -> Option<RestShape> {
     let is_served = |shape: &RestShape| match shape {
         // 0.2 had no HTTP+JSON.
         RestShape::V03Proto | RestShape::V03Json => served.contains(ProtocolVersion::V0_3),
         RestShape::Draft => served.contains(ProtocolVersion::V1Draft),
     };
-    match shape(request).filter(is_served) {
-        Some(shape) => RestDecision::Older(shape),
-        None => RestDecision::Current,
-    }
+    shape(request).filter(is_served)
 }
 
 fn shape(request: &RestRequest<'_>) -> Option<RestShape> {
@@ -125,10 +113,10 @@ mod tests {
         let body = if body.is_empty() { Value::Null } else { serde_json::from_str(body).unwrap() };
         let request = RestRequest { path, version, body: &body, origin };
         match rest(&request, &served.parse().unwrap()) {
-            RestDecision::Current => "current",
-            RestDecision::Older(RestShape::V03Proto) => "proto",
-            RestDecision::Older(RestShape::V03Json) => "kind",
-            RestDecision::Older(RestShape::Draft) => "draft",
+            None => "current",
+            Some(RestShape::V03Proto) => "proto",
+            Some(RestShape::V03Json) => "kind",
+            Some(RestShape::Draft) => "draft",
         }
     }
 

@@ -5,10 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use a2a_core::{
-    Error, Operation, ProtocolVersion, Result, Task,
-    v1::{self, send_message_response},
-};
+use a2a_core::{Error, Operation, ProtocolVersion, Result, Task, v1};
 use a2a_kit_grpc::{AddressError, wire};
 use a2a_kit_http::{
     client::{ClientSettings, open_stream},
@@ -24,10 +21,7 @@ use super::code;
 use crate::{
     AnyRequest, AnyResponse,
     client::{Transport, call::CallAny as _, mismatched_response},
-    common::{
-        extensions,
-        json::{invalid_response, unreadable},
-    },
+    common::{extensions, json::unreadable},
     proto::{self, CreateConfig, Files as _, a2_a_service_client::A2AServiceClient},
 };
 
@@ -149,22 +143,6 @@ impl GrpcClient {
 // The settings contain credentials.
 a2a_core::debug_fields!(GrpcClient { target, revision, .. });
 
-/// Decoding accepts any number as a state.
-fn require_known_states(response: &AnyResponse) -> Result<()> {
-    match response {
-        AnyResponse::Sent(sent) => match &sent.payload {
-            Some(send_message_response::Payload::Task(task)) => task.require_known_state(),
-            Some(send_message_response::Payload::Message(_)) | None => Ok(()),
-        },
-        AnyResponse::Task(task) => task.require_known_state(),
-        AnyResponse::Tasks(page) => page.tasks.iter().try_for_each(Task::require_known_state),
-        AnyResponse::Config(_)
-        | AnyResponse::Configs(_)
-        | AnyResponse::Deleted
-        | AnyResponse::Card(_) => Ok(()),
-    }
-}
-
 fn read_config(reply: Reply<proto::TaskPushNotificationConfig>) -> Result<Reply<AnyResponse>> {
     let response = AnyResponse::Config(reply.response.into_v1().map_err(unreadable)?);
     Ok(Reply { response, activated: reply.activated })
@@ -196,7 +174,9 @@ impl Transport for GrpcClient {
             AnyRequest::SendMessage(request) => {
                 let reply = call!(send_message(proto::SendMessageRequest::from(request)));
                 if reply.response.payload.is_none() {
-                    return Err(invalid_response("the response has neither a task nor a message"));
+                    return Err(Error::invalid_response(
+                        "the response has neither a task nor a message",
+                    ));
                 }
                 reply.map(|sent| AnyResponse::Sent(sent.into()))
             }
@@ -251,7 +231,8 @@ impl Transport for GrpcClient {
             }
         };
         reply.response.read_text();
-        require_known_states(&reply.response)?;
+        // Decoding accepts any number as a state.
+        reply.response.tasks().try_for_each(Task::require_known_state)?;
         Ok(reply)
     }
 

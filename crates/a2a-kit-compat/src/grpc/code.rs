@@ -8,13 +8,13 @@ use a2a_kit_grpc::wire;
 use bytes::Bytes;
 use tonic::{Code, Status};
 
-use crate::{common::error_data, v1_draft::grpc_status};
+use crate::{common::error_data, operation::is_of_webhook, v1_draft::grpc_status};
 
 /// Encodes an error with the details of 1.0, which older clients ignore, and with its name as a
 /// prefix of the message, as in the SDKs of 0.2 and 0.3.
 pub(super) fn encode(error: Error) -> Status {
     let kind = error.kind();
-    wire::encode(error, code(kind), error_data::name(kind))
+    wire::encode_as(error, code(kind), error_data::name(kind))
 }
 
 /// Decodes a failed call: from its details, or else the name of the error, or else the code and the
@@ -61,13 +61,9 @@ fn kind_for_code(code: Code, operation: Operation) -> Option<ErrorKind> {
         (Code::FailedPrecondition, Operation::GetExtendedAgentCard) => {
             Some(ErrorKind::ExtendedAgentCardNotConfigured)
         }
-        (
-            Code::Unimplemented,
-            Operation::CreateTaskPushNotificationConfig
-            | Operation::GetTaskPushNotificationConfig
-            | Operation::ListTaskPushNotificationConfigs
-            | Operation::DeleteTaskPushNotificationConfig,
-        ) => Some(ErrorKind::PushNotificationNotSupported),
+        (Code::Unimplemented, operation) if is_of_webhook(operation) => {
+            Some(ErrorKind::PushNotificationNotSupported)
+        }
         (Code::Unimplemented, _) => Some(ErrorKind::UnsupportedOperation),
         _ => None,
     }

@@ -6,8 +6,6 @@ mod code;
 mod revision;
 #[cfg(feature = "server")]
 mod service;
-#[cfg(feature = "server")]
-mod stream;
 #[cfg(test)]
 mod tests;
 

@@ -1,15 +1,17 @@
 //! Implements the generated service by an agent.
 
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, ExtensionSet, ProtocolVersion, Result, card,
-    v1::{self, AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
+    Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result, card,
+    v1::{AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
 };
-use a2a_kit_grpc::wire::{self, Undecoded};
+use a2a_kit_grpc::wire::{self, GuardedEvents, Undecoded};
 use a2a_kit_http::{Drain, service_parameters};
 use a2a_kit_operations::{Agent, CallContext, Reply};
 use axum::Router;
+use futures_core::Stream;
+use futures_util::StreamExt as _;
 use http::request::Parts;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status, service::Routes};
@@ -17,10 +19,10 @@ use tonic::{Request, Response, Status, service::Routes};
 use super::{
     code,
     revision::{Family, decide},
-    stream::{self, Events, with_text},
 };
 use crate::{
     AnyOutput, AnyRequest, AnyResponse, ServerOptions,
+    operation::TaskParams,
     proto::{
         self, AgentCard, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
         CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest, Files as _,
@@ -28,12 +30,12 @@ use crate::{
         GetTaskPushNotificationRequest, GetTaskRequest, ListTaskPushNotificationConfigRequest,
         ListTaskPushNotificationConfigResponse, ListTaskPushNotificationRequest,
         ListTaskPushNotificationResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
-        SendMessageResponse, SetTaskPushNotificationConfigRequest, SubscribeToTaskRequest, Task,
-        TaskPushNotificationConfig, TaskSubscriptionRequest,
+        SendMessageResponse, SetTaskPushNotificationConfigRequest, StreamResponse,
+        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskSubscriptionRequest,
         a2_a_service_server::{A2AService, A2AServiceServer},
-        expects_text,
+        event_from_v1, expects_text,
     },
-    server::dispatch,
+    server::{dispatch, stream::is_last},
 };
 
 /// Serves `agent` over gRPC in 0.2, 0.3 and the draft of 1.0, as `a2a.v1.A2AService`.
@@ -49,7 +51,7 @@ pub fn router(agent: impl Agent, card: CurrentCard, options: ServerOptions) -> R
 fn routes(agent: Arc<dyn Agent>, card: CurrentCard, options: ServerOptions) -> Router {
     let limit = options.binding.limits.max_body_bytes;
     let service = A2AServiceServer::new(AgentService::new(agent, card, options));
-    let guarded = wire::guarded(service.max_decoding_message_size(limit));
+    let guarded = wire::FrameGuard(service.max_decoding_message_size(limit));
     // Routers with fallbacks can't be merged.
     Routes::new(guarded).into_axum_router().reset_fallback()
 }
@@ -62,6 +64,9 @@ pub(super) struct AgentService {
 }
 
 type RpcResult<M> = Result<Response<M>, Status>;
+
+/// The response stream of a streaming call.
+type Events = Pin<Box<dyn Stream<Item = Result<StreamResponse, Status>> + Send>>;
 
 /// The metadata of a call.
 struct CallMetadata {
@@ -149,19 +154,17 @@ impl AgentService {
             let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = with_files(read(message), as_text);
-            let is_subscription = request.operation() == a2a_core::Operation::SubscribeToTask;
+            let is_subscription = request.operation() == Operation::SubscribeToTask;
             let reply = self.dispatch(&metadata, Ok(request)).await?;
-            let AnyOutput::Stream(mut events) = reply.response else { return Err(mismatch()) };
-            if as_text {
-                events = with_text(events);
-            }
+            let AnyOutput::Stream(events) = reply.response else { return Err(mismatch()) };
             let CallMetadata { context, deadline, drain } = metadata;
             let resumed = context.last_event_id.filter(|_| is_subscription);
-            let opened = stream::open(events, revision, resumed, deadline, drain).await?;
-            let mut response = Response::new(opened.events);
+            let events = GuardedEvents::open(events, resumed, deadline, drain).await?;
+            let position = events.position();
+            let mut response = Response::new(write_events(events, revision, as_text));
             let headers = response.metadata_mut().as_mut();
             dispatch::write_activated(revision, &reply.activated, headers);
-            if let Some(position) = opened.position {
+            if let Some(position) = position {
                 wire::write_position(position, headers);
             }
             Ok(response)
@@ -223,18 +226,26 @@ impl FromResponse for () {
     }
 }
 
-fn get_config(name: &str) -> Result<AnyRequest> {
-    let (task_id, id) = proto::ids_of_config(name)?;
-    let tenant = String::new();
-    let request = v1::GetTaskPushNotificationConfigRequest { tenant, task_id, id };
-    Ok(AnyRequest::GetTaskPushNotificationConfig(request))
+/// Writes the events of a stream in a revision. `as_text`: whether the client expects base64 text in
+/// the `bytes` fields of files.
+fn write_events(events: GuardedEvents, revision: ProtocolVersion, as_text: bool) -> Events {
+    let events = events.accepting_unnumbered().map(move |item| match item {
+        Ok(event) => {
+            let last = is_last(revision, &event);
+            let mut response = event.into_response();
+            if as_text {
+                response.write_text();
+            }
+            Ok(event_from_v1(response, last))
+        }
+        Err(error) => Err(code::encode(error)),
+    });
+    Box::pin(events)
 }
 
-fn delete_config(name: &str) -> Result<AnyRequest> {
-    let (task_id, id) = proto::ids_of_config(name)?;
-    let tenant = String::new();
-    let request = v1::DeleteTaskPushNotificationConfigRequest { tenant, task_id, id };
-    Ok(AnyRequest::DeleteTaskPushNotificationConfig(request))
+fn of_config(operation: Operation, name: &str) -> Result<AnyRequest> {
+    let (id, config_id) = proto::ids_of_config(name)?;
+    AnyRequest::of_task(operation, TaskParams { id, ..TaskParams::default() }, config_id)
 }
 
 fn create_config(request: impl Into<CreateConfig>) -> Result<AnyRequest> {
@@ -299,9 +310,11 @@ service! {
     unary set_task_push_notification_config(SetTaskPushNotificationConfigRequest)
         -> TaskPushNotificationConfig: Draft, create_config;
     unary get_task_push_notification(GetTaskPushNotificationRequest)
-        -> TaskPushNotificationConfig: V0_2, |request| get_config(&request.name);
+        -> TaskPushNotificationConfig: V0_2,
+        |request| of_config(Operation::GetTaskPushNotificationConfig, &request.name);
     unary get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig: Shared, |request| get_config(&request.name);
+        -> TaskPushNotificationConfig: Shared,
+        |request| of_config(Operation::GetTaskPushNotificationConfig, &request.name);
     unary list_task_push_notification(ListTaskPushNotificationRequest)
         -> ListTaskPushNotificationResponse:
         V0_2, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
@@ -309,7 +322,7 @@ service! {
         -> ListTaskPushNotificationConfigResponse:
         Shared, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
     unary delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ():
-        Shared, |request| delete_config(&request.name);
+        Shared, |request| of_config(Operation::DeleteTaskPushNotificationConfig, &request.name);
 }
 
 impl AgentService {

@@ -6,8 +6,10 @@
 //! [`InvalidParams`](a2a_core::ErrorKind::InvalidParams), those about responses
 //! [`InvalidAgentResponse`](a2a_core::ErrorKind::InvalidAgentResponse).
 
+use std::sync::Arc;
+
 use a2a_core::{
-    Error, Result, json,
+    AgentCard, Error, Result, json,
     v1::{self, ListTaskPushNotificationConfigsResponse},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -18,10 +20,10 @@ use super::{
     SendMessageRequest, SendMessageResponse, StreamResponse, Task, TaskPushNotificationConfig,
     event_from_v1, lenient::Canonical,
 };
-use crate::common::{
-    json::{invalid_response, unreadable},
-    parts::Parts,
-    task::drop_invalid_timestamp,
+use crate::{
+    AnyResponse, card,
+    common::{json::unreadable, parts::Parts, task::drop_invalid_timestamp},
+    v0_3,
 };
 
 /// Reads the body of `message:send` and `message:stream`.
@@ -47,11 +49,6 @@ pub(crate) fn read_send_response(body: &[u8]) -> Result<v1::SendMessageResponse>
     Ok(response.into())
 }
 
-/// Writes the response of `message:send`.
-pub(crate) fn write_send_response(response: v1::SendMessageResponse) -> Result<Vec<u8>> {
-    write(&SendMessageResponse::from(writable(response)))
-}
-
 /// Reads an event.
 pub(crate) fn read_event(data: &[u8]) -> Result<v1::StreamResponse> {
     let event = read_response::<StreamResponse>(data)?;
@@ -69,16 +66,6 @@ pub(crate) fn write_event(event: v1::StreamResponse, is_last: bool) -> Result<Ve
 /// Reads a task.
 pub(crate) fn read_task(body: &[u8]) -> Result<v1::Task> {
     Ok(read_response::<Task>(body)?.into())
-}
-
-/// Writes a task.
-pub(crate) fn write_task(task: v1::Task) -> Result<Vec<u8>> {
-    write(&Task::from(writable(task)))
-}
-
-/// Writes a list of tasks, which has no pages in the specification of 0.3.
-pub(crate) fn write_tasks(tasks: Vec<v1::Task>) -> Result<Vec<u8>> {
-    write(&writable(tasks).into_iter().map(Task::from).collect::<Vec<_>>())
 }
 
 /// Reads a webhook registration: `{config: {pushNotificationConfig}}`, with or without `parent` and
@@ -130,9 +117,32 @@ pub(crate) fn read_configs(body: &[u8]) -> Result<ListTaskPushNotificationConfig
     page.into_v1().map_err(unreadable)
 }
 
-/// Writes the webhooks of a task.
-pub(crate) fn write_configs(page: ListTaskPushNotificationConfigsResponse) -> Result<Vec<u8>> {
-    write(&ListTaskPushNotificationConfigResponse::from(page))
+/// Writes a response.
+pub(crate) fn write_response(response: AnyResponse) -> Result<Vec<u8>> {
+    match response {
+        AnyResponse::Sent(response) => write(&SendMessageResponse::from(writable(response))),
+        AnyResponse::Task(task) => write(&Task::from(writable(Arc::unwrap_or_clone(task)))),
+        // The specification of 0.3 has no pages.
+        AnyResponse::Tasks(page) => {
+            write(&writable(page.tasks).into_iter().map(Task::from).collect::<Vec<_>>())
+        }
+        AnyResponse::Config(config) => write_config(config),
+        AnyResponse::Configs(page) => write(&ListTaskPushNotificationConfigResponse::from(page)),
+        AnyResponse::Deleted => Ok(b"{}".to_vec()),
+        AnyResponse::Card(card) => write(&write_card(&card)),
+    }
+}
+
+/// Writes a hybrid card: some clients read the JSON format of 0.3, some its ProtoJSON. A card
+/// without an interface of 0.3 still gets the members that 0.3 requires.
+fn write_card(card: &AgentCard) -> Value {
+    let mut hybrid = card::write_hybrid(card);
+    if let (Value::Object(members), Value::Object(older)) = (&mut hybrid, v0_3::write_card(card)) {
+        for (name, value) in older {
+            members.entry(name).or_insert(value);
+        }
+    }
+    hybrid
 }
 
 fn read_response<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
@@ -147,7 +157,9 @@ fn from_canonical<T: DeserializeOwned>(response: &Value) -> Result<T> {
 #[cold]
 fn without_content(body: &[u8]) -> Error {
     let shown = json::quote(&json::response_text(body));
-    invalid_response(format!("the response is neither a task, a message nor an update: {shown}"))
+    Error::invalid_response(format!(
+        "the response is neither a task, a message nor an update: {shown}"
+    ))
 }
 
 /// Drops what clients of 0.3 reject and what JSON can't represent.

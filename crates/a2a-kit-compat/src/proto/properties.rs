@@ -10,6 +10,7 @@ use super::{
     event_from_v1, json,
 };
 use crate::{
+    AnyResponse,
     arbitrary::{self, through_metadata},
     common::parts::Parts as _,
 };
@@ -60,7 +61,7 @@ proptest! {
         prop_assert_eq!(&read, &sent);
         prop_assert_eq!(Task::from(text(&read)), written);
 
-        let read = read_files(json::read_task(&json::write_task(text(&sent)).unwrap()).unwrap());
+        let read = read_files(json::read_task(&json::write_response(AnyResponse::Task(text(&sent).into())).unwrap()).unwrap());
         sent.each_message(without_references);
         prop_assert_eq!(&read, &sent);
 
@@ -68,10 +69,10 @@ proptest! {
             let payload = Some(v1::send_message_response::Payload::Task(task));
             v1::SendMessageResponse { payload }
         };
-        let written = json::write_send_response(response(text(&sent))).unwrap();
+        let written = json::write_response(AnyResponse::Sent(response(text(&sent)))).unwrap();
         let sent = response(sent);
-        let read = crate::AnyResponse::Sent(json::read_send_response(&written).unwrap());
-        prop_assert_eq!(read_files(read), crate::AnyResponse::Sent(sent));
+        let read = AnyResponse::Sent(json::read_send_response(&written).unwrap());
+        prop_assert_eq!(read_files(read), AnyResponse::Sent(sent));
     }
 
     //
@@ -112,7 +113,7 @@ proptest! {
             configs: vec![sent],
             next_page_token: String::new(),
         };
-        let written = json::write_configs(page.clone()).unwrap();
+        let written = json::write_response(AnyResponse::Configs(page.clone())).unwrap();
         prop_assert_eq!(json::read_configs(&written).unwrap(), page);
     }
 

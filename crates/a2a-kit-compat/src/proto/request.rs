@@ -43,51 +43,32 @@ impl From<v1::SendMessageRequest> for SendMessageRequest {
     }
 }
 
-impl From<GetTaskRequest> for v1::GetTaskRequest {
-    fn from(request: GetTaskRequest) -> Self {
-        Self {
-            id: task_id(&request.name),
-            history_length: request.history_length,
-            ..Self::default()
-        }
-    }
-}
-
-impl From<v1::GetTaskRequest> for GetTaskRequest {
-    fn from(request: v1::GetTaskRequest) -> Self {
-        Self { name: task_name(&request.id), history_length: request.history_length }
-    }
-}
-
-impl From<CancelTaskRequest> for v1::CancelTaskRequest {
-    fn from(request: CancelTaskRequest) -> Self {
-        Self { id: task_id(&request.name), ..Self::default() }
-    }
-}
-
-impl From<v1::CancelTaskRequest> for CancelTaskRequest {
-    fn from(request: v1::CancelTaskRequest) -> Self {
-        Self { name: task_name(&request.id) }
-    }
-}
-
-/// The request to attach to a task, which had two names.
-macro_rules! subscribe {
-    ($($name:ident),*) => {$(
-        impl From<$name> for v1::SubscribeToTaskRequest {
-            fn from(request: $name) -> Self {
-                Self { id: task_id(&request.name), ..Self::default() }
+/// Implements the conversions of requests that name a task, and of members that are the same.
+macro_rules! named {
+    ($($request:ident($($same:ident),*) = $current:ident;)*) => {$(
+        impl From<$request> for v1::$current {
+            fn from(request: $request) -> Self {
+                Self {
+                    id: task_id(&request.name),
+                    $($same: request.$same,)*
+                    ..Self::default()
+                }
             }
         }
 
-        impl From<v1::SubscribeToTaskRequest> for $name {
-            fn from(request: v1::SubscribeToTaskRequest) -> Self {
-                Self { name: task_name(&request.id) }
+        impl From<v1::$current> for $request {
+            fn from(request: v1::$current) -> Self {
+                Self { name: task_name(&request.id), $($same: request.$same,)* }
             }
         }
     )*};
 }
-subscribe!(SubscribeToTaskRequest, TaskSubscriptionRequest);
+named! {
+    GetTaskRequest(history_length) = GetTaskRequest;
+    CancelTaskRequest() = CancelTaskRequest;
+    SubscribeToTaskRequest() = SubscribeToTaskRequest;
+    TaskSubscriptionRequest() = SubscribeToTaskRequest;
+}
 
 impl From<ListTasksRequest> for v1::ListTasksRequest {
     fn from(request: ListTasksRequest) -> Self {

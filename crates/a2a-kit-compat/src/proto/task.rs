@@ -17,6 +17,10 @@ convert! {
         same(id, context_id, metadata),
         optional(status = status),
         lists(artifacts = artifacts, history = history);
+    TaskStatusUpdateEvent:
+        same(task_id, context_id, metadata),
+        optional(status = status),
+        lists();
     TaskArtifactUpdateEvent:
         same(task_id, context_id, append, last_chunk, metadata),
         optional(artifact = artifact),
@@ -43,29 +47,6 @@ convert_union! {
         Msg = Message,
         StatusUpdate = StatusUpdate,
         ArtifactUpdate = ArtifactUpdate,
-    }
-}
-
-impl From<TaskStatusUpdateEvent> for v1::TaskStatusUpdateEvent {
-    fn from(event: TaskStatusUpdateEvent) -> Self {
-        Self {
-            task_id: event.task_id,
-            context_id: event.context_id,
-            status: event.status.map(Into::into),
-            metadata: event.metadata,
-        }
-    }
-}
-
-impl From<v1::TaskStatusUpdateEvent> for TaskStatusUpdateEvent {
-    fn from(event: v1::TaskStatusUpdateEvent) -> Self {
-        Self {
-            task_id: event.task_id,
-            context_id: event.context_id,
-            status: event.status.map(Into::into),
-            r#final: false,
-            metadata: event.metadata,
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use prost_reflect::{DescriptorPool, FieldDescriptor, MessageDescriptor};
 use serde_json::{Value, json};
 
 use super::{DESCRIPTOR, Part as LegacyPart, json as view};
+use crate::AnyResponse;
 
 fn printed(written: a2a_core::Result<Vec<u8>>) -> Value {
     serde_json::from_slice(&written.unwrap()).unwrap()
@@ -300,7 +301,7 @@ fn canceled_state_is_spelled_cancelled() {
             "timestamp": "2026-01-02T03:04:05Z",
         },
     });
-    let written = printed(view::write_task(task.clone()));
+    let written = printed(view::write_response(AnyResponse::Task(task.clone().into())));
     let timestamp = written["status"]["timestamp"].as_str().unwrap();
     assert!(timestamp.starts_with("2026-01-02T03:04:05"), "{timestamp}");
     assert_eq!(written["status"]["state"], expected["status"]["state"]);

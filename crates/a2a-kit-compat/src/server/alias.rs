@@ -10,7 +10,6 @@ use super::{options::ServerOptions, send_timeout::find_task};
 use crate::{
     AnyRequest,
     task_revision::{Claim, Claimed, MessageKey, Unresolved},
-    v0_1::with_task_id,
 };
 
 /// Longest id that a client may choose, in bytes.
@@ -62,13 +61,13 @@ impl Aliases<'_> {
         loop {
             match self.options.task_revisions.claim(self.scope, id, ProtocolVersion::V0_1, &key) {
                 Claim::Known(origin) => {
-                    return Ok((with_task_id(request, &origin.task_id), None));
+                    return Ok((request.with_task_id(&origin.task_id), None));
                 }
                 Claim::New(claimed) => {
                     if let Some(message) = request.message_mut() {
                         message.context_id = key.context_id;
                     }
-                    return Ok((with_task_id(request, ""), Some(claimed)));
+                    return Ok((request.with_task_id(""), Some(claimed)));
                 }
                 Claim::Unresolved(mut other) => {
                     if self.find(id, &other).await.is_some() {
@@ -101,7 +100,7 @@ impl Aliases<'_> {
             },
         };
         match task_id {
-            Some(task_id) => with_task_id(request, &task_id),
+            Some(task_id) => request.with_task_id(&task_id),
             None => request,
         }
     }

@@ -25,11 +25,8 @@ use super::{
     stream::{end_stream, split_events},
 };
 use crate::{
-    AnyOutput, AnyRequest, AnyResponse, TaskRevisions, call,
-    card::DRAFT,
-    common::extensions,
-    task_revision::Claimed,
-    v0_1::{EventSplitter, chosen_id},
+    AnyOutput, AnyRequest, AnyResponse, TaskRevisions, call, card::DRAFT, common::extensions,
+    task_revision::Claimed, v0_1::EventSplitter,
 };
 
 /// Dispatches a request of an older revision. The response uses the task ids of the client.
@@ -73,7 +70,7 @@ async fn dispatch_aliased(
     let origins = &options.task_revisions;
     let revision = context.version;
     let scope = Scope::new("", &context.caller);
-    let client_id = chosen_id(&request).to_owned();
+    let client_id = request.task_id().to_owned();
     let (request, claimed) = if revision == ProtocolVersion::V0_1 {
         let aliases = Aliases { agent, context: &context, scope: &scope, options };
         Box::pin(aliases.resolve(&client_id, request)).await?
@@ -314,10 +311,7 @@ impl TaskIds {
                         }
                     }
                     AnyResponse::Config(config) => self.rename(&mut config.task_id),
-                    AnyResponse::Tasks(_)
-                    | AnyResponse::Configs(_)
-                    | AnyResponse::Deleted
-                    | AnyResponse::Card(_) => {}
+                    _ => {}
                 }
                 AnyOutput::Unary(response)
             }
@@ -338,12 +332,8 @@ impl TaskIds {
         if let Some(task) = event.task() {
             self.record(&task.id);
         }
-        match event.payload() {
-            Some(Payload::Task(task)) => self.record_state(&task.id, event.state()),
-            Some(Payload::StatusUpdate(update)) => {
-                self.record_state(&update.task_id, event.state());
-            }
-            Some(Payload::Message(_) | Payload::ArtifactUpdate(_)) | None => {}
+        if let Some(id) = event.response().task_id() {
+            self.record_state(id, event.state());
         }
         if self.legacy.is_none() {
             return event;

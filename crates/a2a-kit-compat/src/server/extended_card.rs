@@ -5,10 +5,10 @@ use std::sync::Arc;
 use a2a_core::{
     Error, ErrorKind, Operation, ProtocolVersion, Result, card, v1::GetExtendedAgentCardRequest,
 };
-use a2a_kit_http::{content_type, error_body, report};
+use a2a_kit_http::{body, content_type, error_body, report};
 use a2a_kit_operations::Agent;
 use axum::{Router, body::Body, extract::State, routing::get};
-use http::{HeaderMap, Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
+use http::{Request, Response, request::Parts};
 use serde_json::{Value, json};
 
 use super::{
@@ -35,42 +35,31 @@ async fn serve(
     request: Request<Body>,
 ) -> Response<Body> {
     let (parts, _) = request.into_parts();
-    match read(&*agent, &options, &parts).await {
-        Ok((headers, card)) => response(StatusCode::OK, headers, &card),
-        Err(error) => {
-            let error = report(error);
-            let mut headers = HeaderMap::new();
-            error_body::write_headers(&error, &mut headers);
-            let status = match error.kind() {
-                ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured => 404,
-                kind => kind.codes().http,
-            };
-            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            response(status, headers, &json!({"error": error.message()}))
-        }
-    }
+    read(&*agent, &options, &parts).await.unwrap_or_else(|error| {
+        let error = report(error);
+        let status = match error.kind() {
+            ErrorKind::UnsupportedOperation | ErrorKind::ExtendedAgentCardNotConfigured => 404,
+            kind => kind.codes().http,
+        };
+        let mut response = respond(status, &json!({"error": error.message()}));
+        error_body::write_headers(&error, response.headers_mut());
+        response
+    })
 }
 
-async fn read(
-    agent: &dyn Agent,
-    options: &ServerOptions,
-    parts: &Parts,
-) -> Result<(HeaderMap, Value)> {
+async fn read(agent: &dyn Agent, options: &ServerOptions, parts: &Parts) -> Result<Response<Body>> {
     let request = AnyRequest::GetExtendedAgentCard(GetExtendedAgentCardRequest::default());
     let context = context(parts, REVISION)?;
     let reply = dispatch(agent, card::JSONRPC, options, context, request).await?;
     let AnyOutput::Unary(response) = reply.response else {
         return Err(Error::internal("extended card returned as a stream"));
     };
-    let mut headers = HeaderMap::new();
-    write_activated(REVISION, &reply.activated, &mut headers);
-    Ok((headers, V0_3.write_response(Operation::GetExtendedAgentCard, response)))
+    let card = V0_3.write_response(Operation::GetExtendedAgentCard, response);
+    let mut response = respond(200, &card);
+    write_activated(REVISION, &reply.activated, response.headers_mut());
+    Ok(response)
 }
 
-fn response(status: StatusCode, headers: HeaderMap, body: &Value) -> Response<Body> {
-    let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response.headers_mut().insert(CONTENT_TYPE, content_type::JSON);
-    response
+fn respond(status: u16, document: &Value) -> Response<Body> {
+    body::respond(status, content_type::JSON, document.to_string())
 }

@@ -64,7 +64,7 @@ async fn serve(State(server): State<Server>, request: Request<Body>) -> Response
         Ok((server, parts, Read::Current(opened))) => server.current.respond(&parts, opened).await,
         Ok((server, parts, Read::Older(request))) => server.respond(&parts, *request).await,
         Ok((_, _, Read::Rejected { revision, id, error })) => {
-            reject(revision.and_then(dialect).as_deref(), &id, error)
+            reject(revision.and_then(dialect), &id, error)
         }
         Err(error) => reject(None, "null", error),
     }
@@ -84,7 +84,7 @@ enum Read {
 
 /// A request of an older revision.
 struct OlderRequest {
-    dialect: Arc<dyn Dialect>,
+    dialect: &'static dyn Dialect,
     /// The request id.
     id: String,
     /// Whether the response is a stream.
@@ -201,33 +201,32 @@ impl Server {
                     AnyOutput::Unary(response) => {
                         result(&id, &dialect.write_response(operation, response))
                     }
-                    AnyOutput::Stream(events) => self.events(&dialect, parts, id, events),
+                    AnyOutput::Stream(events) => self.events(dialect, parts, id, events),
                 };
                 write_activated(revision, &reply.activated, response.headers_mut());
                 ErrorRenderer::of(&mut response, move |error| {
-                    reject(Some(&*dialect), &request_id, error)
+                    reject(Some(dialect), &request_id, error)
                 });
                 response
             }
             // Clients of 0.3 only accept an event stream here.
             Err(error) if streams && error.kind().codes().jsonrpc_http == 200 => {
                 let events = EventStream::new(stream::iter([Err(error)]));
-                let mut response = self.events(&dialect, parts, id, events);
+                let mut response = self.events(dialect, parts, id, events);
                 name_revision(revision, response.headers_mut());
                 response
             }
-            Err(error) => reject(Some(&*dialect), &id, error),
+            Err(error) => reject(Some(dialect), &id, error),
         }
     }
 
     fn events(
         &self,
-        dialect: &Arc<dyn Dialect>,
+        dialect: &'static dyn Dialect,
         parts: &Parts,
         id: String,
         events: EventStream,
     ) -> Response<Body> {
-        let dialect = Arc::clone(dialect);
         let frame = move |item: &Result<Event>, out: &mut sse::Buffer| match item {
             Ok(event) => {
                 let last = is_last(dialect.revision(), event);

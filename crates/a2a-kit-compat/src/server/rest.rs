@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     AnyOutput,
-    detect::{self, RestDecision, RestRequest, RestShape},
+    detect::{self, RestRequest, RestShape},
     proto::{Files as _, expects_text},
 };
 use route::Target;
@@ -84,9 +84,9 @@ async fn serve(State(server): State<Server>, request: Request<Body>) -> Response
         Err(error) => return response::error(RestShape::V03Proto, error),
     };
     match (decision, read) {
-        (RestDecision::Current, Ok(body)) => server.forward(parts, Body::from(body)).await,
-        (RestDecision::Current, Err(error)) => response::error(RestShape::V03Proto, error),
-        (RestDecision::Older(shape), read) => {
+        (None, Ok(body)) => server.forward(parts, Body::from(body)).await,
+        (None, Err(error)) => response::error(RestShape::V03Proto, error),
+        (Some(shape), read) => {
             let response = match read {
                 Ok(body) => server.respond(shape, target, &parts, body, value).await,
                 Err(error) => Err(error),
@@ -114,7 +114,7 @@ impl Server {
         }
     }
 
-    fn decide(&self, parts: &Parts, target: &Target, body: &Value) -> RestDecision {
+    fn decide(&self, parts: &Parts, target: &Target, body: &Value) -> Option<RestShape> {
         let version = requested_version(parts);
         let request = RestRequest {
             path: parts.uri.path(),

@@ -2,7 +2,7 @@
 
 use a2a_core::{
     ProtocolVersion, Result, TaskState,
-    v1::{Task, TaskStatusUpdateEvent, stream_response::Payload},
+    v1::{TaskStatusUpdateEvent, stream_response::Payload},
 };
 use a2a_kit_operations::{Event, EventStream, StreamEnd};
 use futures_util::{StreamExt as _, stream};
@@ -67,21 +67,14 @@ pub(crate) fn split_events(mut splitter: EventSplitter, events: EventStream) -> 
 
 fn with_final_status(revision: ProtocolVersion, event: Event) -> Vec<Result<Event>> {
     // In 0.1, a task in a stream is already a status event.
-    let status = match event.task() {
-        Some(task) if revision != ProtocolVersion::V0_1 => Some(status_of(task)),
-        _ => None,
-    };
-    let mut events = vec![Ok(event)];
-    events.extend(status.map(Ok));
-    events
-}
-
-fn status_of(task: &Task) -> Event {
-    let update = TaskStatusUpdateEvent {
-        task_id: task.id.clone(),
-        context_id: task.context_id.clone(),
-        status: task.status.clone(),
-        metadata: None,
-    };
-    Event::from(update)
+    let task = event.task().filter(|_| revision != ProtocolVersion::V0_1);
+    let status = task.map(|task| {
+        Event::from(TaskStatusUpdateEvent {
+            task_id: task.id.clone(),
+            context_id: task.context_id.clone(),
+            status: task.status.clone(),
+            metadata: None,
+        })
+    });
+    std::iter::once(event).chain(status).map(Ok).collect()
 }

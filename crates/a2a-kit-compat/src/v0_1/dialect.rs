@@ -16,7 +16,7 @@ use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         Format, error_data,
-        json::{invalid_response, object, unreadable, write},
+        json::{object, unreadable, write},
     },
 };
 
@@ -45,8 +45,9 @@ impl Dialect for V0_1 {
 
     fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
         Ok(match operation {
-            Operation::SendMessage => AnyRequest::SendMessage(read_send(params)?),
-            Operation::SendStreamingMessage => AnyRequest::SendStreamingMessage(read_send(params)?),
+            Operation::SendMessage | Operation::SendStreamingMessage => {
+                AnyRequest::of_send(operation, read_send(params)?)
+            }
             Operation::CreateTaskPushNotificationConfig => {
                 AnyRequest::CreateTaskPushNotificationConfig(read_config(params)?)
             }
@@ -59,10 +60,7 @@ impl Dialect for V0_1 {
                 let config_id = task.id.clone();
                 AnyRequest::of_task(operation, task, config_id)?
             }
-            Operation::ListTasks
-            | Operation::ListTaskPushNotificationConfigs
-            | Operation::DeleteTaskPushNotificationConfig
-            | Operation::GetExtendedAgentCard => {
+            _ => {
                 let message = format!("version 0.1 has no {}", operation.name());
                 return Err(Error::unsupported(message));
             }
@@ -79,10 +77,7 @@ impl Dialect for V0_1 {
             AnyResponse::Task(task) => Format::V0_1.write_task(Arc::unwrap_or_clone(task)),
             AnyResponse::Config(config) => write_config(&config),
             // The revision has no method with these responses.
-            AnyResponse::Tasks(_)
-            | AnyResponse::Configs(_)
-            | AnyResponse::Deleted
-            | AnyResponse::Card(_) => Value::Null,
+            _ => Value::Null,
         }
     }
 
@@ -117,10 +112,7 @@ impl Dialect for V0_1 {
             AnyRequest::SubscribeToTask(request) => task(request.id),
             AnyRequest::CreateTaskPushNotificationConfig(config) => write_config(&config),
             AnyRequest::GetTaskPushNotificationConfig(request) => task(request.task_id),
-            AnyRequest::ListTasks(_)
-            | AnyRequest::ListTaskPushNotificationConfigs(_)
-            | AnyRequest::DeleteTaskPushNotificationConfig(_)
-            | AnyRequest::GetExtendedAgentCard(_) => Value::Null,
+            _ => Value::Null,
         }
     }
 
@@ -143,14 +135,9 @@ impl Dialect for V0_1 {
                 }
                 config(result)
             }
-            Operation::SendStreamingMessage
-            | Operation::ListTasks
-            | Operation::SubscribeToTask
-            | Operation::ListTaskPushNotificationConfigs
-            | Operation::DeleteTaskPushNotificationConfig
-            | Operation::GetExtendedAgentCard => {
+            _ => {
                 let name = operation.name();
-                Err(invalid_response(format!("version 0.1 has no such response to {name}")))
+                Err(Error::invalid_response(format!("version 0.1 has no such response to {name}")))
             }
         }
     }

@@ -1,11 +1,11 @@
 //! Agent cards of 0.2 and 0.3.
 
-use a2a_core::{AgentCard, ProtocolVersion, Result};
+use a2a_core::{AgentCard, Error, ProtocolVersion, Result};
 use serde_json::{Value, json};
 
 use crate::common::{
     card::{self, add_schemes, interfaces, write_common},
-    json::{invalid_response, read_result},
+    json::read_result,
     security::{SeveralFlows, write_flat, write_openapi},
 };
 
@@ -27,7 +27,7 @@ pub fn read_card(document: Value) -> Result<AgentCard> {
     }
     let (mut card, mut older) = card::read(&document, SeveralFlows::Split)?;
     if older.url.as_deref().unwrap_or_default().is_empty() {
-        return Err(invalid_response("the response is not an agent card: url is missing"));
+        return Err(Error::invalid_response("the response is not an agent card: url is missing"));
     }
     // Cards without a version are recognized by additions of 0.3.
     let has_additions = document.get("signatures").is_some_and(|member| !member.is_null())

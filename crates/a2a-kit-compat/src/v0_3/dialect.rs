@@ -14,10 +14,7 @@ use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         Format, error_data,
-        json::{
-            invalid_response, object, params_object, read_params, rename, some, take_object,
-            unreadable, write,
-        },
+        json::{object, params_object, read_params, rename, some, take_object, unreadable, write},
     },
     operation::TaskParams,
 };
@@ -64,8 +61,9 @@ impl Dialect for V0_3 {
 
     fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
         Ok(match operation {
-            Operation::SendMessage => AnyRequest::SendMessage(read_send(params)?),
-            Operation::SendStreamingMessage => AnyRequest::SendStreamingMessage(read_send(params)?),
+            Operation::SendMessage | Operation::SendStreamingMessage => {
+                AnyRequest::of_send(operation, read_send(params)?)
+            }
             Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
                 let request = AnyRequest::of_task(operation, read_params(&params)?, String::new())?;
                 request.validate()?;
@@ -162,7 +160,7 @@ impl Dialect for V0_3 {
             Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
                 match Format::V0_3.read_event(result)?.payload {
                     Some(stream_response::Payload::Task(task)) => AnyResponse::Task(task.into()),
-                    _ => return Err(invalid_response("the response is not a task")),
+                    _ => return Err(Error::invalid_response("the response is not a task")),
                 }
             }
             Operation::ListTasks => {
@@ -191,7 +189,7 @@ impl Dialect for V0_3 {
         let event = Format::V0_3.read_event(event)?;
         match &event.payload {
             Some(stream_response::Payload::Task(task)) if task.id.is_empty() => {
-                Err(invalid_response("the task has no id"))
+                Err(Error::invalid_response("the task has no id"))
             }
             _ => Ok(event),
         }
@@ -241,7 +239,7 @@ fn list(mut response: Value, member: &str) -> Result<Vec<Value>> {
     };
     match list {
         Value::Array(elements) => Ok(elements),
-        _ => Err(invalid_response("the response is not a list")),
+        _ => Err(Error::invalid_response("the response is not a list")),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     AnyRequest, AnyResponse, Dialect, ErrorObject,
     common::{
         Format, error_data,
-        json::{invalid_response, params_object, read_params, take, write},
+        json::{params_object, read_params, take, write},
         name::{split, task_name},
     },
     operation::TaskParams,
@@ -54,9 +54,8 @@ impl Dialect for V1Draft {
 
     fn read_params(&self, operation: Operation, params: Value) -> Result<AnyRequest> {
         Ok(match operation {
-            Operation::SendMessage => AnyRequest::SendMessage(Format::Draft.read_send(params)?),
-            Operation::SendStreamingMessage => {
-                AnyRequest::SendStreamingMessage(Format::Draft.read_send(params)?)
+            Operation::SendMessage | Operation::SendStreamingMessage => {
+                AnyRequest::of_send(operation, Format::Draft.read_send(params)?)
             }
             Operation::GetTask | Operation::CancelTask | Operation::SubscribeToTask => {
                 AnyRequest::of_task(operation, read_task_params(params)?, String::new())?
@@ -148,7 +147,7 @@ impl Dialect for V1Draft {
             Operation::GetExtendedAgentCard => AnyResponse::Card(card::read_card(&result)?),
             Operation::SendStreamingMessage | Operation::SubscribeToTask => {
                 let message = format!("{} returns a stream", operation.name());
-                return Err(invalid_response(message));
+                return Err(Error::invalid_response(message));
             }
         })
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::common::{
     Format,
-    json::{invalid_response, object, read_params, read_result, some, take, write_object},
+    json::{object, read_params, read_result, some, take, write_object},
     member,
 };
 
@@ -96,7 +96,7 @@ pub(super) fn write_params(request: &ListTasksRequest) -> Value {
 pub(super) fn read(mut page: Value) -> Result<ListTasksResponse> {
     let tasks = match page.as_object_mut().and_then(|page| take(page, &["tasks"])) {
         Some(Value::Array(tasks)) => tasks,
-        Some(_) => return Err(invalid_response("tasks is not a list")),
+        Some(_) => return Err(Error::invalid_response("tasks is not a list")),
         None => Vec::new(),
     };
     let tasks: Result<Vec<Task>> =

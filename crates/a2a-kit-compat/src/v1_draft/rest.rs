@@ -1,8 +1,7 @@
 //! The HTTP+JSON routes of the draft, below `/v1`.
 
-use a2a_core::{Error, Operation, Result};
-use a2a_kit_http::uri;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use a2a_core::{Error, Operation, ROUTES, Result};
+use a2a_kit_rest::fill_path;
 use serde_json::{Map, Value, json};
 
 use super::V1Draft;
@@ -10,9 +9,6 @@ use crate::{
     AnyRequest, Dialect as _,
     common::json::{object, write},
 };
-
-/// All but the unreserved characters of RFC 3986 §2.3: a `:` would start a verb.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// An encoded request.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +52,9 @@ pub fn read_rest(
 ///
 /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that is not allowed in a path.
 pub fn write_rest(request: &AnyRequest) -> Result<EncodedRequest> {
-    let (method, path) = route(request)?;
-    let params = V1Draft.write_params(request.clone());
+    let mut params = request.clone();
+    let (method, path) = route(&mut params)?;
+    let params = V1Draft.write_params(params);
     let in_query: &[&'static str] = match request {
         AnyRequest::GetTask(_) => &["historyLength"],
         AnyRequest::ListTasks(_) => &[
@@ -82,45 +79,19 @@ pub fn write_rest(request: &AnyRequest) -> Result<EncodedRequest> {
     Ok(EncodedRequest { method, path, query, body })
 }
 
-/// The HTTP method and the path of a request.
+/// The HTTP method and the path of a request: those of 1.0 below `/v1`, except that a subscription is
+/// a POST.
 ///
 /// # Errors
 ///
 /// [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that is not allowed in a path.
-pub(crate) fn route(request: &AnyRequest) -> Result<(&'static str, String)> {
-    let segment = |name: &str, id: &str| match uri::is_segment(id) {
-        true => Ok(utf8_percent_encode(id, SEGMENT).to_string()),
-        false => {
-            let why = format!("can't be {id:?} in the path of a URL");
-            Err(Error::invalid_params(name, why))
-        }
-    };
-    let task = |id: &str| segment("id", id).map(|id| format!("/v1/tasks/{id}"));
-    let configs = |task_id: &str| {
-        segment("taskId", task_id).map(|id| format!("/v1/tasks/{id}/pushNotificationConfigs"))
-    };
-    let config = |task_id: &str, id: &str| -> Result<String> {
-        Ok(format!("{}/{}", configs(task_id)?, segment("id", id)?))
-    };
-    Ok(match request {
-        AnyRequest::SendMessage(_) => ("POST", "/v1/message:send".into()),
-        AnyRequest::SendStreamingMessage(_) => ("POST", "/v1/message:stream".into()),
-        AnyRequest::GetTask(request) => ("GET", task(&request.id)?),
-        AnyRequest::ListTasks(_) => ("GET", "/v1/tasks".into()),
-        AnyRequest::CancelTask(request) => ("POST", format!("{}:cancel", task(&request.id)?)),
-        AnyRequest::SubscribeToTask(request) => {
-            ("POST", format!("{}:subscribe", task(&request.id)?))
-        }
-        AnyRequest::CreateTaskPushNotificationConfig(config) => ("POST", configs(&config.task_id)?),
-        AnyRequest::GetTaskPushNotificationConfig(request) => {
-            ("GET", config(&request.task_id, &request.id)?)
-        }
-        AnyRequest::ListTaskPushNotificationConfigs(request) => ("GET", configs(&request.task_id)?),
-        AnyRequest::DeleteTaskPushNotificationConfig(request) => {
-            ("DELETE", config(&request.task_id, &request.id)?)
-        }
-        AnyRequest::GetExtendedAgentCard(_) => ("GET", "/v1/extendedAgentCard".into()),
-    })
+pub(crate) fn route(request: &mut AnyRequest) -> Result<(&'static str, String)> {
+    let operation = request.operation();
+    let route = ROUTES.iter().find(|route| route.operation == operation);
+    let route = route.ok_or_else(|| Error::unsupported("the operation has no route"))?;
+    let path = fill_path(route.path, |name| request.variable(name).cloned())?;
+    let method = if operation == Operation::SubscribeToTask { "POST" } else { route.method };
+    Ok((method, format!("/v1{path}")))
 }
 
 /// A member as the value of a query parameter.

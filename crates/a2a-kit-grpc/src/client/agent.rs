@@ -1,30 +1,23 @@
 //! The operations of a remote agent.
 
-use std::{
-    future::{Future, ready},
-    sync::Arc,
-};
+use std::{future::ready, sync::Arc};
 
 use a2a_core::{
-    Operation, Result,
-    v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        StreamResponse, SubscribeToTaskRequest, Task, TaskPushNotificationConfig,
-    },
+    Error, Operation, Result, SERVICE,
+    v1::{ListTasksResponse, SendMessageResponse, StreamResponse, Task},
 };
 use a2a_kit_http::{
     client::{ClientSettings, open_stream},
     service_parameters,
 };
-use a2a_kit_operations::{Agent, Call, CallContext, EventId, EventStream, Reply};
-use async_trait::async_trait;
+use a2a_kit_operations::{
+    Agent, AgentMethod, Call, CallContext, EventId, EventStream, Reply, intercept_agent,
+};
 use futures_util::StreamExt as _;
-use http::{Request as HttpRequest, Response as HttpResponse};
+use http::{Request as HttpRequest, Response as HttpResponse, uri::PathAndQuery};
+use prost::Message;
 use serde::Serialize;
-use tonic::{Request, Response, Status, Streaming, body::Body};
+use tonic::{GrpcMethod, Request, Status, body::Body, client::Grpc};
 use tower::Service;
 
 use super::{
@@ -35,7 +28,7 @@ use super::{
     observed::Observed,
     response,
 };
-use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_position};
+use crate::{codec::ClientCodec, metadata::read_position};
 
 /// An agent that is called over gRPC.
 ///
@@ -59,12 +52,10 @@ use crate::{generated::a2_a_service_client::A2AServiceClient, metadata::read_pos
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    stub: Stub,
+    channel: Channel,
     settings: Arc<ClientSettings>,
     target: Arc<str>,
 }
-
-type Stub = A2AServiceClient<Channel>;
 
 impl Client {
     /// Creates a client of the server at `address`, with the default settings.
@@ -117,26 +108,64 @@ impl Client {
     }
 
     fn over(channel: Channel, target: Arc<str>, settings: ClientSettings) -> Self {
-        Self { stub: A2AServiceClient::new(channel), settings: Arc::new(settings), target }
+        Self { channel, settings: Arc::new(settings), target }
     }
 
-    async fn unary<Q: Serialize, M: Serialize, F>(
+    async fn send<Q: RpcMessage>(
         &self,
         operation: Operation,
         call: Call<Q>,
-        method: impl FnOnce(Stub, Request<Q>) -> F,
-    ) -> Result<Reply<M>>
-    where
-        F: Future<Output = Result<Response<M>, Status>>,
-    {
+        _: AgentMethod<Q, SendMessageResponse>,
+    ) -> Result<Reply<SendMessageResponse>> {
+        let reply = self.unary(operation, call).await?;
+        response::require_content(&reply.response)?;
+        Ok(reply)
+    }
+
+    async fn task<Q: RpcMessage>(
+        &self,
+        operation: Operation,
+        call: Call<Q>,
+        _: AgentMethod<Q, Arc<Task>>,
+    ) -> Result<Reply<Arc<Task>>> {
+        let reply: Reply<Task> = self.unary(operation, call).await?;
+        reply.response.require_known_state()?;
+        Ok(reply.map(Arc::new))
+    }
+
+    async fn list<Q: RpcMessage>(
+        &self,
+        operation: Operation,
+        call: Call<Q>,
+        _: AgentMethod<Q, ListTasksResponse>,
+    ) -> Result<Reply<ListTasksResponse>> {
+        let reply: Reply<ListTasksResponse> = self.unary(operation, call).await?;
+        reply.response.tasks.iter().try_for_each(Task::require_known_state)?;
+        Ok(reply)
+    }
+
+    async fn plain<Q: RpcMessage, M: RpcMessage>(
+        &self,
+        operation: Operation,
+        call: Call<Q>,
+        _: AgentMethod<Q, M>,
+    ) -> Result<Reply<M>> {
+        self.unary(operation, call).await
+    }
+
+    async fn unary<Q: RpcMessage, M: RpcMessage>(
+        &self,
+        operation: Operation,
+        call: Call<Q>,
+    ) -> Result<Reply<M>> {
         let limit = self.settings.max_response_bytes;
-        let stub = self.stub.clone().max_decoding_message_size(limit);
-        let mut request = request(&call.context, call.request);
+        let mut request = request(operation, &call.context, call.request);
         if let Some(timeout) = self.settings.request_timeout {
             request.set_timeout(timeout);
         }
         let seen = Observed::begin(&self.settings, &self.target, operation, &request);
-        let response = method(stub, request).await;
+        let codec = ClientCodec::<Q, M>::default();
+        let response = self.grpc(limit).unary(request, path(operation)?, codec).await;
         let response = response.inspect_err(|status| seen.status(status));
         let response = response.map_err(|status| self.failure(status, limit))?;
         seen.head(response.metadata());
@@ -147,22 +176,19 @@ impl Client {
         Ok(Reply { response: response.into_inner(), activated })
     }
 
-    async fn streaming<Q: Serialize, F>(
+    async fn streaming<Q: RpcMessage>(
         &self,
         operation: Operation,
         call: Call<Q>,
-        method: impl FnOnce(Stub, Request<Q>) -> F,
-    ) -> Result<Reply<EventStream>>
-    where
-        F: Future<Output = Result<Response<Streaming<StreamResponse>>, Status>>,
-    {
+        _: AgentMethod<Q, EventStream>,
+    ) -> Result<Reply<EventStream>> {
         let limit = self.settings.max_event_bytes;
-        let stub = self.stub.clone().max_decoding_message_size(limit);
         // The first event after the requested one may take long; a rejection does not.
         let await_first = call.context.last_event_id.is_none();
-        let request = request(&call.context, call.request);
+        let request = request(operation, &call.context, call.request);
         let seen = Observed::begin(&self.settings, &self.target, operation, &request);
-        let response = method(stub, request).await;
+        let codec = ClientCodec::<Q, StreamResponse>::default();
+        let response = self.grpc(limit).server_streaming(request, path(operation)?, codec).await;
         let response = response.inspect_err(|status| seen.status(status));
         let response = response.map_err(|status| self.failure(status, limit))?;
         seen.head(response.metadata());
@@ -193,7 +219,12 @@ impl Client {
         Ok(Reply { response, activated })
     }
 
-    fn failure(&self, status: Status, limit: usize) -> a2a_core::Error {
+    /// A client of tonic whose responses may have `limit` bytes.
+    fn grpc(&self, limit: usize) -> Grpc<Channel> {
+        Grpc::new(self.channel.clone()).max_decoding_message_size(limit)
+    }
+
+    fn failure(&self, status: Status, limit: usize) -> Error {
         failure::decode_within(status, &self.target, limit)
     }
 }
@@ -201,122 +232,30 @@ impl Client {
 // The settings contain credentials.
 a2a_core::debug_fields!(Client { target, .. });
 
-fn request<Q>(context: &CallContext, message: Q) -> Request<Q> {
+/// A request or a response, which the observer gets as JSON.
+trait RpcMessage: Message + Serialize + Default + 'static {}
+
+impl<M: Message + Serialize + Default + 'static> RpcMessage for M {}
+
+fn request<Q>(operation: Operation, context: &CallContext, message: Q) -> Request<Q> {
     let mut request = Request::new(message);
+    request.extensions_mut().insert(GrpcMethod::new(SERVICE, operation.name()));
     service_parameters::write(context, request.metadata_mut().as_mut());
     request
 }
 
-fn with_known_state(reply: Reply<Task>) -> Result<Reply<Arc<Task>>> {
-    reply.response.require_known_state()?;
-    Ok(reply.map(Arc::new))
+fn path(operation: Operation) -> Result<PathAndQuery> {
+    format!("/{SERVICE}/{}", operation.name()).try_into().map_err(Error::internal)
 }
 
-#[async_trait]
 impl Agent for Client {
-    async fn send_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<SendMessageResponse>> {
-        let reply = self.unary(Operation::SendMessage, call, |mut stub, request| async move {
-            stub.send_message(request).await
-        });
-        let reply = reply.await?;
-        response::require_content(&reply.response)?;
-        Ok(reply)
-    }
-
-    async fn send_streaming_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<EventStream>> {
-        self.streaming(Operation::SendStreamingMessage, call, |mut stub, request| async move {
-            stub.send_streaming_message(request).await
-        })
-        .await
-    }
-
-    async fn get_task(&self, call: Call<GetTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        let reply = self.unary(Operation::GetTask, call, |mut stub, request| async move {
-            stub.get_task(request).await
-        });
-        with_known_state(reply.await?)
-    }
-
-    async fn list_tasks(&self, call: Call<ListTasksRequest>) -> Result<Reply<ListTasksResponse>> {
-        let reply: Reply<ListTasksResponse> = self
-            .unary(Operation::ListTasks, call, |mut stub, request| async move {
-                stub.list_tasks(request).await
-            })
-            .await?;
-        reply.response.tasks.iter().try_for_each(Task::require_known_state)?;
-        Ok(reply)
-    }
-
-    async fn cancel_task(&self, call: Call<CancelTaskRequest>) -> Result<Reply<Arc<Task>>> {
-        let reply = self.unary(Operation::CancelTask, call, |mut stub, request| async move {
-            stub.cancel_task(request).await
-        });
-        with_known_state(reply.await?)
-    }
-
-    async fn subscribe_to_task(
-        &self,
-        call: Call<SubscribeToTaskRequest>,
-    ) -> Result<Reply<EventStream>> {
-        self.streaming(Operation::SubscribeToTask, call, |mut stub, request| async move {
-            stub.subscribe_to_task(request).await
-        })
-        .await
-    }
-
-    async fn create_task_push_notification_config(
-        &self,
-        call: Call<TaskPushNotificationConfig>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        self.unary(Operation::CreateTaskPushNotificationConfig, call, |mut stub, request| async move {
-            stub.create_task_push_notification_config(request).await
-        })
-        .await
-    }
-
-    async fn get_task_push_notification_config(
-        &self,
-        call: Call<GetTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<TaskPushNotificationConfig>> {
-        self.unary(Operation::GetTaskPushNotificationConfig, call, |mut stub, request| async move {
-            stub.get_task_push_notification_config(request).await
-        })
-        .await
-    }
-
-    async fn list_task_push_notification_configs(
-        &self,
-        call: Call<ListTaskPushNotificationConfigsRequest>,
-    ) -> Result<Reply<ListTaskPushNotificationConfigsResponse>> {
-        self.unary(Operation::ListTaskPushNotificationConfigs, call, |mut stub, request| async move {
-            stub.list_task_push_notification_configs(request).await
-        })
-        .await
-    }
-
-    async fn delete_task_push_notification_config(
-        &self,
-        call: Call<DeleteTaskPushNotificationConfigRequest>,
-    ) -> Result<Reply<()>> {
-        self.unary(Operation::DeleteTaskPushNotificationConfig, call, |mut stub, request| async move {
-            stub.delete_task_push_notification_config(request).await
-        })
-        .await
-    }
-
-    async fn get_extended_agent_card(
-        &self,
-        call: Call<GetExtendedAgentCardRequest>,
-    ) -> Result<Reply<AgentCard>> {
-        self.unary(Operation::GetExtendedAgentCard, call, |mut stub, request| async move {
-            stub.get_extended_agent_card(request).await
-        })
-        .await
-    }
+    intercept_agent!(send; send_message);
+    intercept_agent!(streaming; send_streaming_message, subscribe_to_task);
+    intercept_agent!(task; get_task, cancel_task);
+    intercept_agent!(list; list_tasks);
+    intercept_agent!(
+        plain; create_task_push_notification_config, get_task_push_notification_config,
+        list_task_push_notification_configs, delete_task_push_notification_config,
+        get_extended_agent_card,
+    );
 }

@@ -21,7 +21,7 @@ use tonic::{Status, body::Body, metadata::MetadataMap, transport::Endpoint};
 use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 
 use super::{
-    address::AddressError,
+    address::{self, AddressError},
     failure::{NotGrpc, UnexpectedCoding},
     held_body,
 };
@@ -88,6 +88,20 @@ impl Channel {
             budget: settings.read_budget.clone(),
         }
     }
+}
+
+/// Creates a channel to the server at `address`, like [`Client::connect`](crate::Client::connect).
+/// It connects on first use.
+///
+/// # Errors
+///
+/// If the address is invalid.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime.
+pub fn channel(address: &str, settings: &ClientSettings) -> Result<Channel, AddressError> {
+    Channel::lazy(address::parse(address)?, settings)
 }
 
 impl Service<Request<Body>> for Channel {

@@ -19,9 +19,9 @@ pub(super) fn decode_within(status: Status, target: &str, limit: usize) -> Error
     decode(status, target)
 }
 
-/// Decodes a failed call. A status with a source was created locally by the transport; a received
+/// Decodes a failed call. `target` names the peer in the message. A status with a source was created locally by the transport; a received
 /// one has none.
-pub(crate) fn decode(status: Status, target: &str) -> Error {
+pub fn decode(status: Status, target: &str) -> Error {
     if status.source().is_none() {
         return status::decode(status);
     }

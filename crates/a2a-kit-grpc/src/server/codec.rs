@@ -8,10 +8,10 @@ use bytes::{Buf as _, BufMut as _, Bytes};
 use prost::Message;
 use tonic::{
     Request, Status,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    codec::{DecodeBuf, Decoder, EncodeBuf, Encoder},
 };
 
-use crate::codec::{MessageEncoder, write};
+use crate::codec::{MessageCodec, MessageEncoder, write};
 
 /// A response message of the server, possibly shared or already encoded.
 #[derive(Clone, Debug)]
@@ -79,14 +79,8 @@ impl<M: Message + Default + Send + 'static> Undecoded<M> {
 }
 
 /// A decoder that defers decoding to [`Undecoded::decode`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Undecoder<M>(PhantomData<fn() -> M>);
-
-impl<M> Default for Undecoder<M> {
-    fn default() -> Self {
-        Self(PhantomData)
-    }
-}
 
 impl<M: 'static> Decoder for Undecoder<M> {
     type Item = Undecoded<M>;
@@ -99,64 +93,12 @@ impl<M: 'static> Decoder for Undecoder<M> {
 }
 
 /// The codec of the server: reads requests, writes [`Shared`] messages.
-#[derive(Debug)]
-pub(crate) struct ServerCodec<M, D>(PhantomData<(M, D)>);
+pub(crate) type ServerCodec<M, D> = MessageCodec<SharedEncoder<M>, Undecoder<D>>;
 
 /// The codec of a server with owned responses: reads requests, writes messages.
-#[derive(Debug)]
-pub struct OwnedCodec<M, D>(PhantomData<(M, D)>);
+pub type OwnedCodec<M, D> = MessageCodec<MessageEncoder<M>, Undecoder<D>>;
 
-impl<M, D> Default for ServerCodec<M, D> {
-    fn default() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<M, D> Default for OwnedCodec<M, D> {
-    fn default() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<M, D> Codec for ServerCodec<M, D>
-where
-    M: Message + 'static,
-    D: Message + Default + 'static,
-{
-    type Encode = Shared<M>;
-    type Decode = Undecoded<D>;
-    type Encoder = SharedEncoder<M>;
-    type Decoder = Undecoder<D>;
-
-    fn encoder(&mut self) -> Self::Encoder {
-        SharedEncoder(PhantomData)
-    }
-
-    fn decoder(&mut self) -> Self::Decoder {
-        Undecoder::default()
-    }
-}
-
-impl<M, D> Codec for OwnedCodec<M, D>
-where
-    M: Message + 'static,
-    D: Message + Default + 'static,
-{
-    type Encode = M;
-    type Decode = Undecoded<D>;
-    type Encoder = MessageEncoder<M>;
-    type Decoder = Undecoder<D>;
-
-    fn encoder(&mut self) -> Self::Encoder {
-        MessageEncoder(PhantomData)
-    }
-
-    fn decoder(&mut self) -> Self::Decoder {
-        Undecoder::default()
-    }
-}
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SharedEncoder<M>(PhantomData<M>);
 
 impl<M: Message> Encoder for SharedEncoder<M> {

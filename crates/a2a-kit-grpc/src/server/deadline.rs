@@ -15,7 +15,7 @@ const TIMEOUT: &str = "grpc-timeout";
 /// # Errors
 ///
 /// [`InvalidParams`](ErrorKind::InvalidParams) unless it is up to eight digits and a unit.
-pub(crate) fn read(headers: &HeaderMap) -> Result<Option<Instant>> {
+pub fn read(headers: &HeaderMap) -> Result<Option<Instant>> {
     let Some(value) = headers.get(TIMEOUT) else {
         return Ok(None);
     };

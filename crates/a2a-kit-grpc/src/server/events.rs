@@ -3,7 +3,7 @@
 use std::{
     future::{Future, pending},
     pin::{Pin, pin},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use a2a_core::{Error, v1::StreamResponse};
@@ -23,25 +23,55 @@ use crate::status;
 
 /// A response stream: each event as bytes shared by all readers.
 ///
-/// The call ends with status OK after the last event, or with the status of the interruption: an
-/// error of the agent, the caller's deadline, a draining server, or a gap in event ids.
+/// The call ends with status OK after the last event, or with the status of the interruption.
+#[derive(Debug)]
 pub(crate) struct Events {
+    events: GuardedEvents,
+    max_bytes: usize,
+}
+
+impl Events {
+    /// Creates a stream of messages of at most `max_bytes`.
+    pub(crate) fn new(events: GuardedEvents, max_bytes: usize) -> Self {
+        Self { events, max_bytes }
+    }
+}
+
+impl Stream for Events {
+    type Item = Result<Shared<StreamResponse>, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let event = ready!(self.events.poll_next_unpin(cx));
+        let item = event.map(|event| Shared::Encoded(event?.protobuf()).within(self.max_bytes));
+        self.events.ended |= matches!(item, Some(Err(_)));
+        Poll::Ready(item.map(|item| item.map_err(status::encode)))
+    }
+}
+
+/// The events of a stream, up to an error: that of the agent, the caller's deadline, a draining
+/// server, or a gap in event ids.
+pub struct GuardedEvents {
     first: Option<Event>,
     events: EventStream,
     /// The id that the client assigns to the next event, by counting.
     expected: Option<EventId>,
+    /// Whether events may have no id.
+    may_lack_ids: bool,
     interruption: Pin<Box<dyn Future<Output = Error> + Send>>,
-    max_bytes: usize,
     ended: bool,
 }
 
-impl Events {
+impl GuardedEvents {
     /// Waits for the first event, so that a stream that fails before it is rejected with a plain
     /// status, and the id of the first event can be sent in the metadata.
     ///
     /// A resumed stream is opened immediately: its position is known, and the next event may take
     /// long.
-    pub(crate) async fn open(
+    ///
+    /// # Errors
+    ///
+    /// That of the first event, and of an interruption before it.
+    pub async fn open(
         mut events: EventStream,
         resumed_after: Option<EventId>,
         deadline: Option<Instant>,
@@ -61,17 +91,18 @@ impl Events {
             Some(event) => event.id(),
             None => resumed_after.map(EventId::next),
         };
-        Ok(Self { first, events, expected, interruption, max_bytes: usize::MAX, ended: false })
+        Ok(Self { first, events, expected, may_lack_ids: false, interruption, ended: false })
     }
 
-    /// Sets the largest message, in bytes.
-    pub(crate) fn limited_to(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
+    /// Accepts events without an id, such as the final status that is added for older clients.
+    #[must_use]
+    pub fn accepting_unnumbered(mut self) -> Self {
+        self.may_lack_ids = true;
         self
     }
 
     /// The id of the first event, if events have ids.
-    pub(crate) fn position(&self) -> Option<EventId> {
+    pub fn position(&self) -> Option<EventId> {
         self.expected
     }
 
@@ -86,46 +117,36 @@ impl Events {
     }
 
     /// Checks that the event has the id that the client assigns.
-    fn advance(&mut self, event: &Event) -> Result<(), Error> {
-        let Some(expected) = self.expected else {
-            return Ok(());
-        };
-        if event.id() != Some(expected) {
+    fn advance(&mut self, event: Event) -> Result<Event, Error> {
+        let Some(expected) = self.expected else { return Ok(event) };
+        match event.id() {
+            None if self.may_lack_ids => return Ok(event),
+            id if id == Some(expected) => self.expected = Some(expected.next()),
             // For example, the log was trimmed. The client resumes with a snapshot.
-            return Err(Error::unavailable("event stream has a gap: subscribe again"));
+            _ => return Err(Error::unavailable("event stream has a gap: subscribe again")),
         }
-        self.expected = Some(expected.next());
-        Ok(())
+        Ok(event)
     }
 }
 
-impl Stream for Events {
-    type Item = Result<Shared<StreamResponse>, Status>;
+impl Stream for GuardedEvents {
+    type Item = Result<Event, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.ended {
             return Poll::Ready(None);
         }
-        let item = match std::task::ready!(self.next_event(cx)) {
-            Some(Ok(event)) => {
-                let advanced = self.advance(&event);
-                advanced.and_then(|()| Shared::Encoded(event.protobuf()).within(self.max_bytes))
-            }
-            Some(Err(error)) => Err(error),
-            None => {
-                self.ended = true;
-                return Poll::Ready(None);
-            }
-        };
-        self.ended = item.is_err();
-        Poll::Ready(Some(item.map_err(status::encode)))
+        let item = ready!(self.next_event(cx)).map(|event| self.advance(event?));
+        self.ended = !matches!(item, Some(Ok(_)));
+        Poll::Ready(item)
     }
 }
 
-a2a_core::debug_fields!(Events { expected, ended, .. });
+a2a_core::debug_fields!(GuardedEvents { expected, ended, .. });
 
-/// Completes when a stream has to be interrupted.
-pub(crate) async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
+/// Completes when a stream has to be interrupted: at the caller's deadline, or when the server
+/// drains.
+async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
     let expiry = pin!(async {
         match deadline {
             Some(deadline) => sleep_until(deadline).await,
@@ -151,8 +172,8 @@ mod tests {
         let event = Event::new(None, StreamResponse { payload });
         for _reader in 0..2 {
             let events = EventStream::new(stream::iter([Ok(event.clone())]));
-            let opened = Events::open(events, None, None, Drain::new()).now_or_never();
-            let mut events = opened.unwrap().unwrap();
+            let opened = GuardedEvents::open(events, None, None, Drain::new()).now_or_never();
+            let mut events = Events::new(opened.unwrap().unwrap(), usize::MAX);
             let item = events.next().now_or_never().flatten().unwrap().unwrap();
             let Shared::Encoded(bytes) = item else { panic!("{item:?}") };
             assert_eq!(bytes.as_ptr(), event.protobuf().as_ptr());

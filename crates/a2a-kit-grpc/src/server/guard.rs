@@ -26,7 +26,7 @@ const DETAILS: &str = "grpc-status-details-bin";
 /// without the `ErrorInfo` that every error must have. The same applies to bodies that the server
 /// aborts.
 #[derive(Clone, Debug)]
-pub struct FrameGuard<S>(pub(crate) S);
+pub struct FrameGuard<S>(pub S);
 
 impl<S: NamedService> NamedService for FrameGuard<S> {
     const NAME: &'static str = S::NAME;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use a2a_core::{DESCRIPTOR, Error, ErrorKind, ProtocolVersion, SERVICE};
-use a2a_kit_http::{BindingOptions, Limits, VersionPolicy};
-use a2a_kit_operations::Agent;
+use a2a_kit_http::{BindError, BindingOptions, Limits, VersionPolicy, serve_binding};
+use a2a_kit_operations::{Agent, Engine};
 use axum::{Router, extract::Request, response::Response};
 use derive_setters::Setters;
 #[cfg(feature = "health")]
@@ -21,7 +21,7 @@ use super::watch_limit::WatchLimit;
 use super::{guard::FrameGuard, service::AgentService};
 use crate::{generated::a2_a_service_server::A2AServiceServer, metadata::is_grpc, status};
 
-/// GrpcOptions of the service.
+/// Options of the service.
 #[derive(Clone, Debug, Setters)]
 #[non_exhaustive]
 #[setters(prefix = "with_")]
@@ -95,6 +95,17 @@ fn routes(agent: Arc<dyn Agent>, options: &GrpcOptions) -> Router {
         A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);
     let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());
     with_operations(Routes::new(FrameGuard(service)), options, services.collect())
+}
+
+/// Serves an engine over gRPC only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
+/// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
+/// settings, serve the [`router`] by [`a2a_kit_http::HttpServer`].
+///
+/// # Errors
+///
+/// [`BindError`] if listening fails.
+pub async fn serve(engine: Engine, address: &str) -> Result<(), BindError> {
+    serve_binding(router(engine.clone()).fallback(fallback), engine, address).await
 }
 
 /// Serves health and reflection of the services in `options`, without the current one, for servers

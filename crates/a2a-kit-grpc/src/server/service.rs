@@ -21,7 +21,10 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 
-use super::{deadline, events::Events};
+use super::{
+    deadline,
+    events::{Events, GuardedEvents},
+};
 use crate::{
     generated::a2_a_service_server::A2AService,
     metadata::write_position,
@@ -40,7 +43,7 @@ pub(crate) struct AgentService {
     max_response_bytes: usize,
 }
 
-type Answer<M> = Result<Response<Shared<M>>, Status>;
+type Answer<M> = Result<Response<M>, Status>;
 
 impl AgentService {
     pub(crate) fn new(
@@ -62,8 +65,8 @@ impl AgentService {
     /// Decodes a request and calls an operation of the agent.
     async fn call<'a, Q, A>(
         &'a self,
-        name: Operation,
         mut request: Request<Undecoded<Q>>,
+        name: Operation,
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
     ) -> Result<Called<A>>
     where
@@ -73,7 +76,8 @@ impl AgentService {
         let (mut context, deadline) = self.context(&request)?;
         context.last_event_id =
             context.last_event_id.filter(|_| name == Operation::SubscribeToTask);
-        let mut served = begin(name, &mut context, &message);
+        let mut served = ServerSpan::begin(name, card::GRPC, &mut context);
+        served.record_ids(message.task_id(), message.context_id());
         let resumed_after = context.last_event_id;
         let performed = operation(&*self.agent, Call::from_parts(context, message));
         let performed = performed.instrument(served.span().clone());
@@ -89,32 +93,32 @@ impl AgentService {
 
     async fn unary<'a, Q, A, M>(
         &'a self,
-        name: Operation,
         request: Request<Undecoded<Q>>,
+        name: Operation,
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
-    ) -> Answer<M>
+    ) -> Answer<Shared<M>>
     where
         Q: a2a_core::Request + prost::Message + Default + 'static,
         A: Into<Shared<M>>,
         M: prost::Message,
     {
-        self.unary_with(name, request, operation, |_| None).await
+        self.logged(request, name, operation, |_| None).await
     }
 
     /// As [`unary`](Self::unary), and logs the task of the response.
-    async fn unary_with<'a, Q, A, M>(
+    async fn logged<'a, Q, A, M>(
         &'a self,
-        name: Operation,
         request: Request<Undecoded<Q>>,
+        name: Operation,
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
         task: fn(&A) -> Option<&Task>,
-    ) -> Answer<M>
+    ) -> Answer<Shared<M>>
     where
         Q: a2a_core::Request + prost::Message + Default + 'static,
         A: Into<Shared<M>>,
         M: prost::Message,
     {
-        let called = self.call(name, request, operation).await;
+        let called = self.call(request, name, operation).await;
         let result = called.and_then(|Called { reply, mut served, .. }| {
             if let Some(task) = task(&reply.response) {
                 served.record_ids(&task.id, &task.context_id);
@@ -130,25 +134,25 @@ impl AgentService {
 
     async fn streaming<'a, Q>(
         &'a self,
-        name: Operation,
         request: Request<Undecoded<Q>>,
+        name: Operation,
         operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, EventStream>,
-    ) -> Result<Response<Events>, Status>
+    ) -> Answer<Events>
     where
         Q: a2a_core::Request + prost::Message + Default + 'static,
     {
         let drain = Drain::of(request.extensions());
         let result = async {
-            let called = self.call(name, request, operation).await?;
+            let called = self.call(request, name, operation).await?;
             let Called { reply, mut served, deadline, resumed_after } = called;
             served.end(&Ok(()));
             let events = served.keep_open(reply.response);
-            let events = Events::open(events, resumed_after, deadline, drain).await?;
-            Ok((events.limited_to(self.max_response_bytes), reply.activated))
+            let events = GuardedEvents::open(events, resumed_after, deadline, drain).await?;
+            Ok((events, reply.activated))
         };
         let (events, activated) = result.await.map_err(status::encode)?;
         let position = events.position();
-        let mut response = Response::new(events);
+        let mut response = Response::new(Events::new(events, self.max_response_bytes));
         let headers = response.metadata_mut().as_mut();
         service_parameters::write_activated(&activated, headers);
         if let Some(position) = position {
@@ -178,19 +182,13 @@ struct Called<A> {
     resumed_after: Option<EventId>,
 }
 
-fn begin(
-    operation: Operation,
-    context: &mut CallContext,
-    request: &impl a2a_core::Request,
-) -> ServerSpan {
-    let served = ServerSpan::begin(operation, card::GRPC, context);
-    served.record_ids(request.task_id(), request.context_id());
-    served
-}
-
 /// Limits an operation to the caller's deadline. Dropping it detaches the caller but cancels
 /// nothing.
-pub(crate) async fn within<T>(
+///
+/// # Errors
+///
+/// Those of the operation, and [`DeadlineExceeded`](a2a_core::ErrorKind::DeadlineExceeded).
+pub async fn within<T>(
     deadline: Option<Instant>,
     operation: impl Future<Output = Result<T>>,
 ) -> Result<T> {
@@ -203,106 +201,57 @@ pub(crate) async fn within<T>(
     }
 }
 
-#[tonic::async_trait]
-impl A2AService for AgentService {
-    type SendStreamingMessageStream = Events;
-    type SubscribeToTaskStream = Events;
+/// Implements the service: for each method its messages, and how it is called.
+macro_rules! service {
+    ($($method:ident($request:ty) -> $answer:ty = $how:ident($($argument:expr),*);)*) => {
+        #[tonic::async_trait]
+        impl A2AService for AgentService {
+            type SendStreamingMessageStream = Events;
+            type SubscribeToTaskStream = Events;
 
-    async fn send_message(
-        &self,
-        request: Request<Undecoded<SendMessageRequest>>,
-    ) -> Answer<SendMessageResponse> {
-        self.unary_with(Operation::SendMessage, request, <dyn Agent>::send_message, sent_task).await
-    }
-
-    async fn send_streaming_message(
-        &self,
-        request: Request<Undecoded<SendMessageRequest>>,
-    ) -> Result<Response<Events>, Status> {
-        self.streaming(
-            Operation::SendStreamingMessage,
-            request,
-            <dyn Agent>::send_streaming_message,
-        )
-        .await
-    }
-
-    async fn get_task(&self, request: Request<Undecoded<GetTaskRequest>>) -> Answer<Task> {
-        self.unary(Operation::GetTask, request, <dyn Agent>::get_task).await
-    }
-
-    async fn list_tasks(
-        &self,
-        request: Request<Undecoded<ListTasksRequest>>,
-    ) -> Answer<ListTasksResponse> {
-        let list = |agent, call| -> Performed<'_, _> { Box::pin(list_tasks_within(agent, call)) };
-        self.unary(Operation::ListTasks, request, list).await
-    }
-
-    async fn cancel_task(&self, request: Request<Undecoded<CancelTaskRequest>>) -> Answer<Task> {
-        self.unary(Operation::CancelTask, request, <dyn Agent>::cancel_task).await
-    }
-
-    async fn subscribe_to_task(
-        &self,
-        request: Request<Undecoded<SubscribeToTaskRequest>>,
-    ) -> Result<Response<Events>, Status> {
-        self.streaming(Operation::SubscribeToTask, request, <dyn Agent>::subscribe_to_task).await
-    }
-
-    async fn create_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<TaskPushNotificationConfig>>,
-    ) -> Answer<TaskPushNotificationConfig> {
-        self.unary(
+            $(
+                async fn $method(&self, request: Request<Undecoded<$request>>) -> Answer<$answer> {
+                    self.$how(request, $($argument),*).await
+                }
+            )*
+        }
+    };
+}
+service! {
+    send_message(SendMessageRequest) -> Shared<SendMessageResponse>
+        = logged(Operation::SendMessage, <dyn Agent>::send_message, sent_task);
+    send_streaming_message(SendMessageRequest) -> Events
+        = streaming(Operation::SendStreamingMessage, <dyn Agent>::send_streaming_message);
+    get_task(GetTaskRequest) -> Shared<Task> = unary(Operation::GetTask, <dyn Agent>::get_task);
+    list_tasks(ListTasksRequest) -> Shared<ListTasksResponse>
+        = unary(Operation::ListTasks, |agent, call| Box::pin(list_tasks_within(agent, call)));
+    cancel_task(CancelTaskRequest) -> Shared<Task>
+        = unary(Operation::CancelTask, <dyn Agent>::cancel_task);
+    subscribe_to_task(SubscribeToTaskRequest) -> Events
+        = streaming(Operation::SubscribeToTask, <dyn Agent>::subscribe_to_task);
+    create_task_push_notification_config(TaskPushNotificationConfig)
+        -> Shared<TaskPushNotificationConfig>
+        = unary(
             Operation::CreateTaskPushNotificationConfig,
-            request,
-            <dyn Agent>::create_task_push_notification_config,
-        )
-        .await
-    }
-
-    async fn get_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<GetTaskPushNotificationConfigRequest>>,
-    ) -> Answer<TaskPushNotificationConfig> {
-        self.unary(
+            <dyn Agent>::create_task_push_notification_config
+        );
+    get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
+        -> Shared<TaskPushNotificationConfig>
+        = unary(
             Operation::GetTaskPushNotificationConfig,
-            request,
-            <dyn Agent>::get_task_push_notification_config,
-        )
-        .await
-    }
-
-    async fn list_task_push_notification_configs(
-        &self,
-        request: Request<Undecoded<ListTaskPushNotificationConfigsRequest>>,
-    ) -> Answer<ListTaskPushNotificationConfigsResponse> {
-        self.unary(
+            <dyn Agent>::get_task_push_notification_config
+        );
+    list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest)
+        -> Shared<ListTaskPushNotificationConfigsResponse>
+        = unary(
             Operation::ListTaskPushNotificationConfigs,
-            request,
-            <dyn Agent>::list_task_push_notification_configs,
-        )
-        .await
-    }
-
-    async fn delete_task_push_notification_config(
-        &self,
-        request: Request<Undecoded<DeleteTaskPushNotificationConfigRequest>>,
-    ) -> Answer<()> {
-        self.unary(
+            <dyn Agent>::list_task_push_notification_configs
+        );
+    delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> Shared<()>
+        = unary(
             Operation::DeleteTaskPushNotificationConfig,
-            request,
-            <dyn Agent>::delete_task_push_notification_config,
-        )
-        .await
-    }
-
-    async fn get_extended_agent_card(
-        &self,
-        request: Request<Undecoded<GetExtendedAgentCardRequest>>,
-    ) -> Answer<AgentCard> {
-        self.unary(Operation::GetExtendedAgentCard, request, <dyn Agent>::get_extended_agent_card)
-            .await
-    }
+            <dyn Agent>::delete_task_push_notification_config
+        );
+    get_extended_agent_card(GetExtendedAgentCardRequest) -> Shared<AgentCard>
+        = unary(Operation::GetExtendedAgentCard, <dyn Agent>::get_extended_agent_card);
 }

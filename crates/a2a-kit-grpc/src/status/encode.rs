@@ -26,9 +26,9 @@ pub(crate) fn encode(error: Error) -> Status {
     encode_as(error, code, None)
 }
 
-/// Encodes an error like [`encode`], with the status code and the name of another revision. The name
-/// becomes a prefix of the message.
-pub(crate) fn encode_as(error: Error, code: Code, name: Option<&str>) -> Status {
+/// Encodes an error with the status code and the name of another revision, if errors have names
+/// there: a prefix of the message. Its source is logged.
+pub fn encode_as(error: Error, code: Code, name: Option<&str>) -> Status {
     let error = a2a_kit_http::report(error);
     let text = clipped(error.message(), MAX_MESSAGE);
     let message = name.map_or_else(|| text.to_owned(), |name| format!("{name}: {text}"));

@@ -27,8 +27,8 @@ pub(super) struct EncodedRequest {
 /// [`UnsupportedOperation`](a2a_core::ErrorKind::UnsupportedOperation) for `ListTasks`, which no
 /// implementation of 0.3 has; [`InvalidParams`](a2a_core::ErrorKind::InvalidParams) for an id that
 /// is not allowed in a path.
-pub(super) fn of_v0_3(request: AnyRequest) -> Result<EncodedRequest> {
-    let (mut method, mut target) = route(&request)?;
+pub(super) fn of_v0_3(mut request: AnyRequest) -> Result<EncodedRequest> {
+    let (mut method, mut target) = route(&mut request)?;
     let body = match request {
         AnyRequest::SendMessage(request) | AnyRequest::SendStreamingMessage(request) => {
             proto_json::write_send_request(request)?
@@ -69,7 +69,7 @@ pub(super) fn bare_config(request: &AnyRequest) -> Result<Option<EncodedRequest>
     let AnyRequest::CreateTaskPushNotificationConfig(config) = request else {
         return Ok(None);
     };
-    let (method, target) = route(request)?;
+    let (method, target) = route(&mut request.clone())?;
     encoded(method, target, proto_json::write_config(config.clone())?).map(Some)
 }
 

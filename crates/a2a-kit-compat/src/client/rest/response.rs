@@ -9,12 +9,9 @@ use serde_json::Value;
 
 use crate::{
     AnyResponse, Dialect as _, card,
-    common::{
-        error_data,
-        event::is_unknown_event,
-        json::{invalid_response, unreadable},
-    },
+    common::{error_data, event::is_unknown_event, json::unreadable},
     detect::RestShape,
+    operation::is_of_webhook,
     proto::{Files as _, json as proto_json},
     v1_draft::{self, V1Draft},
 };
@@ -44,11 +41,8 @@ pub(super) fn read(shape: RestShape, operation: Operation, body: &[u8]) -> Resul
             AnyResponse::Configs(proto_json::read_configs(body)?)
         }
         Operation::GetExtendedAgentCard => AnyResponse::Card(card::read(body).map_err(unreadable)?),
-        Operation::DeleteTaskPushNotificationConfig
-        | Operation::ListTasks
-        | Operation::SendStreamingMessage
-        | Operation::SubscribeToTask => {
-            return Err(invalid_response("the response is of another operation"));
+        _ => {
+            return Err(Error::invalid_response("the response is of another operation"));
         }
     };
     response.read_text();
@@ -130,21 +124,11 @@ fn kind_of(operation: Operation, status: StatusCode) -> Option<ErrorKind> {
         }
         404 => ErrorKind::TaskNotFound,
         415 => ErrorKind::ContentTypeNotSupported,
-        501 if is_webhook_operation(operation) => ErrorKind::PushNotificationNotSupported,
+        501 if is_of_webhook(operation) => ErrorKind::PushNotificationNotSupported,
         501 => ErrorKind::UnsupportedOperation,
         502 => ErrorKind::InvalidAgentResponse,
         _ => return None,
     })
-}
-
-fn is_webhook_operation(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::CreateTaskPushNotificationConfig
-            | Operation::GetTaskPushNotificationConfig
-            | Operation::ListTaskPushNotificationConfigs
-            | Operation::DeleteTaskPushNotificationConfig
-    )
 }
 
 fn value(text: &[u8]) -> Result<Value> {

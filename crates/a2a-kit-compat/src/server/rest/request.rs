@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::route::Target;
 use crate::{
-    AnyRequest, Dialect as _, detect::RestShape, proto::json as proto_json, v0_3::V0_3, v1_draft,
+    AnyRequest, Dialect as _, detect::RestShape, operation::is_of_webhook,
+    proto::json as proto_json, v0_3::V0_3, v1_draft,
 };
 
 /// Query parameters, with names in lowerCamelCase.
@@ -38,39 +39,23 @@ pub(super) fn read(
     body: &[u8],
     value: Value,
 ) -> Result<AnyRequest> {
+    let operation = target.operation;
+    let is_send = matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage);
     match shape {
         RestShape::Draft => read_draft(target, query, value),
-        RestShape::V03Proto => match target.operation {
-            Operation::SendMessage => {
-                proto_json::read_send_request(body).map(AnyRequest::SendMessage)
-            }
-            Operation::SendStreamingMessage => {
-                proto_json::read_send_request(body).map(AnyRequest::SendStreamingMessage)
-            }
-            _ => read_v0_3(target, query, body, value),
-        },
-        RestShape::V03Json => match target.operation {
-            Operation::SendMessage | Operation::SendStreamingMessage => {
-                V0_3.read_params(target.operation, value)
-            }
-            _ => read_v0_3(target, query, body, value),
-        },
+        RestShape::V03Proto if is_send => {
+            Ok(AnyRequest::of_send(operation, proto_json::read_send_request(body)?))
+        }
+        RestShape::V03Json if is_send => V0_3.read_params(operation, value),
+        RestShape::V03Proto | RestShape::V03Json => read_v0_3(target, query, body, value),
     }
 }
 
 fn read_draft(target: Target, mut members: Query, body: Value) -> Result<AnyRequest> {
     let Target { operation, task_id, config_id } = target;
-    let is_of_config = matches!(
-        operation,
-        Operation::CreateTaskPushNotificationConfig
-            | Operation::GetTaskPushNotificationConfig
-            | Operation::ListTaskPushNotificationConfigs
-            | Operation::DeleteTaskPushNotificationConfig
-    );
     // Ids of the path come last, and override those of the query.
-    for (name, id) in
-        [(if is_of_config { "taskId" } else { "id" }, task_id), ("configId", config_id)]
-    {
+    let task = if is_of_webhook(operation) { "taskId" } else { "id" };
+    for (name, id) in [(task, task_id), ("configId", config_id)] {
         if !id.is_empty() {
             members.push((name.to_owned(), id));
         }

@@ -1,23 +1,23 @@
 //! Writes responses, events and errors in the format of the request.
 
 use a2a_core::{
-    AgentCard, Error, ErrorKind, Operation, Result,
+    Error, ErrorKind, Operation, Result,
     v1::{SendMessageResponse, stream_response::Payload},
 };
-use a2a_kit_http::{content_type, error_body, report};
+use a2a_kit_http::{body, content_type, error_body, report};
 use a2a_kit_operations::Event;
 use axum::body::Body;
 use bytes::BytesMut;
-use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderValue, Response};
 use serde_json::{Value, json};
 
 use crate::{
-    AnyResponse, Dialect as _, card,
+    AnyResponse, Dialect as _,
     common::error_data::name,
     detect::RestShape,
     proto::{Files as _, json as proto_json},
     server::{dispatch::name_revision, stream::is_last},
-    v0_3::{self, V0_3},
+    v0_3::V0_3,
     v1_draft::{self, PROBLEM_JSON, V1Draft},
 };
 
@@ -36,11 +36,11 @@ pub(super) fn result(
         RestShape::Draft => text(&V1Draft.write_response(operation, response))?,
         RestShape::V03Json => match response {
             AnyResponse::Sent(sent) => text(&wrapped(operation, sent))?,
-            other => write_proto(other)?,
+            other => proto_json::write_response(other)?,
         },
-        RestShape::V03Proto => write_proto(response)?,
+        RestShape::V03Proto => proto_json::write_response(response)?,
     };
-    Ok(respond(StatusCode::OK, body, content_type::JSON))
+    Ok(body::respond(200, content_type::JSON, body))
 }
 
 /// Responds with an error.
@@ -55,8 +55,7 @@ pub(super) fn error(shape: RestShape, error: Error) -> Response<Body> {
             (v0_3_status(error.kind()), v0_3_body(&error), content_type::JSON)
         }
     };
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = respond(status, body.to_string().into_bytes(), media_type);
+    let mut response = body::respond(status, media_type, body.to_string());
     error_body::write_headers(&error, response.headers_mut());
     name_revision(shape.revision(), response.headers_mut());
     response
@@ -132,37 +131,6 @@ fn wrapped(operation: Operation, sent: SendMessageResponse) -> Value {
     }
 }
 
-fn write_proto(response: AnyResponse) -> Result<Vec<u8>> {
-    match response {
-        AnyResponse::Sent(response) => proto_json::write_send_response(response),
-        AnyResponse::Task(task) => proto_json::write_task(std::sync::Arc::unwrap_or_clone(task)),
-        AnyResponse::Tasks(page) => proto_json::write_tasks(page.tasks),
-        AnyResponse::Config(config) => proto_json::write_config(config),
-        AnyResponse::Configs(page) => proto_json::write_configs(page),
-        AnyResponse::Deleted => Ok(b"{}".to_vec()),
-        AnyResponse::Card(card) => text(&write_card(&card)),
-    }
-}
-
-/// Writes a hybrid card: some clients read the JSON format of 0.3, some its ProtoJSON. A card
-/// without an interface of 0.3 still gets the members that 0.3 requires.
-fn write_card(card: &AgentCard) -> Value {
-    let mut hybrid = card::write_hybrid(card);
-    if let (Value::Object(members), Value::Object(older)) = (&mut hybrid, v0_3::write_card(card)) {
-        for (name, value) in older {
-            members.entry(name).or_insert(value);
-        }
-    }
-    hybrid
-}
-
 fn text(value: &Value) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(Error::internal)
-}
-
-fn respond(status: StatusCode, body: Vec<u8>, media_type: HeaderValue) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, media_type);
-    response
 }
