@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use a2a_core::{Error, ErrorKind};
 
-use super::challenge::Challenges;
+use super::{Rejection, challenge::Challenges};
 
 /// Why a call was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +69,18 @@ impl AuthFailure {
                 Error::new(ErrorKind::ResourceExhausted, "too many authentications in progress")
                     .with_retry_after(Duration::from_secs(1))
             }
+        }
+    }
+}
+
+impl From<Rejection> for AuthFailure {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Invalid(reason) => Self::Invalid(reason),
+            Rejection::Unknown => Self::Invalid("unknown subject"),
+            Rejection::Expired => Self::Expired,
+            Rejection::Unavailable(_) => Self::Unavailable,
+            Rejection::Overloaded => Self::Overloaded,
         }
     }
 }

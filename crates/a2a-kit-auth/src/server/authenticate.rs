@@ -29,7 +29,7 @@ use super::{
     enforced_card::EnforcedCard,
     refused_token,
     request_credentials::CredentialLocation,
-    requirement::{Decision, Revalidation, Verified},
+    requirement::{Revalidation, Verified},
 };
 
 /// Maximum body size that is read of a request that failed to authenticate, in bytes: enough to
@@ -52,8 +52,9 @@ const PUBLIC_METHODS: [&str; 5] = [
 const FOREIGN: [&str; 4] =
     ["unknown key", "issuer has no key for the algorithm", "invalid signature", "wrong issuer"];
 
-/// The result of authenticating a request, for the wrapper around the agent.
-#[derive(Debug)]
+/// The result of authenticating a request, for the wrapper around the agent. The default is for calls
+/// that have not passed through the layer.
+#[derive(Debug, Default)]
 pub(super) struct Authentication {
     pub(super) verified: Vec<Verified>,
     /// The caller according to the requirements of the agent.
@@ -65,17 +66,6 @@ pub(super) struct Authentication {
 }
 
 impl Authentication {
-    /// For calls that have not passed through the layer.
-    pub(super) fn none() -> Self {
-        Self {
-            verified: Vec::new(),
-            caller: Caller::ANONYMOUS,
-            failure: None,
-            address: None,
-            is_rejected: false.into(),
-        }
-    }
-
     pub(super) fn audit_context(&self) -> audit::AuditContext<'_> {
         audit::AuditContext { address: self.address, ..audit::AuditContext::default() }
     }
@@ -92,13 +82,13 @@ pub(super) async fn authenticate(
     }
     let (mut parts, body) = request.into_parts();
     // Which operation is called is known to the wrapper only.
-    let is_open = card.protects_extended_card_only;
+    let is_open = card.guard.protects_extended_card_only;
     let authentication = Arc::new(card.authenticate(&parts, !is_open).await);
     for scheme in &card.schemes {
         scheme.location.strip(&mut parts);
     }
     let mut caller = if is_open { Caller::ANONYMOUS } else { authentication.caller.clone() };
-    if card.passes_credentials_on
+    if card.guard.passes_credentials_on
         && let Some(credential) = service_parameters::credential(&parts.headers)
     {
         caller = caller.with_credential(credential);
@@ -172,23 +162,17 @@ impl EnforcedCard {
     /// Returns whether the response to a rejected request is the card nevertheless: the gRPC method
     /// of 0.3 falls back to the public card.
     fn exposes_card(&self, response: &Response) -> bool {
-        self.has_private_card
+        self.guard.has_private_card
             && answer::is_grpc(response.headers())
             && !response.headers().contains_key("grpc-status")
     }
 
     /// Authenticates a request, and with `records` records its failure.
     pub(super) async fn authenticate(&self, request: &Parts, records: bool) -> Authentication {
-        let address = client_address(request, &self.proxies);
+        let address = client_address(request, &self.guard.proxies);
         let (verified, decision) = match self.verify(request, address, records).await {
             Ok(verified) => {
-                let decision = match self.agent.requirements.evaluate(&verified) {
-                    Decision::Granted(caller) => Ok(caller),
-                    Decision::InsufficientScope(scopes) => {
-                        Err(AuthFailure::InsufficientScope(scopes))
-                    }
-                    Decision::Unauthenticated => Err(AuthFailure::Missing),
-                };
+                let decision = self.agent.requirements.evaluate(&verified);
                 (verified, decision)
             }
             Err(failure) => (Vec::new(), Err(failure)),
@@ -210,7 +194,7 @@ impl EnforcedCard {
     ) -> Result<Vec<Verified>, AuthFailure> {
         let record_failure = || {
             if records {
-                self.auth_history.record_failure(address);
+                self.guard.auth_history().record_failure(address);
             }
         };
         let credentials = self.credentials(request).inspect_err(|_| record_failure())?;
@@ -219,12 +203,12 @@ impl EnforcedCard {
         }
         let all = || credentials.iter().map(|(_, credential)| credential);
         // Only guessable credentials are throttled.
-        let is_guessable = credentials.iter().any(|(location, _)| self.has_guessable(location));
-        let was_verified = is_guessable && self.auth_history.was_verified(all());
+        let is_guessable = credentials.iter().any(|(location, _)| self.has_scheme(location, true));
+        let was_verified = is_guessable && self.guard.auth_history().was_verified(all());
         let attempt = Attempt::Request { client: address, was_verified };
-        let backoff = self.auth_history.backoff(address).filter(|_| !was_verified);
+        let backoff = self.guard.auth_history().backoff(address).filter(|_| !was_verified);
         if let Some(backoff) = backoff
-            && credentials.iter().any(|(location, _)| !self.has_unguessable(location))
+            && credentials.iter().any(|(location, _)| !self.has_scheme(location, false))
         {
             return Err(AuthFailure::Throttled(backoff));
         }
@@ -253,7 +237,7 @@ impl EnforcedCard {
             return Err(failure);
         }
         if is_guessable {
-            self.auth_history.record_verified(all());
+            self.guard.auth_history().record_verified(all());
         }
         verified.sort_by_key(|one: &Verified| {
             self.schemes.iter().position(|scheme| scheme.name == one.scheme)
@@ -261,14 +245,10 @@ impl EnforcedCard {
         Ok(verified)
     }
 
-    fn has_guessable(&self, location: &CredentialLocation) -> bool {
+    /// Returns whether a location has a scheme whose credentials are guessable, or one whose aren't.
+    fn has_scheme(&self, location: &CredentialLocation, is_guessable: bool) -> bool {
         let mut here = self.schemes.iter().filter(|scheme| scheme.location == *location);
-        here.any(|scheme| scheme.verifier.is_guessable())
-    }
-
-    fn has_unguessable(&self, location: &CredentialLocation) -> bool {
-        let mut here = self.schemes.iter().filter(|scheme| scheme.location == *location);
-        here.any(|scheme| !scheme.verifier.is_guessable())
+        here.any(|scheme| scheme.verifier.is_guessable() == is_guessable)
     }
 
     /// Verifies a credential with each scheme of its location, of which one has to accept it. While
@@ -305,7 +285,11 @@ impl EnforcedCard {
                 Err(Rejection::Unknown) if *location == CredentialLocation::Certificate => continue,
                 Err(rejection) => {
                     tracing::debug!(scheme = %scheme.name, %rejection, "credentials rejected");
-                    failure_of(&rejection)
+                    if let Rejection::Unavailable(error) = &rejection {
+                        let error = &**error as &(dyn StdError + 'static);
+                        tracing::warn!(error, "credential verification failed");
+                    }
+                    rejection.into()
                 }
             };
             // A credential that could not be verified may be valid: don't report it as invalid. Of
@@ -343,29 +327,12 @@ impl EnforcedCard {
             match location.read(request) {
                 Ok(None) => {}
                 Ok(Some(credential)) => found.push((location, credential)),
-                Err(malformed) => {
-                    let (scheme, reason) = (&scheme.name, malformed.0);
-                    tracing::debug!(%scheme, reason, "malformed credentials");
+                Err(reason) => {
+                    tracing::debug!(scheme = %scheme.name, reason, "malformed credentials");
                     return Err(AuthFailure::Invalid(reason));
                 }
             }
         }
         Ok(found)
-    }
-}
-
-fn failure_of(rejection: &Rejection) -> AuthFailure {
-    match rejection {
-        Rejection::Invalid(reason) => AuthFailure::Invalid(reason),
-        Rejection::Unknown => AuthFailure::Invalid("unknown subject"),
-        Rejection::Expired => AuthFailure::Expired,
-        Rejection::Unavailable(error) => {
-            tracing::warn!(
-                error = &**error as &(dyn StdError + 'static),
-                "credential verification failed"
-            );
-            AuthFailure::Unavailable
-        }
-        Rejection::Overloaded => AuthFailure::Overloaded,
     }
 }

@@ -16,7 +16,6 @@ use super::{
     challenge::Challenges,
     enforced_card::{EnforcedCard, Rule},
     expiry,
-    requirement::Decision,
 };
 
 /// Authorizes calls and forwards them to an agent.
@@ -37,8 +36,8 @@ impl AuthorizingAgent {
         mut call: Call<R>,
         skill: Option<&Rule>,
     ) -> Result<(Call<R>, Arc<Authentication>)> {
-        let authentication = call.context.caller.take_evidence::<Authentication>();
-        let authentication = authentication.unwrap_or_else(|| Arc::new(Authentication::none()));
+        let authentication: Arc<Authentication> =
+            call.context.caller.take_evidence().unwrap_or_default();
         let mut caller =
             self.card.authorize(operation, skill, &authentication, call.request.tenant())?;
         if let Some(credential) = call.context.caller.credential() {
@@ -61,23 +60,27 @@ impl AuthorizingAgent {
 
     /// The rule for the skill that a message invokes.
     fn skill(&self, request: &SendMessageRequest) -> Option<&Rule> {
-        let EnforcedCard { skill, skills, .. } = &*self.card;
-        skills.get(&skill.as_ref()?(request)?)
+        let EnforcedCard { guard, skills, .. } = &*self.card;
+        skills.get(&guard.skill.as_ref()?(request)?)
     }
 
-    /// Ends a stream when its caller's credentials expire or are revoked.
-    fn bounded(
+    /// Authorizes a call that opens a stream, and forwards it. The stream ends when the credentials of
+    /// its caller expire or are revoked.
+    async fn streamed<R: Request>(
         &self,
         operation: Operation,
-        reply: Reply<EventStream>,
-        caller: Caller,
-        authentication: &Authentication,
-    ) -> Reply<EventStream> {
+        call: Call<R>,
+        skill: Option<&Rule>,
+        method: AgentMethod<R, EventStream>,
+    ) -> Result<Reply<EventStream>> {
+        let (call, authentication) = self.authorize(operation, call, skill)?;
+        let caller = call.context.caller.clone();
+        let reply = method(&*self.agent, call).await?;
         let revalidated =
             || authentication.verified.iter().filter(|one| one.revalidation.is_some());
         let is_bounded = caller.expires().is_some() || revalidated().next().is_some();
-        if self.card.protects_extended_card_only || !is_bounded {
-            return reply;
+        if self.card.guard.protects_extended_card_only || !is_bounded {
+            return Ok(reply);
         }
         let (revalidated, address) = (revalidated().cloned().collect(), authentication.address);
         let card = Arc::clone(&self.card);
@@ -93,7 +96,7 @@ impl AuthorizingAgent {
             };
             failure.error(&card.any)
         };
-        reply.map(|events| expiry::until(events, end))
+        Ok(reply.map(|events| expiry::until(events, end)))
     }
 }
 
@@ -105,7 +108,7 @@ impl EnforcedCard {
         authentication: &Authentication,
         tenant: &str,
     ) -> Result<Caller> {
-        if self.protects_extended_card_only && operation != Operation::GetExtendedAgentCard {
+        if self.guard.protects_extended_card_only && operation != Operation::GetExtendedAgentCard {
             return Ok(Caller::ANONYMOUS);
         }
         let audit_context = AuditContext {
@@ -126,23 +129,19 @@ impl EnforcedCard {
             Err(failure.error(challenges))
         };
         if let Some(failure) = &authentication.failure {
-            if self.protects_extended_card_only && matches!(failure, AuthFailure::Invalid(_)) {
-                self.auth_history.record_failure(authentication.address);
+            if self.guard.protects_extended_card_only && matches!(failure, AuthFailure::Invalid(_))
+            {
+                self.guard.auth_history().record_failure(authentication.address);
             }
             return reject(failure, &self.agent.challenges);
         }
         let mut caller = Caller::ANONYMOUS;
         // The agent's requirements come last: they determine the caller.
         for rule in skill.into_iter().chain([&self.agent]) {
-            match rule.requirements.evaluate(&authentication.verified) {
-                Decision::Granted(admitted) => caller = admitted,
-                Decision::InsufficientScope(scopes) => {
-                    return reject(&AuthFailure::InsufficientScope(scopes), &rule.challenges);
-                }
-                Decision::Unauthenticated => {
-                    return reject(&AuthFailure::Missing, &rule.challenges);
-                }
-            }
+            caller = match rule.requirements.evaluate(&authentication.verified) {
+                Ok(admitted) => admitted,
+                Err(failure) => return reject(&failure, &rule.challenges),
+            };
         }
         if operation == Operation::GetExtendedAgentCard
             && !self.schemes.is_empty()
@@ -151,19 +150,19 @@ impl EnforcedCard {
             return reject(&AuthFailure::Missing, &self.any);
         }
         let audit_context = AuditContext { subject: caller.subject(), ..audit_context };
-        if self.tenants.as_ref().is_some_and(|tenants| !tenants(&caller, tenant)) {
+        if self.guard.tenants.as_ref().is_some_and(|tenants| !tenants(&caller, tenant)) {
             audit::denied(audit_context, "tenant not allowed");
             return Err(Error::new(
                 ErrorKind::PermissionDenied,
                 "the caller is not allowed to use this tenant",
             ));
         }
-        if let Some(policy) = &self.policy {
+        if let Some(policy) = &self.guard.policy {
             policy(&caller, operation, tenant)
                 .inspect_err(|_| audit::denied(audit_context, "denied by policy"))?;
         }
         if let Some(subject) = caller.subject()
-            && self.auth_history.record_subject(subject)
+            && self.guard.auth_history().record_subject(subject)
         {
             audit::succeeded(audit_context);
         }
@@ -195,10 +194,8 @@ impl Agent for AuthorizingAgent {
     ) -> Result<Reply<EventStream>> {
         let skill = self.skill(&call.request);
         let operation = Operation::SendStreamingMessage;
-        let (call, authentication) = self.authorize(operation, call, skill)?;
-        let caller = call.context.caller.clone();
-        let reply = self.agent.send_streaming_message(call).await?;
-        Ok(self.bounded(operation, reply, caller, &authentication))
+        self.streamed(operation, call, skill, |agent, call| agent.send_streaming_message(call))
+            .await
     }
 
     async fn subscribe_to_task(
@@ -206,9 +203,6 @@ impl Agent for AuthorizingAgent {
         call: Call<SubscribeToTaskRequest>,
     ) -> Result<Reply<EventStream>> {
         let operation = Operation::SubscribeToTask;
-        let (call, authentication) = self.authorize(operation, call, None)?;
-        let caller = call.context.caller.clone();
-        let reply = self.agent.subscribe_to_task(call).await?;
-        Ok(self.bounded(operation, reply, caller, &authentication))
+        self.streamed(operation, call, None, |agent, call| agent.subscribe_to_task(call)).await
     }
 }

@@ -7,11 +7,8 @@ use super::{
 };
 
 /// Error codes of bearer tokens (RFC 6750 §3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BearerError {
-    InvalidToken,
-    InsufficientScope,
-}
+const INVALID_TOKEN: &str = "invalid_token";
+const INSUFFICIENT_SCOPE: &str = "insufficient_scope";
 
 /// The challenges of requirements, computed once.
 #[derive(Clone, Debug)]
@@ -47,21 +44,21 @@ impl Challenges {
         Self {
             schemes: names.join(", "),
             missing: list(&required, &realm, None),
-            invalid: list(&required, &realm, Some(BearerError::InvalidToken)),
+            invalid: list(&required, &realm, Some(INVALID_TOKEN)),
             realm,
         }
     }
 
     /// The challenge for an authenticated caller that lacks scopes.
     pub(super) fn insufficient(&self, scopes: &BTreeSet<String>) -> String {
-        bearer(&self.realm, scopes, Some(BearerError::InsufficientScope))
+        bearer(&self.realm, scopes, Some(INSUFFICIENT_SCOPE))
     }
 }
 
 fn list(
     required: &[(&EnforcedScheme, &BTreeSet<String>)],
     realm: &str,
-    error: Option<BearerError>,
+    error: Option<&str>,
 ) -> String {
     let mut challenges: Vec<String> = Vec::new();
     for (scheme, scopes) in required {
@@ -83,14 +80,10 @@ fn list(
     challenges.join(", ")
 }
 
-fn bearer(realm: &str, scopes: &BTreeSet<String>, error: Option<BearerError>) -> String {
+fn bearer(realm: &str, scopes: &BTreeSet<String>, error: Option<&str>) -> String {
     let mut challenge = format!("Bearer realm=\"{realm}\"");
-    match error {
-        None => {}
-        Some(BearerError::InvalidToken) => challenge.push_str(", error=\"invalid_token\""),
-        Some(BearerError::InsufficientScope) => {
-            challenge.push_str(", error=\"insufficient_scope\"");
-        }
+    if let Some(error) = error {
+        challenge.push_str(&format!(", error=\"{error}\""));
     }
     if !scopes.is_empty() {
         let scopes: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
@@ -130,13 +123,13 @@ mod tests {
         for (error, expected) in [
             (None, "Bearer realm=\"a2a\", scope=\"read write\""),
             (
-                Some(BearerError::InsufficientScope),
+                Some(INSUFFICIENT_SCOPE),
                 "Bearer realm=\"a2a\", error=\"insufficient_scope\", scope=\"read write\"",
             ),
         ] {
             assert_eq!(bearer("a2a", &scopes, error), expected);
         }
-        let invalid = bearer("a2a", &BTreeSet::new(), Some(BearerError::InvalidToken));
+        let invalid = bearer("a2a", &BTreeSet::new(), Some(INVALID_TOKEN));
         assert_eq!(invalid, "Bearer realm=\"a2a\", error=\"invalid_token\"");
     }
 }

@@ -1,15 +1,8 @@
 //! A card whose security requirements are enforced.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use super::{
-    TrustedProxy,
-    auth_history::AuthHistory,
-    challenge::Challenges,
-    guard::{Policy, SkillResolver, Tenants},
-    requirement::Requirements,
-    scheme::EnforcedScheme,
-};
+use super::{Guard, challenge::Challenges, requirement::Requirements, scheme::EnforcedScheme};
 
 /// A card whose security requirements are enforced, with the rules of the guard.
 pub(super) struct EnforcedCard {
@@ -20,14 +13,7 @@ pub(super) struct EnforcedCard {
     pub(super) skills: BTreeMap<String, Rule>,
     /// The challenges where any scheme is sufficient.
     pub(super) any: Challenges,
-    pub(super) skill: Option<Arc<SkillResolver>>,
-    pub(super) policy: Option<Arc<Policy>>,
-    pub(super) tenants: Option<Arc<Tenants>>,
-    pub(super) proxies: Vec<TrustedProxy>,
-    pub(super) passes_credentials_on: bool,
-    pub(super) protects_extended_card_only: bool,
-    pub(super) has_private_card: bool,
-    pub(super) auth_history: Arc<AuthHistory>,
+    pub(super) guard: Guard,
 }
 
 /// Requirements, and the challenges for callers that don't meet them.
@@ -35,3 +21,5 @@ pub(super) struct Rule {
     pub(super) requirements: Requirements,
     pub(super) challenges: Challenges,
 }
+
+a2a_core::debug_fields!(EnforcedCard { schemes, .. });

@@ -1,6 +1,6 @@
 //! A guard bound to a card.
 
-use std::{collections::BTreeMap, fmt, result::Result as StdResult, sync::Arc};
+use std::{collections::BTreeMap, result::Result as StdResult, sync::Arc};
 
 use a2a_core::{AgentCard, Result};
 use a2a_kit_http::client_address;
@@ -37,7 +37,7 @@ use super::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Enforcement(Arc<EnforcedCard>);
 
 impl Guard {
@@ -47,14 +47,8 @@ impl Guard {
     ///
     /// [`GuardError`], which names the scheme that can't be enforced.
     pub fn enforce(&self, card: &AgentCard) -> StdResult<Enforcement, GuardError> {
-        Enforcement::new(self, card)
-    }
-}
-
-impl Enforcement {
-    fn new(guard: &Guard, card: &AgentCard) -> StdResult<Self, GuardError> {
-        let schemes = schemes(guard, card)?;
-        let realm = guard.realm.as_deref().unwrap_or("a2a");
+        let schemes = self.schemes(card)?;
+        let realm = self.realm.as_deref().unwrap_or("a2a");
         let rule = |requirements: Requirements| {
             let unknown = requirements
                 .schemes()
@@ -69,35 +63,44 @@ impl Enforcement {
         let any = rule(Requirements::default())?.challenges;
         let mut skills = BTreeMap::new();
         for skill in card.skills.iter().filter(|skill| !skill.security_requirements.is_empty()) {
-            if guard.skill.is_none() {
+            if self.skill.is_none() {
                 return Err(GuardError::UnknownSkill(skill.id.clone()));
             }
             let requirements = Requirements::of(&skill.security_requirements);
             skills.insert(skill.id.clone(), rule(requirements)?);
         }
-        let announces_extended = card
-            .capabilities
-            .as_ref()
-            .is_some_and(|capabilities| capabilities.extended_agent_card());
-        if announces_extended && schemes.is_empty() && !guard.has_open_extended_card {
+        if card.has_extended_card() && schemes.is_empty() && !self.has_open_extended_card {
             return Err(GuardError::OpenExtendedCard);
         }
-        Ok(Self(Arc::new(EnforcedCard {
-            schemes,
-            agent,
-            skills,
-            any,
-            skill: guard.skill.clone(),
-            policy: guard.policy.clone(),
-            tenants: guard.tenants.clone(),
-            proxies: guard.proxies.clone(),
-            passes_credentials_on: guard.passes_credentials_on,
-            protects_extended_card_only: guard.protects_extended_card_only,
-            has_private_card: guard.has_private_card,
-            auth_history: guard.auth_history(),
-        })))
+        let guard = self.clone();
+        Ok(Enforcement(Arc::new(EnforcedCard { schemes, agent, skills, any, guard })))
     }
 
+    /// The schemes of the card with their verifiers, by rank.
+    fn schemes(&self, card: &AgentCard) -> StdResult<Vec<EnforcedScheme>, GuardError> {
+        if let Some(name) =
+            self.verifiers.keys().find(|name| !card.security_schemes.contains_key(*name))
+        {
+            return Err(GuardError::Undeclared(name.clone()));
+        }
+        let mut schemes = Vec::new();
+        for (name, declared) in &card.security_schemes {
+            let unenforceable = |reason| GuardError::Unenforceable { scheme: name.clone(), reason };
+            let verifier =
+                self.verifiers.get(name).ok_or_else(|| GuardError::NoVerifier(name.clone()))?;
+            let (location, rank) = scheme::location(declared).map_err(unenforceable)?;
+            if !declared.scheme.as_ref().is_some_and(|scheme| verifier.supports(scheme)) {
+                return Err(GuardError::SchemeMismatch(name.clone()));
+            }
+            let verifier = Arc::clone(verifier);
+            schemes.push(EnforcedScheme { name: name.as_str().into(), location, rank, verifier });
+        }
+        schemes.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
+        Ok(schemes)
+    }
+}
+
+impl Enforcement {
     /// Adds the authentication layer to the existing routes.
     pub fn layer(&self, router: Router) -> Router {
         router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authenticate))
@@ -105,12 +108,12 @@ impl Enforcement {
 
     /// Returns whether the guard makes the public card private.
     pub fn has_private_card(&self) -> bool {
-        self.0.has_private_card
+        self.0.guard.has_private_card
     }
 
     /// Protects the routes of the public card, if the guard makes it private.
     pub fn card_layer(&self, router: Router) -> Router {
-        if !self.0.has_private_card {
+        if !self.0.guard.has_private_card {
             return router;
         }
         router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authorize_card))
@@ -155,41 +158,12 @@ impl Enforcement {
 
     /// Records that a request failed to authenticate.
     pub fn record_failure(&self, request: &Parts) {
-        self.0.auth_history.record_failure(client_address(request, &self.0.proxies));
+        self.0.guard.auth_history().record_failure(client_address(request, &self.0.guard.proxies));
     }
 
     /// Wraps an agent so that only authorized calls reach it. Without the layer, all calls that
     /// require authentication are rejected.
     pub fn agent(&self, agent: impl Agent) -> Arc<dyn Agent> {
         Arc::new(AuthorizingAgent::new(self.0.clone(), Arc::new(agent)))
-    }
-}
-
-/// The schemes of the card with their verifiers, by rank.
-fn schemes(guard: &Guard, card: &AgentCard) -> StdResult<Vec<EnforcedScheme>, GuardError> {
-    if let Some(name) =
-        guard.verifiers.keys().find(|name| !card.security_schemes.contains_key(*name))
-    {
-        return Err(GuardError::Undeclared(name.clone()));
-    }
-    let mut schemes = Vec::new();
-    for (name, declared) in &card.security_schemes {
-        let unenforceable = |reason| GuardError::Unenforceable { scheme: name.clone(), reason };
-        let verifier =
-            guard.verifiers.get(name).ok_or_else(|| GuardError::NoVerifier(name.clone()))?;
-        let (location, rank) = scheme::location(declared).map_err(unenforceable)?;
-        if !declared.scheme.as_ref().is_some_and(|scheme| verifier.supports(scheme)) {
-            return Err(GuardError::SchemeMismatch(name.clone()));
-        }
-        let verifier = Arc::clone(verifier);
-        schemes.push(EnforcedScheme { name: name.as_str().into(), location, rank, verifier });
-    }
-    schemes.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
-    Ok(schemes)
-}
-
-impl fmt::Debug for Enforcement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Enforcement").field("schemes", &self.0.schemes).finish_non_exhaustive()
     }
 }

@@ -54,9 +54,7 @@ pub(super) async fn revoked(verified: Vec<Verified>) -> AuthFailure {
                 Ok(_less) => return AuthFailure::Invalid("lost scopes or another subject"),
                 // New calls log this; one line per stream would be too many.
                 Err(Rejection::Unavailable(_) | Rejection::Overloaded) => {}
-                Err(Rejection::Expired) => return AuthFailure::Expired,
-                Err(Rejection::Invalid(reason)) => return AuthFailure::Invalid(reason),
-                Err(Rejection::Unknown) => return AuthFailure::Invalid("unknown subject"),
+                Err(rejection) => return rejection.into(),
             }
         }
     }

@@ -7,6 +7,7 @@ use std::{
 
 use a2a_core::{Operation, Result, v1::SendMessageRequest};
 use a2a_kit_operations::Caller;
+use derive_setters::Setters;
 
 use super::{SchemeVerifier, Throttle, TrustedProxy, auth_history::AuthHistory};
 
@@ -19,21 +20,38 @@ pub(super) type Tenants = dyn Fn(&Caller, &str) -> bool + Send + Sync;
 /// [`enforce`](Self::enforce) checks it against a card. Clones share the record of failed attempts,
 /// so that all ports of an agent count together.
 #[must_use]
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct Guard {
     pub(super) verifiers: BTreeMap<String, Arc<dyn SchemeVerifier>>,
+    /// Sets the realm of challenges. Default: `a2a`.
+    #[setters(generate, into, strip_option)]
     pub(super) realm: Option<String>,
     pub(super) skill: Option<Arc<SkillResolver>>,
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) tenants: Option<Arc<Tenants>>,
     pub(super) proxies: Vec<TrustedProxy>,
     pub(super) throttle: Throttle,
+    /// Keeps the `Authorization` header in the [`Caller`], for a gateway that forwards it. Default:
+    /// it is dropped.
+    #[setters(generate, bool, rename = "with_credential_passthrough")]
     pub(super) passes_credentials_on: bool,
+    /// Serves the extended card to anonymous callers if the card declares no scheme. Without this,
+    /// such a card is an error.
+    #[setters(generate, bool, rename = "with_open_extended_card")]
     pub(super) has_open_extended_card: bool,
+    /// Authenticates callers of the extended card only, for a card that declares schemes and requires
+    /// none. The credentials of other calls are ignored: these callers are anonymous, and wrong
+    /// credentials don't count as failed attempts.
+    #[setters(generate, bool, rename = "with_extended_card_only")]
     pub(super) protects_extended_card_only: bool,
+    /// Restricts the public card to callers who meet its requirements, or to any authenticated
+    /// caller if it has none. Clients then have to know the schemes beforehand: prefer an extended
+    /// card for confidential content.
+    #[setters(generate, bool, rename = "with_private_card")]
     pub(super) has_private_card: bool,
     /// Created once, shared by all clones.
-    auth_history: Arc<OnceLock<Arc<AuthHistory>>>,
+    auth_history: Arc<OnceLock<AuthHistory>>,
 }
 
 /// Why a card can't be enforced.
@@ -91,12 +109,6 @@ impl Guard {
         self
     }
 
-    /// Sets the realm of challenges. Default: `a2a`.
-    pub fn with_realm(mut self, realm: impl Into<String>) -> Self {
-        self.realm = Some(realm.into());
-        self
-    }
-
     /// Sets the function that returns the id of the skill that a message invokes, which is not part
     /// of the protocol. The skill's requirements apply in addition to the agent's.
     pub fn with_skill_resolver(
@@ -141,40 +153,8 @@ impl Guard {
         self
     }
 
-    /// Keeps the `Authorization` header in the [`Caller`], for a gateway that forwards it. Default:
-    /// it is dropped.
-    pub fn with_credential_passthrough(mut self) -> Self {
-        self.passes_credentials_on = true;
-        self
-    }
-
-    /// Serves the extended card to anonymous callers if the card declares no scheme. Without this,
-    /// such a card is an error.
-    pub fn with_open_extended_card(mut self) -> Self {
-        self.has_open_extended_card = true;
-        self
-    }
-
-    /// Authenticates callers of the extended card only, for a card that declares schemes and requires
-    /// none. The credentials of other calls are ignored: these callers are anonymous, and wrong
-    /// credentials don't count as failed attempts.
-    pub fn with_extended_card_only(mut self) -> Self {
-        self.protects_extended_card_only = true;
-        self
-    }
-
-    /// Restricts the public card to callers who meet its requirements, or to any authenticated
-    /// caller if it has none. Clients then have to know the schemes beforehand: prefer an extended
-    /// card for confidential content.
-    pub fn with_private_card(mut self) -> Self {
-        self.has_private_card = true;
-        self
-    }
-
-    pub(super) fn auth_history(&self) -> Arc<AuthHistory> {
-        Arc::clone(
-            self.auth_history.get_or_init(|| Arc::new(AuthHistory::new(self.throttle.clone()))),
-        )
+    pub(super) fn auth_history(&self) -> &AuthHistory {
+        self.auth_history.get_or_init(|| AuthHistory::new(self.throttle.clone()))
     }
 }
 

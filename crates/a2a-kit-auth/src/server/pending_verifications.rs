@@ -88,7 +88,7 @@ async fn run(
         () = abandoned => return,
     };
     let verdict = match turn {
-        Err(_full) => Err(Rejection::Overloaded),
+        Err(full) => Err(full),
         Ok(turn) => {
             let verdict = verification.await;
             if verdict.is_ok() {

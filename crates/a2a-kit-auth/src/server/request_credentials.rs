@@ -72,25 +72,20 @@ pub(super) enum CredentialLocation {
     Certificate,
 }
 
-/// A credential that is malformed or ambiguous.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct MalformedCredential(pub(super) &'static str);
-
 impl CredentialLocation {
     /// Extracts the credential at this location.
-    pub(super) fn read(
-        &self,
-        request: &Parts,
-    ) -> Result<Option<RequestCredential>, MalformedCredential> {
+    ///
+    /// # Errors
+    ///
+    /// Why it is malformed or ambiguous.
+    pub(super) fn read(&self, request: &Parts) -> Result<Option<RequestCredential>, &'static str> {
         let credential = match self {
             Self::Bearer => authorization(&request.headers, "bearer")?
                 .map(|token| RequestCredential::Bearer(token.to_owned())),
             Self::Basic => authorization(&request.headers, "basic")?.map(basic).transpose()?,
             Self::Header(name) => {
                 let lines = request.headers.get_all(name).into_iter();
-                let keys = lines.map(|line| {
-                    line.to_str().map_err(|_error| MalformedCredential("API key is not ASCII"))
-                });
+                let keys = lines.map(|line| line.to_str().map_err(|_error| "API key is not ASCII"));
                 one(keys)?.map(|key| RequestCredential::ApiKey(key.trim().to_owned()))
             }
             Self::Cookie(name) => {
@@ -110,7 +105,7 @@ impl CredentialLocation {
             Some(RequestCredential::ApiKey(secret) | RequestCredential::Bearer(secret))
                 if secret.len() > MAX_BYTES =>
             {
-                Err(MalformedCredential("too long"))
+                Err("too long")
             }
             // Clients without a key may send an empty one.
             Some(RequestCredential::ApiKey(secret) | RequestCredential::Bearer(secret))
@@ -153,18 +148,16 @@ impl CredentialLocation {
 fn authorization<'a>(
     headers: &'a HeaderMap,
     scheme: &str,
-) -> Result<Option<&'a str>, MalformedCredential> {
+) -> Result<Option<&'a str>, &'static str> {
     let lines = headers.get_all(AUTHORIZATION).into_iter();
-    let lines = lines.map(|line| {
-        line.to_str().map_err(|_error| MalformedCredential("Authorization is not ASCII"))
-    });
+    let lines = lines.map(|line| line.to_str().map_err(|_error| "Authorization is not ASCII"));
     let Some(line) = one(lines)? else { return Ok(None) };
     let Some((name, value)) = line.trim().split_once(' ') else { return Ok(None) };
     Ok(name.eq_ignore_ascii_case(scheme).then(|| value.trim()))
 }
 
-fn basic(encoded: &str) -> Result<RequestCredential, MalformedCredential> {
-    const MALFORMED: MalformedCredential = MalformedCredential("malformed Basic credentials");
+fn basic(encoded: &str) -> Result<RequestCredential, &'static str> {
+    const MALFORMED: &str = "malformed Basic credentials";
     if encoded.len() > MAX_BYTES {
         return Err(MALFORMED);
     }
@@ -177,7 +170,7 @@ fn basic(encoded: &str) -> Result<RequestCredential, MalformedCredential> {
 fn cookies<'a>(
     headers: &'a HeaderMap,
     name: &'a str,
-) -> impl Iterator<Item = Result<String, MalformedCredential>> + 'a {
+) -> impl Iterator<Item = Result<String, &'static str>> + 'a {
     let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
     let cookies =
         lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.split_once('='));
@@ -188,11 +181,11 @@ fn cookies<'a>(
 
 /// Returns the only value. Two are ambiguous: one layer might use the first, another the second.
 fn one<T>(
-    mut values: impl Iterator<Item = Result<T, MalformedCredential>>,
-) -> Result<Option<T>, MalformedCredential> {
+    mut values: impl Iterator<Item = Result<T, &'static str>>,
+) -> Result<Option<T>, &'static str> {
     let first = values.next().transpose()?;
     match values.next() {
-        Some(_) => Err(MalformedCredential("more than one value")),
+        Some(_) => Err("more than one value"),
         None => Ok(first),
     }
 }
@@ -220,7 +213,7 @@ mod tests {
         location: &CredentialLocation,
         target: &str,
         lines: &[(&str, &str)],
-    ) -> Result<Option<String>, MalformedCredential> {
+    ) -> Result<Option<String>, &'static str> {
         let credential = location.read(&parts(target, lines))?;
         Ok(credential.map(|credential| match credential {
             RequestCredential::ApiKey(text) | RequestCredential::Bearer(text) => text,

@@ -9,7 +9,7 @@ use std::{
 use a2a_core::v1::SecurityRequirement;
 use a2a_kit_operations::Caller;
 
-use super::{RequestCredential, SchemeVerifier};
+use super::{RequestCredential, SchemeVerifier, auth_failure::AuthFailure};
 
 /// A scheme whose credential was verified, and its caller.
 #[derive(Clone, Debug)]
@@ -36,15 +36,6 @@ pub(super) struct Requirements(Vec<Alternative>);
 /// callers are allowed too.
 type Alternative = BTreeMap<Arc<str>, BTreeSet<String>>;
 
-/// The result of evaluating requirements.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Decision {
-    Granted(Caller),
-    /// The schemes are verified, but these scopes are missing.
-    InsufficientScope(BTreeSet<String>),
-    Unauthenticated,
-}
-
 impl Requirements {
     pub(super) fn of(requirements: &[SecurityRequirement]) -> Self {
         let alternative = |requirement: &SecurityRequirement| {
@@ -63,10 +54,16 @@ impl Requirements {
         self.0.iter().flatten()
     }
 
-    /// Evaluates the requirements. The first verified scheme determines the caller's subject.
-    pub(super) fn evaluate(&self, verified: &[Verified]) -> Decision {
+    /// Returns the caller that meets the requirements. The first verified scheme determines its
+    /// subject.
+    ///
+    /// # Errors
+    ///
+    /// [`AuthFailure::InsufficientScope`] if the schemes are verified, but scopes are missing;
+    /// [`AuthFailure::Missing`] otherwise.
+    pub(super) fn evaluate(&self, verified: &[Verified]) -> Result<Caller, AuthFailure> {
         if self.0.is_empty() {
-            return Decision::Granted(merge(verified.iter()));
+            return Ok(merge(verified.iter()));
         }
         let mut insufficient = None;
         // Non-empty alternatives come first, so that an authenticated caller is not anonymous.
@@ -85,16 +82,14 @@ impl Requirements {
                 .collect();
             if missing.is_empty() {
                 let used = verified.iter().filter(|one| alternative.contains_key(&one.scheme));
-                return Decision::Granted(merge(used));
+                return Ok(merge(used));
             }
             insufficient.get_or_insert(missing);
         }
         match insufficient {
-            _ if self.0.iter().any(|alternative| alternative.is_empty()) => {
-                Decision::Granted(merge(verified.iter()))
-            }
-            Some(scopes) => Decision::InsufficientScope(scopes),
-            None => Decision::Unauthenticated,
+            _ if self.0.iter().any(BTreeMap::is_empty) => Ok(merge(verified.iter())),
+            Some(scopes) => Err(AuthFailure::InsufficientScope(scopes)),
+            None => Err(AuthFailure::Missing),
         }
     }
 }
@@ -137,11 +132,8 @@ mod tests {
         Verified { scheme: scheme.into(), caller, revalidation: None }
     }
 
-    fn subject(decision: Decision) -> Option<String> {
-        match decision {
-            Decision::Granted(caller) => Some(caller.subject().unwrap_or("anonymous").to_owned()),
-            Decision::InsufficientScope(_) | Decision::Unauthenticated => None,
-        }
+    fn subject(decision: Result<Caller, AuthFailure>) -> Option<String> {
+        Some(decision.ok()?.subject().unwrap_or("anonymous").to_owned())
     }
 
     //
@@ -181,7 +173,8 @@ mod tests {
         let key = verified("key", "robot", &["write"]);
         let reader = verified("oauth", "ann", &["read"]);
         let missing = BTreeSet::from(["write".to_owned()]);
-        assert_eq!(needed.evaluate(&[reader, key.clone()]), Decision::InsufficientScope(missing));
+        let insufficient = Err(AuthFailure::InsufficientScope(missing));
+        assert_eq!(needed.evaluate(&[reader, key.clone()]), insufficient);
         let writer = verified("oauth", "ann", &["read", "write", "more"]);
         assert_eq!(subject(needed.evaluate(&[writer, key])).as_deref(), Some("ann"));
     }
@@ -193,9 +186,7 @@ mod tests {
         let mut verified_schemes = [verified("a", "ann", &["x"]), verified("b", "bob", &["y"])];
         verified_schemes[0].caller = verified_schemes[0].caller.clone().with_expiry(at(20));
         verified_schemes[1].caller = verified_schemes[1].caller.clone().with_expiry(at(10));
-        let Decision::Granted(caller) = needed.evaluate(&verified_schemes) else {
-            panic!("not granted")
-        };
+        let caller = needed.evaluate(&verified_schemes).unwrap();
         assert_eq!((caller.subject(), caller.expires()), (Some("ann"), Some(at(10))));
         assert!(caller.has_scope("x") && caller.has_scope("y"));
     }

@@ -10,7 +10,7 @@ use std::{
 use a2a_kit_http::network;
 use tokio::sync::oneshot;
 
-use super::{Attempt, expiring_cache::ExpiringCache};
+use super::{Attempt, Rejection, expiring_cache::ExpiringCache};
 
 /// Maximum number of clients whose attempts are counted; beyond it, the oldest are evicted.
 const MAX_CLIENTS: usize = 16_384;
@@ -65,10 +65,6 @@ pub(super) struct Turn {
     entry: Entry,
 }
 
-/// The queue is full.
-#[derive(Debug)]
-pub(super) struct Full;
-
 impl VerificationQueue {
     pub(super) fn new(max_running: usize, max_waiting: usize) -> Self {
         Self(Arc::new(Queue {
@@ -81,15 +77,19 @@ impl VerificationQueue {
 
     /// Waits for a turn.
     ///
+    /// # Errors
+    ///
+    /// [`Rejection::Overloaded`] if the queue is full.
+    ///
     /// # Cancel safety
     ///
     /// Dropping the future gives up the place.
-    pub(super) async fn enter(&self, attempt: Attempt) -> Result<Turn, Full> {
+    pub(super) async fn enter(&self, attempt: Attempt) -> Result<Turn, Rejection> {
         let entry = self.0.entry(attempt);
         let (turn, granted) = oneshot::channel();
         self.0.add(Waiting { entry, turn })?;
         self.0.start();
-        granted.await.map_err(|_displaced| Full)
+        granted.await.map_err(|_displaced| Rejection::Overloaded)
     }
 }
 
@@ -106,20 +106,20 @@ impl Queue {
         Entry { client, was_verified: false, attempts }
     }
 
-    fn add(&self, new: Waiting) -> Result<(), Full> {
+    fn add(&self, new: Waiting) -> Result<(), Rejection> {
         let mut places = self.places();
         let waiting = &mut places.waiting;
         waiting.retain(|one| !one.turn.is_closed());
         let of_client = waiting.iter().filter(|one| one.entry.client == new.entry.client).count();
         if new.entry.client.is_some() && of_client >= share(self.max_waiting) {
-            return Err(Full);
+            return Err(Rejection::Overloaded);
         }
         let same_kind = |one: &Waiting| one.entry.was_verified == new.entry.was_verified;
         if waiting.iter().filter(|one| same_kind(one)).count() >= self.max_waiting {
             let last = waiting.iter().enumerate().filter(|(_, one)| same_kind(one));
             let last = last.max_by_key(|(place, one)| (one.entry.attempts, Reverse(*place)));
             let last = last.filter(|(_, one)| one.entry.attempts >= new.entry.attempts);
-            let (place, _) = last.ok_or(Full)?;
+            let (place, _) = last.ok_or(Rejection::Overloaded)?;
             waiting.remove(place);
         }
         waiting.push(new);
@@ -200,7 +200,7 @@ mod tests {
 
     const KNOWN: Attempt = Attempt::Request { client: None, was_verified: true };
 
-    type Entering = Pin<Box<dyn Future<Output = Result<Turn, Full>> + Send>>;
+    type Entering = Pin<Box<dyn Future<Output = Result<Turn, Rejection>> + Send>>;
 
     /// Enters the queue, and returns the future, which is pending.
     async fn wait(queue: &VerificationQueue, attempt: Attempt) -> tokio::task::JoinHandle<bool> {

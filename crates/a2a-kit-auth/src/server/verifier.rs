@@ -15,8 +15,10 @@ pub trait SchemeVerifier: fmt::Debug + Send + Sync + 'static {
     fn supports(&self, scheme: &Scheme) -> bool;
 
     /// Returns whether credentials can be found by guessing. Those that can't, such as signatures,
-    /// are verified even while their address is throttled.
-    fn is_guessable(&self) -> bool;
+    /// are verified even while their address is throttled. Default: true.
+    fn is_guessable(&self) -> bool {
+        true
+    }
 
     /// Returns how often the caller of an open stream is verified again, for credentials that can
     /// be revoked before they expire. Default: never.
