@@ -2,13 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
+use a2a_core::host;
 use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
     tls::ClientTls,
     uri,
 };
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, Uri};
+
+/// The path of the metadata of an OpenID Connect provider, appended to its issuer.
+pub(crate) const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
 
 /// Maximum length of a response body, in bytes.
 const MAX_LENGTH: usize = 1 << 20;
@@ -52,6 +56,15 @@ fn settings() -> ClientSettings {
 
 fn new(settings: ClientSettings) -> Result<HttpClient, SetupError> {
     HttpClient::new(settings).map_err(|error| SetupError::Tls(error.into()))
+}
+
+/// Returns whether a URL is protected in transit: https, or http with a loopback host.
+pub(crate) fn is_secure(url: &Uri) -> bool {
+    match url.scheme_str() {
+        Some("https") => url.host().is_some(),
+        Some("http") => url.host().is_some_and(host::is_loopback),
+        _ => false,
+    }
 }
 
 /// Fetches a document.

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::host;
 use a2a_kit_http::{client::HttpClient, tls::ClientTls, uri};
 use http::Uri;
 use tokio::time::Instant;
@@ -32,12 +31,10 @@ impl Address {
     /// Parses a URL; `None` unless it is secure and on a trusted host.
     pub(super) fn read(text: &str, hosts: &BTreeSet<String>) -> Option<Self> {
         let url = uri::parse(text).ok()?;
-        let is_safe = match url.scheme_str()? {
-            "https" => true,
-            "http" => url.host().is_some_and(host::is_loopback),
-            _ => false,
-        };
-        if !is_safe || uri::has_credentials(&url) || !hosts.contains(&authority(&url)?) {
+        if !fetch::is_secure(&url)
+            || uri::has_credentials(&url)
+            || !hosts.contains(&authority(&url)?)
+        {
             return None;
         }
         Some(Self(url.to_string().into()))

@@ -1,11 +1,8 @@
 //! The credentials of an application.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use a2a_core::{
@@ -15,6 +12,7 @@ use a2a_core::{
     },
 };
 use a2a_kit_operations::Credential;
+use derive_setters::Setters;
 use futures_util::FutureExt as _;
 
 use super::{
@@ -29,13 +27,25 @@ use super::{
 ///
 /// The sources determine the user that calls an agent: an application that acts on behalf of many
 /// users needs one instance for each.
-#[derive(Clone)]
+#[derive(Clone, Default, Setters)]
+#[setters(generate = false)]
 #[must_use]
 pub struct Credentials {
     sources: Vec<RegisteredSource>,
     origins: Vec<Origin>,
+    /// Declares that connections have a client certificate, which satisfies mutual TLS schemes.
+    #[setters(generate, bool, rename = "with_client_certificate")]
     has_certificate: bool,
+    /// Sends the secret of every source for which the card declares a scheme, whatever the card
+    /// requires; sources without one send nothing. If the card declares no schemes at all, a bearer
+    /// token or Basic credentials are sent in `Authorization`, and an API key in `X-API-Key`.
+    ///
+    /// For secrets that a user provides for one agent, for example on a command line.
+    #[setters(generate, bool, rename = "unconditional")]
     is_unconditional: bool,
+    /// Allows plaintext interfaces on remote hosts, in a network that the application trusts.
+    /// Clients still ignore them if the card was fetched over TLS.
+    #[setters(generate, bool, rename = "allow_plaintext")]
     allows_plaintext: bool,
     cache: SecretCache<Key>,
 }
@@ -65,14 +75,7 @@ impl Key {
 impl Credentials {
     /// Creates an empty instance.
     pub fn new() -> Self {
-        Self {
-            sources: Vec::new(),
-            origins: Vec::new(),
-            has_certificate: false,
-            is_unconditional: false,
-            allows_plaintext: false,
-            cache: SecretCache::new(),
-        }
+        Self::default()
     }
 
     /// Adds a source for all schemes that it supports. Sources that were added earlier take
@@ -105,29 +108,6 @@ impl Credentials {
         Ok(self)
     }
 
-    /// Declares that connections have a client certificate, which satisfies mutual TLS schemes.
-    pub fn with_client_certificate(mut self) -> Self {
-        self.has_certificate = true;
-        self
-    }
-
-    /// Sends the secret of every source for which the card declares a scheme, whatever the card
-    /// requires; sources without one send nothing. If the card declares no schemes at all, a bearer
-    /// token or Basic credentials are sent in `Authorization`, and an API key in `X-API-Key`.
-    ///
-    /// For secrets that a user provides for one agent, for example on a command line.
-    pub fn unconditional(mut self) -> Self {
-        self.is_unconditional = true;
-        self
-    }
-
-    /// Allows plaintext interfaces on remote hosts, in a network that the application trusts.
-    /// Clients still ignore them if the card was fetched over TLS.
-    pub fn allow_plaintext(mut self) -> Self {
-        self.allows_plaintext = true;
-        self
-    }
-
     /// Selects the credentials that satisfy the security requirements of an agent, for one of its
     /// interfaces.
     ///
@@ -145,12 +125,8 @@ impl Credentials {
         card_origin: Option<&Origin>,
     ) -> Result<AgentCredentials, CredentialError> {
         let origin: Origin = interface.url.parse()?;
-        let selector = SchemeSelector {
-            sources: &self.sources,
-            has_certificate: self.has_certificate,
-            has_query: !interface.protocol_binding.trim().eq_ignore_ascii_case(card::GRPC),
-            origin: &origin,
-        };
+        let is_grpc = interface.protocol_binding.trim().eq_ignore_ascii_case(card::GRPC);
+        let selector = self.selector(&origin, !is_grpc);
         let schemes = if self.is_unconditional {
             selector.select_every_source(card)
         } else {
@@ -170,6 +146,11 @@ impl Credentials {
             }
         }
         Ok(AgentCredentials { schemes: schemes.into(), cache: self.cache.clone() })
+    }
+
+    fn selector<'a>(&'a self, origin: &'a Origin, has_query: bool) -> SchemeSelector<'a> {
+        let (sources, has_certificate) = (&self.sources, self.has_certificate);
+        SchemeSelector { sources, has_certificate, has_query, origin }
     }
 
     /// Returns the credential that a server asks for with a `WWW-Authenticate` challenge, for
@@ -195,13 +176,7 @@ impl Credentials {
         let http = HttpAuthSecurityScheme { scheme: scheme.to_owned(), ..Default::default() };
         let scheme = SecurityScheme { scheme: Some(Scheme::HttpAuthSecurityScheme(http)) };
         let card = AgentCard::default().with_security_scheme(CHALLENGE, scheme);
-        let selector = SchemeSelector {
-            sources: &self.sources,
-            has_certificate: self.has_certificate,
-            has_query: true,
-            origin,
-        };
-        let schemes = selector.select(&card)?;
+        let schemes = self.selector(origin, true).select(&card)?;
         if schemes.is_empty() {
             return Ok(None);
         }
@@ -212,12 +187,6 @@ impl Credentials {
 
 /// The name under which the scheme of a challenge is cached. No card can declare it.
 const CHALLENGE: &str = "WWW-Authenticate:";
-
-impl Default for Credentials {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 a2a_core::debug_fields!(Credentials { sources, origins, .. });
 
@@ -287,9 +256,4 @@ impl AgentCredentials {
     }
 }
 
-impl fmt::Debug for AgentCredentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.schemes().collect();
-        f.debug_struct("AgentCredentials").field("schemes", &names).finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(AgentCredentials { schemes, .. });

@@ -2,15 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
+use derive_setters::Setters;
 use tokio::time::Instant;
 
 use super::Origin;
 
 /// A secret for a security scheme: a key, a token, or the credentials in `Authorization`. `Debug`
 /// omits it.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct Secret {
     value: Arc<str>,
+    /// Sets the refresh token (RFC 6749 §6).
+    #[setters(generate, into, strip_option)]
     refresh_token: Option<Arc<str>>,
     lifetime: Option<Lifetime>,
     /// The authorization server that issued it.
@@ -43,13 +47,6 @@ impl Secret {
         let now = Instant::now();
         let renewal = now + (time - RENEWAL_MARGIN.min(time / 4));
         self.lifetime = Some(Lifetime { renewal, expiry: now + time });
-        self
-    }
-
-    /// Sets the refresh token (RFC 6749 §6).
-    #[must_use]
-    pub fn with_refresh_token(mut self, token: impl Into<Arc<str>>) -> Self {
-        self.refresh_token = Some(token.into());
         self
     }
 

@@ -65,10 +65,6 @@ pub(super) type Obtaining = BoxFuture<'static, Result<Secret, CredentialError>>;
 type Obtained = Shared<Obtaining>;
 
 impl<K: Clone + Eq + Hash + Send + 'static> SecretCache<K> {
-    pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Entries { by_key: HashMap::new(), uses: 0 })))
-    }
-
     /// Returns the secret of a key, from `obtain` if none is cached. A rejected secret is renewed,
     /// at most once per interval.
     ///
@@ -207,6 +203,12 @@ fn lock<K>(entries: &Mutex<Entries<K>>) -> MutexGuard<'_, Entries<K>> {
     entries.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl<K> Default for SecretCache<K> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Entries { by_key: HashMap::new(), uses: 0 })))
+    }
+}
+
 impl<K> Clone for SecretCache<K> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
@@ -259,7 +261,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn concurrent_requests_share_one_fetch_that_survives_cancellation() {
-        let (cache, issuer) = (SecretCache::new(), Issuer::new(0, 600));
+        let (cache, issuer) = (SecretCache::default(), Issuer::new(0, 600));
         let mut first = Box::pin(get(&cache, &issuer));
         assert!(futures_util::poll!(&mut first).is_pending());
         let others: Vec<_> = (0..20).map(|_| get(&cache, &issuer)).collect();
@@ -271,7 +273,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_request_renews_ahead_while_others_use_the_current_secret() {
-        let (cache, issuer) = (SecretCache::new(), Issuer::new(1, 600));
+        let (cache, issuer) = (SecretCache::default(), Issuer::new(1, 600));
         assert_eq!(get(&cache, &issuer).await, "1");
         advance(Duration::from_secs(545)).await;
         let mut one = Box::pin(get(&cache, &issuer));
@@ -284,7 +286,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn secret_that_cannot_be_renewed_is_used_until_it_expires() {
-        let (cache, issuer) = (SecretCache::new(), Issuer::new(1, 600));
+        let (cache, issuer) = (SecretCache::default(), Issuer::new(1, 600));
         assert_eq!(get(&cache, &issuer).await, "1");
         let attempts = Arc::new(AtomicUsize::new(0));
         let fail = || {
@@ -305,7 +307,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn rejected_secret_is_renewed_once_per_interval() {
-        let (cache, issuer) = (SecretCache::new(), Issuer::new(100, 600));
+        let (cache, issuer) = (SecretCache::default(), Issuer::new(100, 600));
         let rejected = async |value: &str| {
             let secret = cache.get(&1, |one| one.expose() == value, |_| issuer.obtain()).await;
             secret.unwrap().expose().to_owned()
@@ -320,7 +322,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failure_of_a_suspended_fetch_is_retried() {
-        let (cache, issuer) = (SecretCache::new(), Issuer::new(1, 600));
+        let (cache, issuer) = (SecretCache::default(), Issuer::new(1, 600));
         let late = |_| -> Obtaining {
             async {
                 tokio::time::sleep(Duration::from_secs(10)).await;
@@ -338,7 +340,7 @@ mod tests {
 
     #[tokio::test]
     async fn panicking_source_is_an_error_and_can_be_retried() {
-        let (cache, issuer) = (SecretCache::new(), Issuer::new(1, 600));
+        let (cache, issuer) = (SecretCache::default(), Issuer::new(1, 600));
         let panics = |_| -> Obtaining { async { panic!("in the source") }.boxed() };
         let error = cache.get(&1, |_| false, panics).await.unwrap_err();
         assert!(matches!(error, CredentialError::Source(_)), "{error}");
@@ -347,7 +349,7 @@ mod tests {
 
     #[tokio::test]
     async fn cache_evicts_the_least_recently_used_secret() {
-        let (cache, issuer) = (SecretCache::new(), Issuer::new(10_000, 600));
+        let (cache, issuer) = (SecretCache::default(), Issuer::new(10_000, 600));
         for key in 0..u32::try_from(CAPACITY).unwrap() * 3 {
             cache.get(&1, |_| false, |_| issuer.obtain()).await.unwrap();
             cache.get(&key, |_| false, |_| issuer.obtain()).await.unwrap();

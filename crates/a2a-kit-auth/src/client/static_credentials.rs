@@ -1,7 +1,5 @@
 //! Static credentials.
 
-use std::fmt;
-
 use a2a_core::v1::security_scheme::Scheme;
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -9,7 +7,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use super::{CredentialError, CredentialRequest, CredentialSource, Secret};
 
 /// An API key, sent in the header, query parameter or cookie that the card names.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ApiKey(Secret);
 
 impl ApiKey {
@@ -20,7 +18,7 @@ impl ApiKey {
 }
 
 /// A user name and a password (RFC 7617).
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Basic(Secret);
 
 impl Basic {
@@ -42,7 +40,7 @@ impl Basic {
 }
 
 /// A static token, for bearer authentication, any OAuth 2.0 flow and OpenID Connect.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Bearer(Secret);
 
 impl Bearer {
@@ -62,7 +60,7 @@ pub(super) fn uses_bearer_token(scheme: &Scheme) -> bool {
 }
 
 macro_rules! static_source {
-    ($source:ident, $name:literal, $supports:expr) => {
+    ($source:ident, $supports:expr) => {
         #[async_trait]
         impl CredentialSource for $source {
             fn supports(&self, scheme: &Scheme) -> bool {
@@ -78,18 +76,12 @@ macro_rules! static_source {
                 Ok(self.0.clone())
             }
         }
-
-        impl fmt::Debug for $source {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(concat!($name, "(..)"))
-            }
-        }
     };
 }
 
-static_source!(ApiKey, "ApiKey", |scheme| matches!(scheme, Scheme::ApiKeySecurityScheme(_)));
-static_source!(Basic, "Basic", |scheme| matches!(
+static_source!(ApiKey, |scheme| matches!(scheme, Scheme::ApiKeySecurityScheme(_)));
+static_source!(Basic, |scheme| matches!(
     scheme,
     Scheme::HttpAuthSecurityScheme(http) if http.scheme.eq_ignore_ascii_case("basic")
 ));
-static_source!(Bearer, "Bearer", uses_bearer_token);
+static_source!(Bearer, uses_bearer_token);

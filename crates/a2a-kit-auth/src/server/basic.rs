@@ -1,6 +1,6 @@
 //! User names and passwords (RFC 7617).
 
-use std::{collections::HashMap, fmt, sync::Arc, thread, time::Duration};
+use std::{collections::HashMap, sync::Arc, thread, time::Duration};
 
 use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_operations::Caller;
@@ -95,10 +95,6 @@ impl SchemeVerifier for BasicUsers {
         }
     }
 
-    fn is_guessable(&self) -> bool {
-        true
-    }
-
     async fn verify(
         &self,
         credential: &RequestCredential,
@@ -151,11 +147,7 @@ fn verify_password_hash(hash: &str, password: &str) -> bool {
     hash.is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
 }
 
-impl fmt::Debug for BasicUsers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BasicUsers({})", self.users.len())
-    }
-}
+a2a_core::debug_fields!(BasicUsers(..));
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,11 @@
 //! Client certificates (mutual TLS).
 
-use std::{collections::HashMap, fmt, time::SystemTime};
+use std::{collections::HashMap, time::SystemTime};
 
 use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
+use derive_setters::Setters;
 use ring::digest;
 use x509_cert::{
     Certificate,
@@ -19,9 +20,14 @@ use super::{Attempt, Rejection, RequestCredential, SchemeVerifier};
 ///
 /// An unknown certificate is ignored, as it may have another purpose. A caller expires with its
 /// certificate, even on an open connection.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Setters)]
+#[setters(generate = false)]
 pub struct Certificates {
     known: HashMap<Name, Caller>,
+    /// Accepts any certificate that TLS has verified. The subject of the caller is the first URI of
+    /// the certificate or else its subject: `x509#spiffe://example/agent`,
+    /// `x509#CN=ann,O=Example`.
+    #[setters(generate, bool, rename = "with_any")]
     accepts_any: bool,
 }
 
@@ -71,15 +77,6 @@ impl Certificates {
     #[must_use]
     pub fn with_subject(mut self, subject: impl Into<String>, caller: Caller) -> Self {
         self.known.insert(Name::Subject(subject.into()), caller);
-        self
-    }
-
-    /// Accepts any certificate that TLS has verified. The subject of the caller is the first URI of
-    /// the certificate or else its subject: `x509#spiffe://example/agent`,
-    /// `x509#CN=ann,O=Example`.
-    #[must_use]
-    pub fn with_any(mut self) -> Self {
-        self.accepts_any = true;
         self
     }
 
@@ -151,11 +148,4 @@ impl SchemeVerifier for Certificates {
     }
 }
 
-impl fmt::Debug for Certificates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Certificates")
-            .field("known", &self.known.len())
-            .field("accepts_any", &self.accepts_any)
-            .finish()
-    }
-}
+a2a_core::debug_fields!(Certificates { accepts_any, .. });

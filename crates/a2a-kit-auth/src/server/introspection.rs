@@ -2,7 +2,6 @@
 
 use std::{
     error::Error as StdError,
-    fmt,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -11,6 +10,7 @@ use a2a_core::v1::security_scheme::Scheme;
 use a2a_kit_http::{client::HttpClient, redaction::basic_forms, tls::ClientTls, uri};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
+use derive_setters::Setters;
 use http::{
     HeaderValue, Request,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
@@ -47,18 +47,19 @@ const MAX_WAITING: usize = 256;
 /// response for a quarter of its lifetime more. Of the tokens that wait, those that were verified
 /// before go first, then those of clients with few failed attempts.
 ///
-/// The subject of a caller is `https://issuer.example#subject`, as with
-/// [`JwtVerifier`](super::JwtVerifier).
-#[derive(Clone)]
-pub struct Introspection(Arc<Inner>);
-
-#[derive(Clone)]
-struct Inner {
-    issuer: String,
+/// The subject of a caller is `https://issuer.example#subject`, as with [`Jwt`](super::Jwt).
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_", generate = false)]
+pub struct Introspection {
+    issuer: Arc<str>,
     url: Arc<str>,
     client: HttpClient,
     authorization: HeaderValue,
     audiences: Vec<String>,
+    /// Sets how long a response is cached, at most until the token expires. A revoked token is
+    /// accepted for that time, and for a quarter more on open streams and while the endpoint is slow
+    /// or unavailable. Default: 60 s.
+    #[setters(generate)]
     lifetime: Duration,
     claims: Arc<[String]>,
     shared: Arc<Shared>,
@@ -106,8 +107,8 @@ impl Introspection {
             pending: PendingVerifications::new(MAX_CONCURRENT_REQUESTS, MAX_WAITING),
             hasher: CredentialHasher::new(),
         };
-        Ok(Self(Arc::new(Inner {
-            issuer: issuer.into(),
+        Ok(Self {
+            issuer: issuer.into().into(),
             url: url.into(),
             client: fetch::client(ClientTls::new())?,
             authorization,
@@ -115,7 +116,7 @@ impl Introspection {
             lifetime: Duration::from_secs(60),
             claims: CLAIMS.map(str::to_owned).into(),
             shared: Arc::new(shared),
-        })))
+        })
     }
 
     /// Sets the TLS configuration of the connection to the endpoint: trust anchors and client
@@ -125,7 +126,7 @@ impl Introspection {
     ///
     /// [`SetupError::Tls`] if the TLS configuration is invalid.
     pub fn with_tls(mut self, tls: ClientTls) -> Result<Self, SetupError> {
-        Arc::make_mut(&mut self.0).client = fetch::client(tls)?;
+        self.client = fetch::client(tls)?;
         Ok(self)
     }
 
@@ -133,7 +134,7 @@ impl Introspection {
     /// tokens, as many servers introspect only tokens for the requesting client.
     #[must_use]
     pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
-        Arc::make_mut(&mut self.0).audiences.push(audience.into());
+        self.audiences.push(audience.into());
         self
     }
 
@@ -141,23 +142,12 @@ impl Introspection {
     /// [`JwtVerifier::with_claims`](super::JwtVerifier::with_claims) does.
     #[must_use]
     pub fn with_claims(mut self, names: impl IntoIterator<Item: Into<String>>) -> Self {
-        Arc::make_mut(&mut self.0).claims = names.into_iter().map(Into::into).collect();
+        self.claims = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets how long a response is cached, at most until the token expires. A revoked token is
-    /// accepted for that time, and for a quarter more on open streams and while the endpoint is slow
-    /// or unavailable. Default: 60 s.
-    #[must_use]
-    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
-        Arc::make_mut(&mut self.0).lifetime = lifetime;
-        self
-    }
-}
-
-impl Inner {
-    async fn verify(
-        self: &Arc<Self>,
+    async fn verify_token(
+        &self,
         credential: &RequestCredential,
         token: &str,
         attempt: Attempt,
@@ -173,7 +163,7 @@ impl Inner {
         if inactive.get(&digest).is_some() {
             return active(None);
         }
-        let (this, token) = (Arc::clone(self), token.to_owned());
+        let (this, token) = (self.clone(), token.to_owned());
         let verification = async move { this.refresh(digest, &token).await };
         let refreshed = pending.join(digest, attempt, verification);
         let (Some(Cached { caller, .. }), Attempt::Request { .. }) = (cached, attempt) else {
@@ -228,7 +218,7 @@ impl Inner {
         if response.0.get("active") != Some(&Value::Bool(true)) {
             return Err(Rejection::Invalid("token is not active"));
         }
-        if response.text("iss").is_some_and(|issuer| issuer != self.issuer) {
+        if response.text("iss").is_some_and(|issuer| issuer != &*self.issuer) {
             return Err(Rejection::Invalid("wrong issuer"));
         }
         if !self.audiences.is_empty()
@@ -270,13 +260,9 @@ impl SchemeVerifier for Introspection {
         uses_bearer_token(scheme)
     }
 
-    fn is_guessable(&self) -> bool {
-        true
-    }
-
     fn revalidation_interval(&self) -> Option<Duration> {
         // Most of these hit the cache.
-        Some((self.0.lifetime / 4).max(MIN_REVALIDATION_INTERVAL))
+        Some((self.lifetime / 4).max(MIN_REVALIDATION_INTERVAL))
     }
 
     async fn verify(
@@ -285,17 +271,10 @@ impl SchemeVerifier for Introspection {
         attempt: Attempt,
     ) -> Result<Caller, Rejection> {
         match credential {
-            RequestCredential::Bearer(token) => self.0.verify(credential, token, attempt).await,
+            RequestCredential::Bearer(token) => self.verify_token(credential, token, attempt).await,
             _ => Err(Rejection::Invalid("not a bearer token")),
         }
     }
 }
 
-impl fmt::Debug for Introspection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Introspection")
-            .field("issuer", &self.0.issuer)
-            .field("url", &self.0.url)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Introspection { issuer, url, .. });

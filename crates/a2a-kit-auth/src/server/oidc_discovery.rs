@@ -2,18 +2,14 @@
 
 use std::{error::Error as StdError, sync::Arc};
 
-use a2a_core::host;
 use a2a_kit_http::{client::HttpClient, tls::ClientTls, uri};
 use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::{
-    fetch::{self, SetupError},
+    fetch::{self, OPENID_CONFIGURATION, SetupError},
     jose::RemoteKeys,
 };
-
-/// The path of the discovery document, appended to the issuer.
-const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 
 #[derive(Deserialize)]
 struct Configuration {
@@ -25,7 +21,7 @@ struct Configuration {
 pub(super) fn discover(url: &str, tls: ClientTls) -> Result<(String, RemoteKeys), SetupError> {
     secure(url)?;
     let issuer: Arc<str> = url
-        .strip_suffix(WELL_KNOWN)
+        .strip_suffix(OPENID_CONFIGURATION)
         .ok_or_else(|| SetupError::NotWellKnown(url.to_owned()))?
         .into();
     let client = fetch::client(tls)?;
@@ -53,12 +49,9 @@ async fn keys(
 
 /// Checks that a URL is protected in transit.
 pub(super) fn secure(address: &str) -> Result<(), SetupError> {
-    let insecure = || SetupError::Insecure(address.to_owned());
-    let url = uri::parse(address).map_err(|_error| insecure())?;
-    match url.scheme_str() {
-        Some("https") => Ok(()),
-        Some("http") if url.host().is_some_and(host::is_loopback) => Ok(()),
-        _ => Err(insecure()),
+    match uri::parse(address) {
+        Ok(url) if fetch::is_secure(&url) => Ok(()),
+        _ => Err(SetupError::Insecure(address.to_owned())),
     }
 }
 

@@ -1,7 +1,5 @@
 //! Static secrets: API keys and bearer tokens.
 
-use std::fmt;
-
 use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
@@ -72,10 +70,6 @@ impl SchemeVerifier for ApiKeys {
         matches!(scheme, Scheme::ApiKeySecurityScheme(_))
     }
 
-    fn is_guessable(&self) -> bool {
-        true
-    }
-
     async fn verify(
         &self,
         credential: &RequestCredential,
@@ -92,10 +86,6 @@ impl SchemeVerifier for ApiKeys {
 impl SchemeVerifier for BearerTokens {
     fn supports(&self, scheme: &Scheme) -> bool {
         uses_bearer_token(scheme)
-    }
-
-    fn is_guessable(&self) -> bool {
-        true
     }
 
     async fn verify(
@@ -152,11 +142,7 @@ impl Secrets {
     }
 }
 
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} secrets", self.0.len())
-    }
-}
+a2a_core::debug_fields!(Secrets(..));
 
 fn invalid_digest() -> ParseError {
     ParseError::new("not a SHA-256 digest of 64 hexadecimal digits")

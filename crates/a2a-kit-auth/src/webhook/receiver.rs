@@ -6,6 +6,7 @@ use std::{
 use a2a_core::{Result, v1::StreamResponse};
 use a2a_kit_http::content_type;
 use a2a_kit_operations::Event;
+use derive_setters::Setters;
 use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use subtle::ConstantTimeEq as _;
 
@@ -35,14 +36,20 @@ const MAX_ID: usize = 256;
 ///
 /// Only what is configured is checked: a receiver without keys, token and credentials accepts all
 /// deliveries.
+#[derive(Setters)]
+#[setters(prefix = "with_", generate = false)]
 #[must_use]
 pub struct Receiver {
     url: String,
+    /// Requires the token that was registered with the webhook.
+    #[setters(generate, into, strip_option)]
     token: Option<String>,
     authorization: Option<String>,
     signed: Option<Signed>,
     is_expected: Option<Expected>,
     read: Read,
+    /// Sets the maximum age of a signed delivery. Default: 5 min.
+    #[setters(generate)]
     max_age: Duration,
     replays: ReplayCache,
 }
@@ -76,12 +83,6 @@ impl Receiver {
         self
     }
 
-    /// Requires the token that was registered with the webhook.
-    pub fn with_token(mut self, token: impl Into<String>) -> Self {
-        self.token = Some(token.into());
-        self
-    }
-
     /// Requires the credentials that were registered with the webhook.
     pub fn with_credentials(mut self, scheme: &str, credentials: &str) -> Self {
         self.authorization = Some(format!("{scheme} {credentials}"));
@@ -105,12 +106,6 @@ impl Receiver {
         read: impl Fn(&[u8]) -> Result<StreamResponse> + Send + Sync + 'static,
     ) -> Self {
         self.read = Box::new(read);
-        self
-    }
-
-    /// Sets the maximum age of a signed delivery. Default: 5 min.
-    pub fn with_max_age(mut self, max_age: Duration) -> Self {
-        self.max_age = max_age;
         self
     }
 

@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime};
 use a2a_core::{Error, Result};
 use a2a_kit_operations::{Delivery, PushSigner, Webhook};
 use axum::Router;
+use derive_setters::Setters;
 use uuid::Uuid;
 
 use super::claims::{Signed, hash, since_epoch};
@@ -14,11 +15,14 @@ use crate::jose::{Jwk, JwkSet, SigningKey};
 /// All nodes of an agent sign with the same key, or each publishes the keys of all. To rotate a
 /// key, first publish the new one ([`with_published`](Self::with_published)), sign with it once
 /// receivers have fetched it (about ten minutes), and keep the old one published for as long again.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct WebhookSigner {
     issuer: String,
     key: SigningKey,
     published: JwkSet,
+    /// Sets the lifetime of tokens. Default: 5 min.
+    #[setters(generate)]
     lifetime: Duration,
 }
 
@@ -33,13 +37,6 @@ impl WebhookSigner {
     #[must_use]
     pub fn with_published(mut self, key: Jwk) -> Self {
         self.published = self.published.keys().iter().cloned().chain([key]).collect();
-        self
-    }
-
-    /// Sets the lifetime of tokens. Default: 5 min.
-    #[must_use]
-    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
-        self.lifetime = lifetime;
         self
     }
 

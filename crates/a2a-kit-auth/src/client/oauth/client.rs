@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use a2a_core::{ParseError, v1::security_scheme::Scheme};
 use a2a_kit_http::{client::HttpClient, tls::ClientTls};
+use derive_setters::Setters;
 use http::Uri;
 
 use super::{
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::{
     client::{CredentialError, CredentialRequest, Origin, static_credentials::uses_bearer_token},
-    fetch,
+    fetch::{self, OPENID_CONFIGURATION},
 };
 
 /// An OAuth client: its id, its secret if it has one, and the authorization servers that it trusts
@@ -22,17 +23,28 @@ use crate::{
 /// A malicious card could name any authorization server. So a server that a card names has to be
 /// [trusted](Self::with_trusted); alternatively, configure the [endpoints](Self::with_endpoints) or
 /// the [issuer](Self::with_issuer), which override those of cards.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_", generate = false)]
 #[must_use]
 pub struct OAuthClient {
     pub(super) id: String,
     pub(super) secret: Option<Arc<str>>,
+    /// Sends the secret in the body of requests, for servers that don't accept it in
+    /// `Authorization`.
+    #[setters(generate, bool)]
     pub(super) secret_in_body: bool,
     pub(super) scopes: Option<Vec<String>>,
     pub(super) parameters: Vec<(&'static str, String)>,
     pub(super) http: HttpClient,
     trusted: Vec<Origin>,
+    /// Trusts every authorization server that a card names, for a card that the user vouches for,
+    /// for example by a login at its agent. If the card combines servers, so that a user signs in at
+    /// one and another receives the code or the tokens, the receiver has to be
+    /// [trusted](Self::with_trusted) by name; with device codes, both.
+    #[setters(generate, bool, rename = "with_trusted_cards")]
     pub(super) trusts_cards: bool,
+    /// Sets the endpoints, in place of those in cards.
+    #[setters(generate, strip_option)]
     endpoints: Option<Endpoints>,
     issuer: Option<String>,
 }
@@ -97,21 +109,6 @@ impl OAuthClient {
         Ok(self)
     }
 
-    /// Trusts every authorization server that a card names, for a card that the user vouches for,
-    /// for example by a login at its agent. If the card combines servers, so that a user signs in at
-    /// one and another receives the code or the tokens, the receiver has to be
-    /// [trusted](Self::with_trusted) by name; with device codes, both.
-    pub fn with_trusted_cards(mut self) -> Self {
-        self.trusts_cards = true;
-        self
-    }
-
-    /// Sets the endpoints, in place of those in cards.
-    pub fn with_endpoints(mut self, endpoints: Endpoints) -> Self {
-        self.endpoints = Some(endpoints);
-        self
-    }
-
     /// Sets the issuer, in place of the endpoints in cards. Its OpenID Connect metadata is fetched.
     ///
     /// # Errors
@@ -138,13 +135,6 @@ impl OAuthClient {
     /// Sets the audience: the authorization server's name of the service that the token is for.
     pub fn with_audience(mut self, audience: impl Into<String>) -> Self {
         self.parameters.push(("audience", audience.into()));
-        self
-    }
-
-    /// Sends the secret in the body of requests, for servers that don't accept it in
-    /// `Authorization`.
-    pub fn with_secret_in_body(mut self) -> Self {
-        self.secret_in_body = true;
         self
     }
 
@@ -181,8 +171,7 @@ impl OAuthClient {
             return Ok(endpoints.clone());
         }
         if let Some(issuer) = &self.issuer {
-            let address =
-                format!("{}{}", issuer.trim_end_matches('/'), provider_metadata::WELL_KNOWN);
+            let address = format!("{}{OPENID_CONFIGURATION}", issuer.trim_end_matches('/'));
             return provider_metadata::read(&self.http, &secure("issuer", &address)?).await;
         }
         match &request.scheme {

@@ -4,7 +4,7 @@ use a2a_core::v1::{OAuth2SecurityScheme, o_auth_flows::Flow, security_scheme::Sc
 use a2a_kit_http::uri;
 use http::Uri;
 
-use crate::client::{CredentialError, Origin};
+use crate::{client::CredentialError, fetch};
 
 /// The endpoints of an authorization server. All URLs are https, or http with a loopback host
 /// (spec §4.5).
@@ -100,27 +100,23 @@ impl Endpoints {
     /// Returns the endpoints of a scheme's flow.
     pub(super) fn of_scheme(scheme: &OAuth2SecurityScheme) -> Result<Self, CredentialError> {
         let flow = scheme.flows.as_ref().and_then(|flows| flows.flow.as_ref());
-        let refresh = |endpoints: Self, url: &str| {
-            if url.is_empty() { Ok(endpoints) } else { endpoints.with_refresh(url) }
-        };
-        match flow {
-            Some(Flow::AuthorizationCode(flow)) => refresh(
-                Self::new(&flow.token_url)?.with_authorization(&flow.authorization_url)?,
-                &flow.refresh_url,
-            ),
-            Some(Flow::ClientCredentials(flow)) => {
-                refresh(Self::new(&flow.token_url)?, &flow.refresh_url)
+        let (endpoints, refresh) = match flow {
+            Some(Flow::AuthorizationCode(flow)) => {
+                let endpoints = Self::new(&flow.token_url)?;
+                (endpoints.with_authorization(&flow.authorization_url)?, &flow.refresh_url)
             }
-            Some(Flow::DeviceCode(flow)) => refresh(
-                Self::new(&flow.token_url)?
-                    .with_device_authorization(&flow.device_authorization_url)?,
-                &flow.refresh_url,
-            ),
+            Some(Flow::ClientCredentials(flow)) => (Self::new(&flow.token_url)?, &flow.refresh_url),
+            Some(Flow::DeviceCode(flow)) => {
+                let (endpoints, device) =
+                    (Self::new(&flow.token_url)?, &flow.device_authorization_url);
+                (endpoints.with_device_authorization(device)?, &flow.refresh_url)
+            }
             #[expect(deprecated, reason = "nothing here uses these, but cards may have them")]
             Some(Flow::Implicit(_) | Flow::Password(_)) | None => {
-                Err(CredentialError::Missing("token URL"))
+                return Err(CredentialError::Missing("token URL"));
             }
-        }
+        };
+        if refresh.is_empty() { Ok(endpoints) } else { endpoints.with_refresh(refresh) }
     }
 
     /// All URLs with their names.
@@ -139,9 +135,7 @@ impl Endpoints {
 pub(super) fn secure(what: &'static str, text: &str) -> Result<Uri, CredentialError> {
     let insecure = || CredentialError::Insecure { what, url: text.chars().take(200).collect() };
     let url = uri::parse(text).ok().ok_or_else(insecure)?;
-    let is_http = matches!(url.scheme_str(), Some("http" | "https"));
-    let is_secure = Origin::of(&url).is_some_and(|origin| origin.is_secure());
-    if is_http && is_secure && !uri::has_credentials(&url) && !text.contains('#') {
+    if fetch::is_secure(&url) && !uri::has_credentials(&url) && !text.contains('#') {
         return Ok(url);
     }
     Err(insecure())

@@ -5,10 +5,10 @@ use http::Uri;
 use serde::Deserialize;
 
 use super::{Endpoints, endpoints::secure};
-use crate::{client::CredentialError, fetch};
-
-/// The path of the metadata, appended to the issuer.
-pub(super) const WELL_KNOWN: &str = "/.well-known/openid-configuration";
+use crate::{
+    client::CredentialError,
+    fetch::{self, OPENID_CONFIGURATION},
+};
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -29,7 +29,7 @@ pub(super) async fn read(http: &HttpClient, address: &Uri) -> Result<Endpoints, 
     let metadata: Metadata = serde_json::from_slice(&document).map_err(|error| {
         CredentialError::InvalidResponse(format!("malformed OpenID Connect metadata: {error}"))
     })?;
-    if address.strip_suffix(WELL_KNOWN) != Some(metadata.issuer.trim_end_matches('/')) {
+    if address.strip_suffix(OPENID_CONFIGURATION) != Some(metadata.issuer.trim_end_matches('/')) {
         let reason = "issuer of the OpenID Connect metadata does not match".to_owned();
         return Err(CredentialError::InvalidResponse(reason));
     }

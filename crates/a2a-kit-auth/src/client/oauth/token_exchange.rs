@@ -4,6 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use a2a_core::v1::{o_auth_flows::Flow, security_scheme::Scheme};
 use async_trait::async_trait;
+use derive_setters::Setters;
 use futures_util::{FutureExt as _, future::BoxFuture};
 
 use super::OAuthClient;
@@ -11,10 +12,14 @@ use crate::client::{CredentialError, CredentialRequest, CredentialSource, Secret
 
 /// Exchanges the token of a user for another (RFC 8693): an agent calls other agents on behalf of
 /// its caller without forwarding the caller's token.
-#[derive(Clone)]
+#[derive(Clone, Setters)]
+#[setters(prefix = "with_", generate = false)]
 pub struct TokenExchange {
     client: OAuthClient,
     subject: Subject,
+    /// Sets the type of the user's token, if it is not an access token, for example
+    /// `urn:ietf:params:oauth:token-type:jwt`.
+    #[setters(generate, into)]
     subject_type: String,
     actor: Option<Subject>,
 }
@@ -37,14 +42,6 @@ impl TokenExchange {
             subject_type: ACCESS_TOKEN.to_owned(),
             actor: None,
         }
-    }
-
-    /// Sets the type of the user's token, if it is not an access token, for example
-    /// `urn:ietf:params:oauth:token-type:jwt`.
-    #[must_use]
-    pub fn with_subject_type(mut self, urn: impl Into<String>) -> Self {
-        self.subject_type = urn.into();
-        self
     }
 
     /// Sets the access token of the actor that acts on behalf of the user.
