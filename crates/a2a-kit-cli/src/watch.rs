@@ -33,10 +33,10 @@ impl<'a> Progress<'a> {
     }
 
     /// Records the state of the task, and prints its ids as soon as they are known.
-    pub(crate) fn record(&self, task: &Task, output: Output) {
+    pub(crate) fn record(&self, task: &Task) {
         let mut known = self.known.borrow_mut();
         if known.is_none() {
-            output.note(&format!("task {} context {}", task.id, task.context_id));
+            self.agent.output.note(&format!("task {} context {}", task.id, task.context_id));
         }
         *known = Some(Known {
             task_id: task.id.clone(),
@@ -91,7 +91,6 @@ pub(crate) fn wait_options(settings: &Settings, waits_for_auth: bool) -> WaitOpt
 /// Watches one task and, with `--stream`, prints its events.
 pub(crate) struct Watcher<'a> {
     agent: &'a RemoteAgent,
-    output: Output,
     progress: &'a Progress<'a>,
     options: &'a WaitOptions,
     /// The events as text, if they are printed.
@@ -103,34 +102,37 @@ pub(crate) struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     /// Creates a watcher that prints nothing.
-    pub(crate) fn new(
-        agent: &'a RemoteAgent,
-        output: Output,
-        progress: &'a Progress<'a>,
-        options: &'a WaitOptions,
-    ) -> Self {
-        let line = output.progress_line();
-        Self { agent, output, progress, options, events: None, request: None, line }
+    pub(crate) fn new(progress: &'a Progress<'a>, options: &'a WaitOptions) -> Self {
+        let agent = progress.agent;
+        let line = agent.output.progress_line();
+        Self { agent, progress, options, events: None, request: None, line }
     }
 
     /// Sets whether events are printed.
     #[must_use]
     pub(crate) fn with_events(mut self, printed: bool) -> Self {
-        let terminal = self.output.terminal();
-        self.events = printed.then(|| EventText::new(self.output.verbose()).with_flow(terminal));
+        let terminal = self.agent.output.terminal();
+        self.events =
+            printed.then(|| EventText::new(self.agent.output.verbose()).with_flow(terminal));
         self
     }
 
     /// Returns how much of a task is printed.
     pub(crate) fn detail(&self, history: bool) -> TaskDetail<'a> {
-        TaskDetail { verbose: self.output.verbose(), history, agent: Some(self.agent.flags()) }
+        TaskDetail {
+            verbose: self.agent.output.verbose(),
+            history,
+            agent: Some(self.agent.flags()),
+        }
     }
 
-    /// Returns the outcome as text.
-    pub(crate) fn text(&self, outcome: &SendOutcome, history: bool) -> Text {
+    /// Writes the outcome.
+    pub(crate) fn write(&self, text: &mut Text, outcome: &SendOutcome, history: bool) {
         match outcome {
-            SendOutcome::Task(task) => output::task(task, self.detail(history)),
-            SendOutcome::Message(message) => output::message(message, self.output.verbose()),
+            SendOutcome::Task(task) => output::task(text, task, self.detail(history)),
+            SendOutcome::Message(message) => {
+                output::message(text, message, self.agent.output.verbose());
+            }
         }
     }
 
@@ -147,7 +149,7 @@ impl<'a> Watcher<'a> {
             messages += usize::from(matches!(event.payload(), Some(Payload::Message(_))));
             if let Some(task) = watch.task() {
                 self.line.set_state(task.state());
-                self.progress.record(task, self.output);
+                self.progress.record(task);
                 if task.state() == TaskState::AuthRequired
                     && !self.options.stops_at(TaskState::AuthRequired)
                 {
@@ -161,7 +163,7 @@ impl<'a> Watcher<'a> {
             {
                 let text = events.event(event.response());
                 self.line.set_hidden(!events.at_line_start());
-                self.output.result(event.response(), || text)?;
+                self.agent.output.result(event.response(), |shown| shown.append(text))?;
             }
         }
         if messages > 1 {
@@ -169,7 +171,9 @@ impl<'a> Watcher<'a> {
                 Some(_) => "",
                 None => ": the result is the last one, and --stream prints all",
             };
-            self.output.note(&format!("the agent sent {messages} messages in one stream{hint}"));
+            self.agent
+                .output
+                .note(&format!("the agent sent {messages} messages in one stream{hint}"));
         }
         watch.outcome().await.map_err(|error| self.agent.failure(&error))
     }
@@ -180,25 +184,25 @@ impl<'a> Watcher<'a> {
         if self.request.as_ref() == Some(&request) {
             return;
         }
-        warn_of_state(task, self.output);
+        warn_of_state(task, self.agent.output);
         // Printed events include the message.
         if self.events.is_none() || is_polled {
-            let mut text = Text::new();
-            text.parts(&request.parts);
-            self.output.diagnostic(text.plain().trim_end());
+            let text = Text::of(|text| text.parts(&request.parts));
+            self.agent.output.diagnostic(text.plain().trim_end());
         }
-        self.output.note("waiting for the authorization");
+        self.agent.output.note("waiting for the authorization");
         self.request = Some(request);
     }
 
     /// Prints the end of a stream of events: the ids and the state again, as text.
     pub(crate) fn end(&mut self, outcome: &SendOutcome) -> Result<(), Failure> {
         if let Some(task) = outcome.task() {
-            warn_of_state(task, self.output);
+            warn_of_state(task, self.agent.output);
         }
         match &mut self.events {
-            Some(events) if !self.output.is_json() => {
-                self.output.text(&events.end(Some(self.agent.flags())))
+            Some(events) if !self.agent.output.is_json() => {
+                let end = events.end(Some(self.agent.flags()));
+                self.agent.output.text(|text| text.append(end))
             }
             _ => Ok(()),
         }
@@ -210,10 +214,11 @@ impl Drop for Watcher<'_> {
     fn drop(&mut self) {
         if let Some(events) = &mut self.events
             && !events.at_line_start()
-            && !self.output.is_json()
+            && !self.agent.output.is_json()
         {
             // The failure that ended the command is the one to report.
-            let _closed = self.output.text(&events.close());
+            let end = events.close();
+            let _closed = self.agent.output.text(|text| text.append(end));
         }
     }
 }

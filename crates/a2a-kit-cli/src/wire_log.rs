@@ -30,7 +30,8 @@ pub(crate) struct WireLog {
 
 impl WireLog {
     /// Creates a log that redacts the secrets of these settings.
-    pub(crate) fn new(settings: &Settings, output: Output) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let output = settings.output;
         Self { output, redaction: settings.redaction(), pending: Mutex::default() }
     }
 

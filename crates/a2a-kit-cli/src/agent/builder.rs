@@ -81,11 +81,8 @@ pub(crate) fn preference(settings: &Settings) -> Preference {
 /// # Errors
 ///
 /// A usage failure for a malformed credential or service parameter.
-pub(super) fn builder(
-    settings: &Settings,
-    output: Output,
-    retries: Retries,
-) -> Result<ClientBuilder, Failure> {
+pub(super) fn builder(settings: &Settings, retries: Retries) -> Result<ClientBuilder, Failure> {
+    let output = settings.output;
     let defaults = Timeouts::default();
     let timeouts = defaults
         // Less than for the whole request, so that it is known what took too long.

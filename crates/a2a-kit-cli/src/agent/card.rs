@@ -14,7 +14,6 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    output::Output,
     settings::{Settings, value},
 };
 
@@ -24,17 +23,16 @@ use crate::{
 ///
 /// A failure that tells apart an invalid reference, a missing card, an unreachable host and an
 /// invalid card.
-pub(crate) async fn document(settings: &Settings, output: Output) -> Result<Document, Failure> {
-    fetch(&mut builder(settings, output, Retries::none())?, settings, output).await
+pub(crate) async fn document(settings: &Settings) -> Result<Document, Failure> {
+    fetch(&mut builder(settings, Retries::none())?, settings).await
 }
 
 /// Fetches the card that the settings name, with the client that calls the agent later.
 pub(super) async fn fetch(
     builder: &mut ClientBuilder,
     settings: &Settings,
-    output: Output,
 ) -> Result<Document, Failure> {
-    let document = fetch_document(builder, settings, output).await?;
+    let document = fetch_document(builder, settings).await?;
     document.map_err(|error| discovery_failure(&error, settings))
 }
 
@@ -42,11 +40,10 @@ pub(super) async fn fetch(
 pub(super) async fn fetch_document(
     builder: &mut ClientBuilder,
     settings: &Settings,
-    output: Output,
 ) -> Result<Result<Document, DiscoveryError>, Failure> {
     let document = builder.fetch_card(settings.agent_card()?).await;
     if document.as_ref().is_ok_and(|document| document.is_at_legacy_path) {
-        output.note("card found at /.well-known/agent.json, its path before version 0.3");
+        settings.output.note("card found at /.well-known/agent.json, its path before version 0.3");
     }
     Ok(document)
 }
@@ -71,12 +68,11 @@ pub(crate) fn origin(settings: &Settings, card: &AgentCard) -> Option<Origin> {
 pub(crate) async fn origin_of_reference(
     reference: &str,
     settings: &Settings,
-    output: Output,
 ) -> Result<Origin, Failure> {
     let parsed = reference.parse().map_err(|error| discovery_failure(&error, settings))?;
     let origin = match parsed {
         CardReference::Url(url) => Origin::of(&url),
-        _ => origin(settings, &document(settings, output).await?.card),
+        _ => origin(settings, &document(settings).await?.card),
     };
     origin.ok_or_else(|| Failure::usage("the agent has no usable interface"))
 }
@@ -132,7 +128,6 @@ pub(crate) fn file_of_that_name(reference: &str) -> Option<&str> {
 pub(crate) async fn resolve_catalog_entry(
     reference: &str,
     settings: &Settings,
-    output: Output,
 ) -> Result<Option<(String, Option<Origin>)>, Failure> {
     let failure = |error| discovery_failure(&error, settings);
     let parsed = reference.parse().map_err(failure)?;
@@ -145,7 +140,7 @@ pub(crate) async fn resolve_catalog_entry(
     match discovery.resolve(parsed).await.map_err(failure)? {
         CardReference::Catalog { .. } => Ok(None),
         found => {
-            output.note(&format!("{reference} is {found}"));
+            settings.output.note(&format!("{reference} is {found}"));
             Ok(Some((found.to_string(), origin)))
         }
     }

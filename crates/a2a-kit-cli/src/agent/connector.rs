@@ -9,7 +9,7 @@ use super::{
     discovery_failure::discovery_failure,
     remote_agent::{stored, use_plaintext_grpc},
 };
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, settings::Settings};
 
 /// Connects to the interfaces of a card, each on its own.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ impl Connector {
     /// # Errors
     ///
     /// A usage failure for a malformed credential or service parameter.
-    pub(crate) fn new(settings: &Settings, output: Output) -> Result<Self, Failure> {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, Failure> {
         // One interface at a time: neither the binding nor the version has to be chosen.
         let settings = Settings { any_version: true, transport: Vec::new(), ..settings.clone() };
-        let builder = builder(&settings, output, Retries::none())?;
+        let builder = builder(&settings, Retries::none())?;
         Ok(Self { builder, with_tokens: None, settings })
     }
 
@@ -40,13 +40,10 @@ impl Connector {
     /// # Errors
     ///
     /// A failure if there is no document.
-    pub(crate) async fn document(
-        &mut self,
-        output: Output,
-    ) -> Result<Result<Document, Error>, Failure> {
-        match card::fetch_document(&mut self.builder, &self.settings, output).await? {
+    pub(crate) async fn document(&mut self) -> Result<Result<Document, Error>, Failure> {
+        match card::fetch_document(&mut self.builder, &self.settings).await? {
             Ok(document) => {
-                let tokens = stored(&document.card, &self.settings, output)?;
+                let tokens = stored(&document.card, &self.settings)?;
                 self.with_tokens =
                     tokens.map(|tokens| self.builder.clone().credentials(tokens.credentials));
                 Ok(Ok(document))

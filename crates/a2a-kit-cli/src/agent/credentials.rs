@@ -8,7 +8,7 @@ use a2a_kit_client::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderName, HeaderValue, header::AUTHORIZATION};
 
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, settings::Settings};
 
 /// The credentials of the settings, for the schemes that the card declares.
 ///
@@ -82,7 +82,6 @@ pub(super) fn warn_if_unused(
     settings: &Settings,
     card: &AgentCard,
     selected: &SelectedInterface,
-    output: Output,
 ) -> Result<(), Failure> {
     let [basic, bearer, api_key] =
         [&settings.basic, &settings.bearer, &settings.api_key].map(Option::as_deref);
@@ -95,7 +94,7 @@ pub(super) fn warn_if_unused(
         let used = credentials.for_agent(card, &selected.interface, None);
         if used.is_ok_and(|used| used.is_empty()) {
             let schemes: Vec<_> = card.security_schemes.keys().map(String::as_str).collect();
-            output.warning(&format!(
+            settings.output.warning(&format!(
                 "{flag} is not sent: it fits none of the agent's security schemes ({}) over {}; \
                  use --svc-param to send any header",
                 schemes.join(", "),

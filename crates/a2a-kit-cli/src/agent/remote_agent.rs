@@ -26,6 +26,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct RemoteAgent {
     client: Client,
+    /// How the command prints.
+    pub(crate) output: Output,
     /// The flags that name the agent.
     flags: String,
     credential: Credential,
@@ -51,22 +53,17 @@ enum Credential {
 
 impl RemoteAgent {
     /// Connects to the agent that the settings name.
-    pub(crate) async fn connect(
-        settings: &Settings,
-        output: Output,
-        retries: Retries,
-    ) -> Result<Self, Failure> {
-        Self::connect_with(settings, output, retries, |card| card).await
+    pub(crate) async fn connect(settings: &Settings, retries: Retries) -> Result<Self, Failure> {
+        Self::connect_with(settings, retries, |card| card).await
     }
 
     /// Connects to the agent, and uses the card that `change` returns.
     pub(crate) async fn connect_with(
         settings: &Settings,
-        output: Output,
         retries: Retries,
         change: impl FnOnce(AgentCard) -> AgentCard,
     ) -> Result<Self, Failure> {
-        let mut builder = builder(settings, output, retries)?;
+        let mut builder = builder(settings, retries)?;
         let card = match &settings.endpoint {
             Some(url) => card::of_endpoint(settings, url)?,
             None if settings.tenant.is_some() => {
@@ -74,7 +71,7 @@ impl RemoteAgent {
                     .with_hint("with a card, the card determines the tenant"));
             }
             None => {
-                let document = card::fetch(&mut builder, settings, output).await?;
+                let document = card::fetch(&mut builder, settings).await?;
                 Arc::unwrap_or_clone(document.card)
             }
         };
@@ -82,13 +79,15 @@ impl RemoteAgent {
         if settings.grpc_plaintext {
             use_plaintext_grpc(&mut card);
         }
-        let (client, credential) = connect_card(builder, card, settings, output)?;
+        let (client, credential) = connect_card(builder, card, settings)?;
         let selected = client.selected_interface();
         let selected = selected.ok_or_else(|| Failure::internal("no interface was selected"))?;
         if selected.version != ProtocolVersion::LATEST {
-            output.note(&format!("speaking version {}", value::version_name(selected.version)));
+            settings
+                .output
+                .note(&format!("speaking version {}", value::version_name(selected.version)));
         }
-        credentials::warn_if_unused(settings, &client.card(), selected, output)?;
+        credentials::warn_if_unused(settings, &client.card(), selected)?;
         let interface = &selected.interface;
         let lacks_certificate = !settings.tls.has_identity() && interface.url.starts_with("https:");
         Ok(Self {
@@ -104,6 +103,7 @@ impl RemoteAgent {
             lacks_certificate,
             credential,
             client,
+            output: settings.output,
             has_client_id: settings.client_id.is_some(),
             redaction: settings.redaction(),
         })
@@ -189,23 +189,22 @@ fn connect_card(
     builder: ClientBuilder,
     card: AgentCard,
     settings: &Settings,
-    output: Output,
 ) -> Result<(Client, Credential), Failure> {
     let failure = |error: DiscoveryError| discovery_failure(&error, settings);
-    if let Some(StoredCredentials { credentials, tokens }) = stored(&card, settings, output)? {
+    if let Some(StoredCredentials { credentials, tokens }) = stored(&card, settings)? {
         let with_tokens = builder.clone().credentials(credentials);
-        match build(with_tokens, card.clone(), settings, output) {
+        match build(with_tokens, card.clone(), settings) {
             Ok(client) => {
-                warn_of_interception(settings, output);
+                warn_of_interception(settings);
                 return Ok((client, Credential::Stored(tokens)));
             }
             Err(DiscoveryError::Credentials(reason)) => {
-                output.warning(&format!("the stored token is not sent: {reason}"));
+                settings.output.warning(&format!("the stored token is not sent: {reason}"));
             }
             Err(error) => return Err(failure(error)),
         }
     }
-    let client = build(builder, card, settings, output).map_err(failure)?;
+    let client = build(builder, card, settings).map_err(failure)?;
     let given = settings.has_credential();
     Ok((client, if given { Credential::Given } else { Credential::None }))
 }
@@ -214,13 +213,12 @@ fn connect_card(
 pub(super) fn stored(
     card: &AgentCard,
     settings: &Settings,
-    output: Output,
 ) -> Result<Option<StoredCredentials>, Failure> {
     if settings.has_credential() || !settings.uses_stored_tokens || settings.endpoint.is_some() {
         return Ok(None);
     }
     let Some(origin) = card::origin(settings, card) else { return Ok(None) };
-    let tokens = token::for_card(card, &origin, settings, output)?;
+    let tokens = token::for_card(card, &origin, settings)?;
     if tokens.is_some() {
         settings.check_secret(UserSecret::StoredToken)?;
     }
@@ -242,7 +240,6 @@ fn build(
     builder: ClientBuilder,
     card: AgentCard,
     settings: &Settings,
-    output: Output,
 ) -> Result<Client, DiscoveryError> {
     if settings.transport.is_empty() {
         return builder.build(card);
@@ -257,17 +254,19 @@ fn build(
     }
     let client = builder.build(card)?;
     if let Some(SelectedInterface { transport, .. }) = client.selected_interface() {
-        output.warning(&format!("the agent has none of the requested bindings: using {transport}"));
+        settings
+            .output
+            .warning(&format!("the agent has none of the requested bindings: using {transport}"));
     }
     Ok(client)
 }
 
 /// Warns of `--insecure`.
-pub(crate) fn warn_if_insecure(settings: &Settings, output: Output) {
+pub(crate) fn warn_if_insecure(settings: &Settings) {
     if settings.has_credential() {
-        warn_of_interception(settings, output);
+        warn_of_interception(settings);
     } else if settings.insecure {
-        output.warning(
+        settings.output.warning(
             "certificates are not verified (--insecure): anyone on the network path can read and \
              modify all traffic",
         );
@@ -275,9 +274,9 @@ pub(crate) fn warn_if_insecure(settings: &Settings, output: Output) {
 }
 
 /// Warns of `--insecure` with a credential.
-pub(crate) fn warn_of_interception(settings: &Settings, output: Output) {
+pub(crate) fn warn_of_interception(settings: &Settings) {
     if settings.insecure {
-        output.warning(
+        settings.output.warning(
             "CERTIFICATES ARE NOT VERIFIED (--insecure), AND A CREDENTIAL IS SENT: anyone on the \
              network path can intercept it",
         );

@@ -43,8 +43,7 @@ impl Report {
         })
     }
 
-    pub(crate) fn text(&self) -> Text {
-        let mut text = Text::new();
+    pub(crate) fn write(&self, text: &mut Text) {
         for summary in &self.summaries {
             let label = format!("{} {}", summary.binding, summary.version);
             text.line(label.trim_end(), &summary.line());
@@ -56,7 +55,6 @@ impl Report {
             text.line("Interrupted", "yes");
         }
         text.yes_or_no("Passed", self.is_good());
-        text
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     agent::RemoteAgent,
     command::{PartFlag, parts},
     failure::{Code, Failure},
-    output::{self, Output, TaskDetail, Text, escaped, quoted, style},
+    output::{self, TaskDetail, escaped, quoted, style},
     settings::Settings,
     signal::StopSignals,
 };
@@ -25,7 +25,6 @@ use crate::{
 pub(crate) struct Conversation<'a> {
     agent: RemoteAgent,
     settings: &'a Settings,
-    output: Output,
     options: WaitOptions,
     /// The maximum size of an attached file, in bytes.
     max_inline: usize,
@@ -49,21 +48,19 @@ impl<'a> Conversation<'a> {
     pub(crate) fn new(
         agent: RemoteAgent,
         settings: &'a Settings,
-        output: Output,
         options: WaitOptions,
         max_inline: usize,
     ) -> Self {
         Self {
             agent,
             settings,
-            output,
             options,
             max_inline,
             context_id: settings.context_id.clone(),
             task_id: settings.task_id.clone(),
             last: None,
             attachments: Vec::new(),
-            transcript: Transcript::new(output),
+            transcript: Transcript::new(settings.output),
         }
     }
 
@@ -98,8 +95,7 @@ impl<'a> Conversation<'a> {
                 None => {
                     let request = self.request(message_text(&line))?;
                     let outcome =
-                        piped_turn(&self.agent, request, &self.options, self.settings, self.output)
-                            .await?;
+                        piped_turn(&self.agent, request, &self.options, self.settings).await?;
                     self.attachments.clear();
                     self.record(&outcome);
                     Next::Continue
@@ -123,7 +119,7 @@ impl<'a> Conversation<'a> {
                 line = input.next(prompt) => line?,
                 _ = signals.next() => {
                     // The editor had switched this on.
-                    self.output.write(b"\x1b[?2004l\r\n")?;
+                    self.settings.output.write(b"\x1b[?2004l\r\n")?;
                     return Err(interrupted());
                 }
             };
@@ -133,7 +129,7 @@ impl<'a> Conversation<'a> {
                 Line::Interrupted if was_interrupted => return Ok(()),
                 Line::Interrupted => {
                     was_interrupted = true;
-                    self.output.note("press Ctrl-C again, or Ctrl-D, to leave");
+                    self.settings.output.note("press Ctrl-C again, or Ctrl-D, to leave");
                     continue;
                 }
             };
@@ -152,7 +148,7 @@ impl<'a> Conversation<'a> {
                 {
                     return Err(failure);
                 }
-                Err(failure) => self.output.failure(&failure),
+                Err(failure) => self.settings.output.failure(&failure),
             }
         }
     }
@@ -163,7 +159,6 @@ impl<'a> Conversation<'a> {
         let turn = Turn {
             agent: &self.agent,
             settings: self.settings,
-            output: self.output,
             options: &self.options,
             signals,
             transcript: &mut self.transcript,
@@ -177,7 +172,7 @@ impl<'a> Conversation<'a> {
             }
             TurnEnd::Abandoned => {
                 self.transcript.end_text()?;
-                self.output.note("interrupted: the agent may have received the message");
+                self.settings.output.note("interrupted: the agent may have received the message");
                 Ok(Next::Continue)
             }
             TurnEnd::Failed(failure, task) => {
@@ -204,7 +199,7 @@ impl<'a> Conversation<'a> {
                 self.task_id = None;
                 self.last = None;
                 self.attachments.clear();
-                self.output.note("the next message starts a new context");
+                self.settings.output.note("the next message starts a new context");
             }
             SlashCommand::Attach(place) => self.attach(place)?,
             SlashCommand::Cancel => {
@@ -223,7 +218,7 @@ impl<'a> Conversation<'a> {
             SlashCommand::Raw => {
                 self.transcript.is_raw = !self.transcript.is_raw;
                 let form = if self.transcript.is_raw { "JSON" } else { "text" };
-                self.output.note(&format!("showing events as {form}"));
+                self.settings.output.note(&format!("showing events as {form}"));
             }
             SlashCommand::Help => self.help()?,
             SlashCommand::Quit => return Ok(Next::End),
@@ -233,10 +228,8 @@ impl<'a> Conversation<'a> {
 
     fn attach(&mut self, place: String) -> Result<(), Failure> {
         let added = parts(vec![PartFlag::File(place)], self.max_inline)?;
-        if !self.output.is_json() {
-            let mut text = Text::new();
-            text.parts(&added);
-            self.output.text(&text)?;
+        if !self.settings.output.is_json() {
+            self.settings.output.text(|text| text.parts(&added))?;
         }
         self.attachments.extend(added);
         Ok(())
@@ -285,23 +278,23 @@ impl<'a> Conversation<'a> {
     fn show_task(&mut self, task: &Task) -> Result<(), Failure> {
         self.record_task(task);
         let detail = TaskDetail {
-            verbose: self.output.verbose(),
+            verbose: self.settings.output.verbose(),
             history: false,
             agent: Some(self.agent.flags()),
         };
-        self.output.result(task, || output::task(task, detail))
+        self.settings.output.result(task, |text| output::task(text, task, detail))
     }
 
     fn show_card(&self) -> Result<(), Failure> {
         let client = self.agent.client();
         let card = client.card();
-        self.output.result(&*card, || {
-            output::card(&card, client.interface().ok_or("there is none"), "not checked")
+        self.settings.output.result(&*card, |text| {
+            output::card(text, &card, client.interface().ok_or("there is none"), "not checked");
         })
     }
 
     fn greet(&self) -> Result<(), Failure> {
-        let has_colors = self.output.terminal().has_colors();
+        let has_colors = self.settings.output.terminal().has_colors();
         let client = self.agent.client();
         let mut greeting = String::new();
         style::paint(&mut greeting, style::HEADING, &escaped(&client.card().name), has_colors);
@@ -313,11 +306,11 @@ impl<'a> Conversation<'a> {
         let hint = "Type a message, or /help for commands. Ctrl-D leaves.";
         style::paint(&mut greeting, style::NOTE, hint, has_colors);
         greeting.push_str("\n\n");
-        self.output.write(greeting.as_bytes())
+        self.settings.output.write(greeting.as_bytes())
     }
 
     fn help(&self) -> Result<(), Failure> {
-        if self.output.is_json() {
+        if self.settings.output.is_json() {
             return Ok(());
         }
         let mut help = String::new();
@@ -331,23 +324,15 @@ impl<'a> Conversation<'a> {
         ] {
             help.push_str(&format!("{key:<24} {meaning}\n"));
         }
-        self.output.write(help.as_bytes())
+        self.settings.output.write(help.as_bytes())
     }
 
     /// Prints the ids, and how to go on.
     fn show_ids(&self) -> Result<(), Failure> {
-        if self.output.is_json() || (self.context_id.is_none() && self.last.is_none()) {
+        if self.settings.output.is_json() || (self.context_id.is_none() && self.last.is_none()) {
             return Ok(());
         }
-        let mut text = Text::new();
-        if let Some((id, _)) = &self.last {
-            text.line("Task ID", id);
-        }
         let context_id = self.context_id.as_deref().unwrap_or_default();
-        text.line_if_any("Context ID", context_id);
-        if let Some((_, state)) = &self.last {
-            text.state("State", *state);
-        }
         let mut command = format!("a2a chat {}", self.agent.flags());
         if !context_id.is_empty() {
             command.push_str(&format!(" --context-id {}", quoted(context_id)));
@@ -355,8 +340,16 @@ impl<'a> Conversation<'a> {
         if let Some(task_id) = &self.task_id {
             command.push_str(&format!(" --task-id {}", quoted(task_id)));
         }
-        text.line("Resume with", &command);
-        self.output.text(&text)
+        self.settings.output.text(|text| {
+            if let Some((id, _)) = &self.last {
+                text.line("Task ID", id);
+            }
+            text.line_if_any("Context ID", context_id);
+            if let Some((_, state)) = &self.last {
+                text.state("State", *state);
+            }
+            text.line("Resume with", &command);
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use a2a_core::{
 
 use crate::{
     failure::Failure,
-    output::{Output, Text, TextFlow, is_markdown},
+    output::{Output, TextFlow, is_markdown},
 };
 
 /// Prints the events of a conversation as they arrive. What was already shown is not repeated, so
@@ -84,16 +84,16 @@ impl Transcript {
     pub(super) fn end(&mut self, task: Option<&Task>) -> Result<(), Failure> {
         self.end_text()?;
         self.artifact = None;
-        let mut text = Text::new();
-        if let Some(task) = task {
-            if task.state().is_interrupted() {
-                text.line("Task ID", &task.id);
-                text.line("Context ID", &task.context_id);
+        self.output.text(|text| {
+            if let Some(task) = task {
+                if task.state().is_interrupted() {
+                    text.line("Task ID", &task.id);
+                    text.line("Context ID", &task.context_id);
+                }
+                text.state("State", task.state());
             }
-            text.state("State", task.state());
-        }
-        text.empty_line();
-        self.output.text(&text)
+            text.empty_line();
+        })
     }
 
     /// Ends a line of text, so that something else can be printed.
@@ -147,10 +147,8 @@ impl Transcript {
         }
         self.end_text()?;
         self.artifact = Some(artifact.artifact_id.clone());
-        let mut text = Text::new();
         let name = if artifact.name.is_empty() { &artifact.artifact_id } else { &artifact.name };
-        text.line("Artifact", name);
-        self.output.text(&text)
+        self.output.text(|text| text.line("Artifact", name))
     }
 
     fn parts(&mut self, parts: &[Part]) -> Result<(), Failure> {
@@ -162,9 +160,7 @@ impl Transcript {
                 }
                 _ => {
                     self.end_text()?;
-                    let mut text = Text::new();
-                    text.part(part);
-                    self.output.text(&text)?;
+                    self.output.text(|text| text.part(part))?;
                 }
             }
         }

@@ -14,7 +14,7 @@ use super::transcript::Transcript;
 use crate::{
     agent::RemoteAgent,
     failure::{Code, Failure},
-    output::{Output, ProgressLine},
+    output::ProgressLine,
     settings::Settings,
     signal::StopSignals,
     watch::{Progress, Watcher, warn_of_state, within_limits},
@@ -37,7 +37,6 @@ pub(super) enum TurnEnd {
 pub(super) struct Turn<'a> {
     pub(super) agent: &'a RemoteAgent,
     pub(super) settings: &'a Settings,
-    pub(super) output: Output,
     pub(super) options: &'a WaitOptions,
     pub(super) signals: &'a mut StopSignals,
     pub(super) transcript: &'a mut Transcript,
@@ -54,7 +53,7 @@ enum Step<T> {
 impl Turn<'_> {
     /// Sends a message and prints the answer as it arrives.
     pub(super) async fn run(mut self, request: SendMessageRequest) -> Result<TurnEnd, Failure> {
-        let mut line = self.output.progress_line();
+        let mut line = self.settings.output.progress_line();
         let deadline = self
             .settings
             .timeout
@@ -114,12 +113,14 @@ impl Turn<'_> {
     async fn cancel(&mut self, task: &Task, line: &mut ProgressLine) -> Result<bool, Failure> {
         self.transcript.end_text()?;
         line.set_hidden(false);
-        self.output.note(&format!("canceling task {}; Ctrl-C again leaves the chat", task.id));
+        self.settings
+            .output
+            .note(&format!("canceling task {}; Ctrl-C again leaves the chat", task.id));
         let client = self.agent.client().clone();
         match self.step(line, None, client.cancel(&task.id)).await {
             Step::Done(Ok(_)) => Ok(false),
             Step::Done(Err(error)) => {
-                self.output.failure(&self.agent.failure(&error));
+                self.settings.output.failure(&self.agent.failure(&error));
                 Ok(false)
             }
             Step::Interrupted | Step::Terminated | Step::TimedOut(_) => Ok(true),
@@ -182,10 +183,9 @@ pub(super) async fn piped_turn(
     request: SendMessageRequest,
     options: &WaitOptions,
     settings: &Settings,
-    output: Output,
 ) -> Result<SendOutcome, Failure> {
     let progress = Progress::new(agent);
-    let mut watcher = Watcher::new(agent, output, &progress, options).with_events(settings.stream);
+    let mut watcher = Watcher::new(&progress, options).with_events(settings.stream);
     let outcome = async {
         let sending = agent.client().send_and_watch(request, options.clone());
         let watch = watcher.during(sending).await.map_err(|error| agent.failure(&error))?;
@@ -197,9 +197,9 @@ pub(super) async fn piped_turn(
         return Ok(outcome);
     }
     if let Some(task) = outcome.task() {
-        warn_of_state(task, output);
+        warn_of_state(task, settings.output);
     }
     let response = SendMessageResponse::from(outcome.clone());
-    output.result(&response, || watcher.text(&outcome, false))?;
+    settings.output.result(&response, |text| watcher.write(text, &outcome, false))?;
     Ok(outcome)
 }

@@ -69,7 +69,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         self.require_permission(settings)?;
         let bench = self.settings();
         let baseline =
@@ -82,7 +82,7 @@ impl Bench {
             interrupt.cancel();
         });
         let mut summaries = Vec::new();
-        let result = self.measure_all(settings, output, &stop, &mut summaries).await;
+        let result = self.measure_all(settings, &stop, &mut summaries).await;
         signals.abort();
         result?;
         let limit = self.max_regress;
@@ -94,7 +94,7 @@ impl Bench {
             max_errors: self.max_errors,
             regressions: regressions.unwrap_or_default(),
         };
-        output.result(&report.json(), || report.text())?;
+        settings.output.result(&report.json(), |text| report.write(text))?;
         match report.is_good() {
             true => Ok(()),
             false if report.is_interrupted => Err(Failure::new(Code::ReportedInterrupted, "")),
@@ -131,7 +131,6 @@ impl Bench {
     async fn measure_all(
         &self,
         settings: &Settings,
-        output: Output,
         stop: &CancellationToken,
         summaries: &mut Vec<Summary>,
     ) -> Result<(), Failure> {
@@ -144,14 +143,15 @@ impl Bench {
         if self.operation == Operation::Card {
             let url = card_url(settings)?;
             let target = Target::of_card(&url, target, settings)?;
-            summaries.push(self.measure(target, settings.request_timeout, output, stop).await);
+            summaries
+                .push(self.measure(target, settings.request_timeout, settings.output, stop).await);
             return Ok(());
         }
-        let mut connector = Connector::new(settings, output)?;
+        let mut connector = Connector::new(settings)?;
         let card = match &settings.endpoint {
             Some(url) => Connector::card_of_endpoint(settings, url)?,
             None => {
-                let document = connector.document(output).await?;
+                let document = connector.document().await?;
                 let document =
                     document.map_err(|error| Failure::new(Code::CardInvalid, error.to_string()))?;
                 let violations = document.violations();
@@ -174,7 +174,8 @@ impl Bench {
                 break;
             }
             let target = Target::of_interface(&connector, &card, index, target, settings).await?;
-            summaries.push(self.measure(target, settings.request_timeout, output, stop).await);
+            summaries
+                .push(self.measure(target, settings.request_timeout, settings.output, stop).await);
         }
         Ok(())
     }

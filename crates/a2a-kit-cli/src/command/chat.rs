@@ -6,7 +6,6 @@ use crate::{
     agent::{RemoteAgent, Retries},
     chat::{Conversation, Input},
     failure::Failure,
-    output::Output,
     settings::{Settings, value},
     watch::wait_options,
 };
@@ -35,13 +34,13 @@ pub(crate) struct Chat {
 }
 
 impl Chat {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         // Nothing is called if the conversation can't be held.
-        let input = Input::open(output, settings.stream)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::of_command()).await?;
+        let input = Input::open(settings.output, settings.stream)?;
+        let agent = RemoteAgent::connect(settings, Retries::of_command()).await?;
         let options = wait_options(settings, self.auth_wait);
         let max_inline = self.max_inline.unwrap_or(MAX_INLINE);
-        let conversation = Conversation::new(agent, settings, output, options, max_inline);
+        let conversation = Conversation::new(agent, settings, options, max_inline);
         Box::pin(conversation.run(input)).await
     }
 }

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use crate::{
     failure::Failure,
-    output::{Output, Text},
     settings::{Settings, document},
 };
 
@@ -16,19 +15,17 @@ pub(crate) enum ConfigCommand {
 }
 
 impl ConfigCommand {
-    pub(super) fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let Self::Show = self;
         if let Err(refused) = settings.check_secrets() {
-            output.warning(refused.message());
+            settings.output.warning(refused.message());
         }
         let documents: Vec<_> =
             settings.effective().map(|one| document(one.name, one.value, &one.source)).collect();
-        output.result(&json!({ "settings": documents }), || {
-            let mut text = Text::new();
+        settings.output.result(&json!({ "settings": documents }), |text| {
             for setting in settings.effective() {
                 text.line(setting.name, &format!("{} (source: {})", setting.text, setting.place()));
             }
-            text
         })
     }
 }

@@ -85,9 +85,9 @@ fn level(text: &str) -> Result<Severity, String> {
 }
 
 impl Conformance {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let run = self.configured(settings)?;
-        let format = ReportFormat::or_of(self.format, output);
+        let format = ReportFormat::or_of(self.format, settings.output);
         if run.checks().is_empty() {
             return Err(Failure::usage(format!(
                 "no check of level {} has an id that --only and --skip select",
@@ -96,27 +96,27 @@ impl Conformance {
             .with_hint("list the checks with `a2a conformance --list --level may`"));
         }
         if self.list {
-            return self.print(&list(&run.checks(), format)?, output);
+            return self.print(&list(&run.checks(), format)?, settings.output);
         }
         let Some(target) = &settings.agent_card else {
             return Err(Failure::usage("no agent is named")
                 .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
         };
-        let shows_progress = output.shows_progress();
+        let shows_progress = settings.output.shows_progress();
         let report = run
             .run(target, |Progress { interface, requests, .. }| {
                 if shows_progress {
-                    output.progress(&format!("{interface}: {requests} requests"));
+                    settings.output.progress(&format!("{interface}: {requests} requests"));
                 }
             })
             .await;
         if shows_progress {
-            output.progress("");
+            settings.output.progress("");
         }
         let report = report.map_err(|error| failure(&error))?;
-        self.print(&written(&report, format)?, output)?;
+        self.print(&written(&report, format)?, settings.output)?;
         if self.report.is_some() {
-            output.document(&report.to_text())?;
+            settings.output.document(&report.to_text())?;
         }
         let is_measured = !self.require_measured || report.summary().not_measured == 0;
         if report.is_conformant() && is_measured || self.exit_zero {

@@ -52,7 +52,7 @@ pub(crate) struct Listen {
 }
 
 impl Listen {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let signal = shutdown_signal();
         let (listener, address) = serve::bind(&self.host, self.port).await?;
         let local = format!("http://{address}{}", self.path);
@@ -65,10 +65,10 @@ impl Listen {
             None => local.clone(),
         };
         let receiver = self.receiver(&url, settings)?;
-        self.announce(&local, &url, settings, output)?;
+        self.announce(&local, &url, settings)?;
 
         let (mut deliveries, events) =
-            Deliveries::new(self.path.clone(), receiver, self.count, output);
+            Deliveries::new(self.path.clone(), receiver, self.count, settings.output);
         if self.is_open(settings) {
             let of_url = uri::parse(&url).ok().and_then(|url| Some(url.host()?.to_owned()));
             let hosts = of_url.into_iter().chain([self.host.clone()]);
@@ -84,7 +84,7 @@ impl Listen {
         let serving = HttpServer::new(deliveries.into_router())
             .with_limits(limits())
             .serve(listener, shutdown);
-        print_while(serving, print(events, self.count, stop, output)).await
+        print_while(serving, print(events, self.count, stop, settings.output)).await
     }
 
     /// Whether deliveries are not authenticated.
@@ -111,13 +111,7 @@ impl Listen {
     }
 
     /// Prints the address, and how to register the webhook.
-    fn announce(
-        &self,
-        local: &str,
-        url: &str,
-        settings: &Settings,
-        output: Output,
-    ) -> Result<(), Failure> {
+    fn announce(&self, local: &str, url: &str, settings: &Settings) -> Result<(), Failure> {
         let mut command = format!("a2a task push-config create <task> {}", output::quoted(url));
         if self.token.is_some() {
             command.push_str(" --token <token>");
@@ -126,17 +120,17 @@ impl Listen {
             command.push_str(" --auth-scheme Bearer --auth-credentials <token>");
         }
         if self.is_open(settings) {
-            output.warning("deliveries are not authenticated: use --token");
+            settings.output.warning("deliveries are not authenticated: use --token");
         }
-        if output.is_json() {
-            output.note(&format!("listening on {local}"));
-            output.note(&format!("register with: {command}"));
+        if settings.output.is_json() {
+            settings.output.note(&format!("listening on {local}"));
+            settings.output.note(&format!("register with: {command}"));
             return Ok(());
         }
-        let mut text = Text::new();
-        text.line("Listening", local);
-        text.line("Register with", &command);
-        output.text(&text)
+        settings.output.text(|text| {
+            text.line("Listening", local);
+            text.line("Register with", &command);
+        })
     }
 }
 
@@ -217,13 +211,12 @@ impl Printer {
         if self.output.is_json() {
             return self.output.json_line(event);
         }
-        let text = self.text(event);
-        self.output.text(&text)
+        let output = self.output;
+        output.text(|text| self.write(text, event))
     }
 
-    fn text(&mut self, event: &StreamResponse) -> Text {
+    fn write(&mut self, text: &mut Text, event: &StreamResponse) {
         let task_id = event.task_id().map(str::to_owned);
-        let mut text = Text::new();
         if task_id != self.task_id {
             self.events = EventText::new(self.output.verbose());
             // A task and a message show their ids themselves.
@@ -239,7 +232,6 @@ impl Printer {
             self.task_id = task_id;
         }
         text.append(self.events.event(event));
-        text
     }
 }
 
@@ -270,7 +262,7 @@ mod tests {
             event("b", TaskState::Working),
         ]
         .iter()
-        .map(|event| printer.text(event).plain())
+        .map(|event| Text::of(|text| printer.write(text, event)).plain())
         .collect();
         assert_eq!(
             shown,

@@ -56,7 +56,7 @@ pub(crate) fn run(
         let settings = Settings::resolve(&sources, stream)?;
         let reference = settings.agent_card.as_deref();
         if let Some(name) = reference.and_then(agent::file_of_that_name) {
-            Output::new(&settings).note(&format!(
+            settings.output.note(&format!(
                 "{name} is read as an address; to read the file of that name, write ./{name}"
             ));
         }
@@ -77,12 +77,12 @@ pub(crate) fn run(
         Ok(resolved) => resolved,
         Err(failure) => return report(&failure, output),
     };
-    let output = Output::new(&settings);
+    let output = settings.output;
     if settings.caches_cards() {
         settings.cache_directory = directories.cache.map(|cache| cache.join("cards"));
     }
     if settings.debug {
-        settings.observer = Some(Arc::new(WireLog::new(&settings, output)));
+        settings.observer = Some(Arc::new(WireLog::new(&settings)));
     }
     for note in sources.notes() {
         output.note(note);
@@ -90,8 +90,8 @@ pub(crate) fn run(
     for warning in sources.warnings() {
         output.warning(warning);
     }
-    agent::warn_if_insecure(&settings, output);
-    match dispatch(command, &matches, &settings, environment, output) {
+    agent::warn_if_insecure(&settings);
+    match dispatch(command, &matches, &settings, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             let redaction = settings.redaction();
@@ -110,8 +110,7 @@ fn with_catalog_entry(
     let Some(reference) = reference.filter(|text| agent::is_catalog_entry(text)) else {
         return Ok((settings, sources));
     };
-    let output = Output::new(&settings);
-    let entry = agent::resolve_catalog_entry(reference, &settings, output);
+    let entry = agent::resolve_catalog_entry(reference, &settings);
     let Some((entry, catalog)) = runtime::run_unlogged(entry)? else {
         return Ok((settings, sources));
     };
@@ -128,26 +127,24 @@ fn dispatch(
     matches: &ArgMatches,
     settings: &Settings,
     environment: &Environment,
-    output: Output,
 ) -> Result<(), Failure> {
+    let output = settings.output;
     match command {
         Command::Completion(completion) => completion.run(tree(), output),
-        Command::Auth(command) => runtime::run_client(settings, command.run(settings, output)),
-        Command::Bench(bench) => runtime::run_load(settings, bench.run(settings, output)),
-        Command::Config(command) => command.run(settings, output),
+        Command::Auth(command) => runtime::run_client(settings, command.run(settings)),
+        Command::Bench(bench) => runtime::run_load(settings, bench.run(settings)),
+        Command::Config(command) => command.run(settings),
         Command::Man(man) => man.run(tree()),
-        Command::Card(command) => runtime::run_client(settings, command.run(settings, output)),
+        Command::Card(command) => runtime::run_client(settings, command.run(settings)),
         Command::Send(send) => {
             let own = matches.subcommand_matches("send");
             let parts = own.map_or_else(Vec::new, part::in_order);
-            runtime::run_client(settings, send.run(parts, settings, output))
+            runtime::run_client(settings, send.run(parts, settings))
         }
-        Command::Chat(chat) => runtime::run_client(settings, chat.run(settings, output)),
-        Command::Task(command) => runtime::run_client(settings, command.run(settings, output)),
-        Command::Conformance(conformance) => {
-            runtime::run_client(settings, conformance.run(settings, output))
-        }
-        Command::Listen(listen) => runtime::run_client(settings, listen.run(settings, output)),
+        Command::Chat(chat) => runtime::run_client(settings, chat.run(settings)),
+        Command::Task(command) => runtime::run_client(settings, command.run(settings)),
+        Command::Conformance(command) => runtime::run_client(settings, command.run(settings)),
+        Command::Listen(listen) => runtime::run_client(settings, listen.run(settings)),
         Command::Skill(command) => command.run(output),
         Command::Store(command) => runtime::run_client(settings, command.run(environment, output)),
         Command::Serve(_) | Command::DemoServer(_) => {

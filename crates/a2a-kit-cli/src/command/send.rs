@@ -15,7 +15,7 @@ use crate::{
     agent::{RemoteAgent, Retries},
     download::{Download, Report},
     failure::{Code, Failure},
-    output::{self, Output},
+    output,
     settings::{Settings, UserSecret, Waiting, value},
     watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
 };
@@ -79,7 +79,6 @@ impl Send {
         self,
         parts: Vec<PartFlag>,
         settings: &Settings,
-        output: Output,
     ) -> Result<(), Failure> {
         let credentials = self.push_auth.as_deref().and_then(|auth| Some(auth.split_once(':')?.1));
         let secrets = [self.push_token.as_deref(), credentials];
@@ -88,34 +87,31 @@ impl Send {
             settings.check_secret(UserSecret::Flag("push-auth"))?;
         }
         if self.message.as_deref() == Some("-") {
-            output.note("the message is \"-\": --text - reads standard input");
+            settings.output.note("the message is \"-\": --text - reads standard input");
         }
         let request = self.request(parts, settings)?;
         let message_id =
             request.message.as_ref().map(|message| message.message_id.clone()).unwrap_or_default();
         // Before the message is sent, as a directory that can't be created would be noticed too late.
         let download = self.save_artifacts.as_deref().map(Download::into).transpose()?;
-        let agent = RemoteAgent::connect(settings, output, Retries::of_command()).await?;
-        if output.verbose() && !output.is_json() {
-            let sent = request.message.as_ref().map(|message| output::message(message, true));
-            if let Some(sent) = sent {
-                output.text(&sent)?;
-            }
+        let agent = RemoteAgent::connect(settings, Retries::of_command()).await?;
+        if settings.output.verbose() && !settings.output.is_json() {
+            let sent = request.message.iter();
+            settings.output.text(|text| sent.for_each(|one| output::message(text, one, true)))?;
         }
         let progress = Progress::new(&agent);
         // What is printed as it arrives need not be kept.
         let keeps_artifacts = !settings.stream || download.is_some();
         let options = wait_options(settings, self.auth_wait).with_artifacts(keeps_artifacts);
-        let mut watcher =
-            Watcher::new(&agent, output, &progress, &options).with_events(settings.stream);
+        let mut watcher = Watcher::new(&progress, &options).with_events(settings.stream);
         let outcome = async {
             if settings.waiting == Waiting::No && !settings.stream {
-                return send_async(&agent, request, settings, &progress, output).await;
+                return send_async(&agent, request, settings, &progress).await;
             }
             let client = agent.client();
             let streams = client.card().can_stream();
             if settings.stream && !streams {
-                output.note("the agent does not stream: polling instead");
+                settings.output.note("the agent does not stream: polling instead");
             }
             let watch = watcher.during(client.send_and_watch(request, options.clone())).await;
             watcher.run(watch.map_err(|error| agent.failure(&error))?).await
@@ -127,20 +123,23 @@ impl Send {
             (Some(download), Some(task)) => save(&download, task, &agent).await?,
             _ => Report::default(),
         };
-        if output.is_json() {
-            report.note(output);
+        if settings.output.is_json() {
+            report.note(settings.output);
         }
         if settings.stream {
             watcher.end(&outcome)?;
-            return if output.is_json() { Ok(()) } else { output.text(&report.text()) };
+            return if settings.output.is_json() {
+                Ok(())
+            } else {
+                settings.output.text(|text| report.write(text))
+            };
         }
         if let Some(task) = outcome.task() {
-            warn_of_state(task, output);
+            warn_of_state(task, settings.output);
         }
-        output.result(&SendMessageResponse::from(outcome.clone()), || {
-            let mut text = watcher.text(&outcome, self.history.is_some());
-            text.append(report.text());
-            text
+        settings.output.result(&SendMessageResponse::from(outcome.clone()), |text| {
+            watcher.write(text, &outcome, self.history.is_some());
+            report.write(text);
         })
     }
 
@@ -235,13 +234,12 @@ async fn send_async(
     request: SendMessageRequest,
     settings: &Settings,
     progress: &Progress<'_>,
-    output: Output,
 ) -> Result<SendOutcome, Failure> {
     let request = MessageRequest::from(request).returning_immediately();
     let outcome = within_request(settings, agent.client().send(request)).await;
     let outcome = outcome.map_err(|error| agent.failure(&error))?;
     if let Some(task) = outcome.task() {
-        progress.record(task, output);
+        progress.record(task);
     }
     Ok(outcome)
 }

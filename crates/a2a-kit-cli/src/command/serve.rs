@@ -69,12 +69,11 @@ impl Serve {
         let mut settings = Settings::resolve(&sources, false).map_err(placed)?;
         // A2ACLI_TRANSPORT is for calls.
         settings.transport = serve.listen.transport.iter().map(|binding| binding.0).collect();
-        let output = Output::new(&settings);
-        agent::warn_if_insecure(&settings, output);
+        agent::warn_if_insecure(&settings);
         if self.print_settings {
             serve::check(&serve, &settings, demo).map_err(placed)?;
-            return layered.print(output);
+            return layered.print(settings.output);
         }
-        runtime::run_server(serve::run(serve, &settings, demo, output)).map_err(placed)
+        runtime::run_server(serve::run(serve, settings, demo)).map_err(placed)
     }
 }

@@ -8,10 +8,7 @@ use std::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::{
-    failure::Failure,
-    output::{Output, Text},
-};
+use crate::{failure::Failure, output::Output};
 
 /// The files of the skill, by their path in its directory.
 const FILES: [(&str, &str); 2] = [
@@ -75,12 +72,10 @@ impl Install {
             write(path, content).map_err(|error| unwritable(path, &error))?;
         }
         let paths: Vec<_> = files.iter().map(|(path, _)| path.display().to_string()).collect();
-        output.result(&json!({ "saved": paths }), || {
-            let mut text = Text::new();
+        output.result(&json!({ "saved": paths }), |text| {
             for path in &paths {
                 text.line("Saved", path);
             }
-            text
         })
     }
 

@@ -124,11 +124,9 @@ impl Chosen {
         let query = self.query()?;
         let store = self.open(environment).await?;
         let done = store.run(async |store| store.redeliver(&query).await).await?;
-        output.result(&json!({ "queued": done.queued, "lost": done.lost }), || {
-            let mut text = Text::new();
+        output.result(&json!({ "queued": done.queued, "lost": done.lost }), |text| {
             text.line("Queued", &done.queued.to_string());
             text.line("Lost", &done.lost.to_string());
-            text
         })?;
         if done.lost > 0 {
             output.note("lost letters stay: their task, webhook or event is gone");
@@ -144,7 +142,7 @@ impl List {
         let location = self.chosen.location(environment)?;
         let letters = OpenStore::dead_letters(location.as_deref(), &query).await?;
         let documents: Vec<_> = letters.iter().map(document).collect();
-        output.result(&json!({ "deadLetters": documents }), || text(&letters))
+        output.result(&json!({ "deadLetters": documents }), |text| write(text, &letters))
     }
 }
 
@@ -169,16 +167,13 @@ impl Purge {
             store.purge_dead_letters(&query).await
         };
         let purged = store.run(purge).await?;
-        output.result(&json!({ "purged": purged }), || {
-            let mut text = Text::new();
+        output.result(&json!({ "purged": purged }), |text| {
             text.line("Purged", &purged.to_string());
-            text
         })
     }
 }
 
-fn text(letters: &[DeadLetter]) -> Text {
-    let mut text = Text::new();
+fn write(text: &mut Text, letters: &[DeadLetter]) {
     for letter in letters {
         text.line("Task ID", &letter.task_id);
         text.line_if_any("Owner", &letter.scope.owner);
@@ -191,7 +186,6 @@ fn text(letters: &[DeadLetter]) -> Text {
         text.line("Timestamp", &letter.time.to_string());
     }
     text.line("Total", &letters.len().to_string());
-    text
 }
 
 fn document(letter: &DeadLetter) -> Value {

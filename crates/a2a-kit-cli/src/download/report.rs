@@ -41,16 +41,14 @@ impl Report {
         self.skipped.push(Skipped { url });
     }
 
-    /// The text form: a line for each file and URL.
-    pub(crate) fn text(&self) -> Text {
-        let mut text = Text::new();
+    /// Writes a line for each file and URL.
+    pub(crate) fn write(&self, text: &mut Text) {
         for saved in &self.saved {
             text.line("Saved", &saved.describe());
         }
         for skipped in &self.skipped {
             text.line("URL", &skipped.url);
         }
-        text
     }
 
     /// Prints a JSON document, or for each file a line.

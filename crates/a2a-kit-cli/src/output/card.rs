@@ -7,14 +7,14 @@ use a2a_core::{
 
 use super::text::Text;
 
-/// The text form of a card; `selected` is the interface that would be used or why there is none,
-/// `signature` the result of verification.
+/// Writes a card; `selected` is the interface that would be used or why there is none, `signature` the
+/// result of verification.
 pub(crate) fn card(
+    text: &mut Text,
     card: &AgentCard,
     selected: Result<&AgentInterface, &str>,
     signature: &str,
-) -> Text {
-    let mut text = Text::new();
+) {
     text.line("Name", &card.name);
     text.line("Description", &card.description);
     text.line("Version", &card.version);
@@ -46,7 +46,6 @@ pub(crate) fn card(
         text.line("Skill", &format!("{}: {}. {}", skill.id, skill.name, skill.description));
     }
     text.line("Signature", signature);
-    text
 }
 
 fn describe(interface: &AgentInterface) -> String {

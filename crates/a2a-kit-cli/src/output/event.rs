@@ -7,7 +7,7 @@ use a2a_core::{
 
 use super::{
     Terminal, TextFlow, is_markdown,
-    task::{write_artifact, write_artifact_head, write_ids, write_message, write_resume},
+    task::{artifact, artifact_head, ids, message, resume},
     text::Text,
 };
 
@@ -44,20 +44,20 @@ impl EventText {
         match &event.payload {
             Some(Payload::Task(task)) => {
                 self.task = Some((task.id.clone(), task.context_id.clone(), task.state()));
-                write_ids(&mut text, &task.id, &task.context_id, task.state());
-                write_status_message(&mut text, task.status_message());
-                for artifact in &task.artifacts {
-                    write_artifact(&mut text, artifact, self.verbose);
+                ids(&mut text, &task.id, &task.context_id, task.state());
+                status_message(&mut text, task.status_message());
+                for one in &task.artifacts {
+                    artifact(&mut text, one, self.verbose);
                 }
                 self.artifact = task.artifacts.last().map(|last| last.artifact_id.clone());
             }
-            Some(Payload::Message(message)) => write_message(&mut text, message, self.verbose),
+            Some(Payload::Message(one)) => message(&mut text, one, self.verbose),
             Some(Payload::StatusUpdate(update)) => {
                 let state = update.state();
                 self.artifact = None;
                 self.task = Some((update.task_id.clone(), update.context_id.clone(), state));
                 text.state("State", state);
-                write_status_message(&mut text, update.message());
+                status_message(&mut text, update.message());
             }
             Some(Payload::ArtifactUpdate(_)) | None => {}
         }
@@ -71,7 +71,7 @@ impl EventText {
 
     /// The end of an unfinished block.
     pub(crate) fn close(&mut self) -> Text {
-        let mut text = Text::new();
+        let mut text = Text::default();
         if self.open.take().is_some()
             && let Some(flow) = &mut self.flow
         {
@@ -85,19 +85,19 @@ impl EventText {
     pub(crate) fn end(&mut self, agent: Option<&str>) -> Text {
         let mut text = self.close();
         if let Some((task_id, context_id, state)) = &self.task {
-            write_ids(&mut text, task_id, context_id, *state);
-            write_resume(&mut text, task_id, *state, agent);
+            ids(&mut text, task_id, context_id, *state);
+            resume(&mut text, task_id, *state, agent);
         }
         text
     }
 
     fn chunk(&mut self, update: &TaskArtifactUpdateEvent) -> Text {
-        let mut text = Text::new();
+        let mut text = Text::default();
         let Some(artifact) = &update.artifact else { return text };
         let same = self.artifact.as_ref() == Some(&artifact.artifact_id);
         if !(update.append && same) {
             text = self.close();
-            write_artifact_head(&mut text, artifact);
+            artifact_head(&mut text, artifact);
             self.artifact = Some(artifact.artifact_id.clone());
         }
         for part in &artifact.parts {
@@ -124,7 +124,7 @@ impl EventText {
     }
 }
 
-fn write_status_message(text: &mut Text, message: Option<&Message>) {
+fn status_message(text: &mut Text, message: Option<&Message>) {
     if let Some(message) = message {
         text.parts(&message.parts);
     }

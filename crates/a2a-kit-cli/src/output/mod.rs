@@ -8,7 +8,6 @@ mod card;
 mod event;
 mod markdown;
 mod progress_line;
-mod push_config;
 pub(crate) mod style;
 mod styled;
 mod task;
@@ -29,16 +28,15 @@ pub(crate) use card::card;
 pub(crate) use event::EventText;
 use markdown::MarkdownStream;
 pub(crate) use progress_line::ProgressLine;
-pub(crate) use push_config::{push_config, push_configs, without_secrets};
 pub(crate) use style::state_name;
-pub(crate) use task::{Detail as TaskDetail, message, quoted, task, task_ids, task_list};
+pub(crate) use task::{Detail as TaskDetail, ids, message, quoted, task, task_list};
 pub(crate) use terminal::Terminal;
 pub(crate) use text::{Text, is_markdown};
 pub(crate) use text_flow::TextFlow;
 
 use crate::{
     failure::{Code, Failure},
-    settings::{Settings, value::Format},
+    settings::{OutputSettings, value::Format},
 };
 
 /// How a command prints.
@@ -56,14 +54,13 @@ pub(crate) struct Output {
 
 impl Output {
     /// Creates the output of a command. With `--stream`, each JSON document is one line.
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &OutputSettings, streams: bool) -> Self {
         Self {
-            format: settings.format,
-            lines: settings.compact || settings.stream,
+            lines: settings.compact || streams,
             verbose: settings.verbose,
             debug: settings.debug,
-            is_logged: false,
             terminal: Self::terminal_for(settings.format, settings.render),
+            ..Self::plain(settings.format)
         }
     }
 
@@ -126,10 +123,10 @@ impl Output {
         Self { lines: true, ..self }.json(value)
     }
 
-    /// Prints text.
-    pub(crate) fn text(self, text: &Text) -> Result<(), Failure> {
+    /// Prints the text that `write` adds.
+    pub(crate) fn text(self, write: impl FnOnce(&mut Text)) -> Result<(), Failure> {
         let Terminal { stdout, renders, .. } = self.terminal;
-        self.write(styled::styled(text, stdout, renders).as_bytes())
+        self.write(styled::styled(&Text::of(write), stdout, renders).as_bytes())
     }
 
     /// Prints a document in another format, escaped on a terminal.
@@ -139,13 +136,13 @@ impl Output {
         self.write(shown.as_bytes())
     }
 
-    /// Prints one result in the format of this run.
+    /// Prints one result in the format of this run; `write` adds its text.
     pub(crate) fn result(
         self,
         value: &impl Serialize,
-        text: impl FnOnce() -> Text,
+        write: impl FnOnce(&mut Text),
     ) -> Result<(), Failure> {
-        if self.is_json() { self.json(value) } else { self.text(&text()) }
+        if self.is_json() { self.json(value) } else { self.text(write) }
     }
 
     /// Writes bytes to stdout and flushes it. Text of a peer has to be escaped already.

@@ -128,7 +128,7 @@ mod tests {
     const FORCED: Stream = Stream { is_terminal: false, has_colors: true };
 
     fn text() -> Text {
-        let mut text = Text::new();
+        let mut text = Text::default();
         text.line("Task ID", "t\u{1b}[2J");
         text.state("State", TaskState::Completed);
         text.block("Text", "a\n\nb");
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn time_is_relative_too_on_a_terminal_only() {
-        let mut text = Text::new();
+        let mut text = Text::default();
         text.time("Timestamp", Timestamp::from_millis(0));
         assert_eq!(text.plain(), "Timestamp: 1970-01-01T00:00:00.000Z\n");
         assert!(styled(&text, COLORLESS, false).ends_with(" years ago)\n"));

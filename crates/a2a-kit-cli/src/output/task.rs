@@ -20,60 +20,37 @@ pub(crate) struct Detail<'a> {
     pub(crate) agent: Option<&'a str>,
 }
 
-/// The text form of a task.
-pub(crate) fn task(task: &Task, detail: Detail<'_>) -> Text {
-    let mut text = Text::new();
-    write_task(&mut text, task, detail);
-    text
-}
-
-/// The ids and the state of a task, which every task command prints.
-pub(crate) fn task_ids(task: &Task) -> Text {
-    let mut text = Text::new();
-    write_ids(&mut text, &task.id, &task.context_id, task.state());
-    text
-}
-
-/// The text form of a message without a task.
-pub(crate) fn message(message: &Message, verbose: bool) -> Text {
-    let mut text = Text::new();
-    write_message(&mut text, message, verbose);
-    text
-}
-
-/// The text form of a page of tasks.
-pub(crate) fn task_list(list: &ListTasksResponse, detail: Detail<'_>) -> Text {
-    let mut text = Text::new();
+/// Writes a page of tasks.
+pub(crate) fn task_list(text: &mut Text, list: &ListTasksResponse, detail: Detail<'_>) {
     for task in &list.tasks {
-        write_ids(&mut text, &task.id, &task.context_id, task.state());
-        write_timestamp(&mut text, task.status.as_ref());
-        for artifact in &task.artifacts {
-            write_artifact(&mut text, artifact, detail.verbose);
+        ids(text, &task.id, &task.context_id, task.state());
+        timestamp(text, task.status.as_ref());
+        for one in &task.artifacts {
+            artifact(text, one, detail.verbose);
         }
-        write_history(&mut text, task, detail);
+        history(text, task, detail);
         text.empty_line();
     }
     text.line_if_any("Next page token", &list.next_page_token);
     text.line("Total", &list.total_size.to_string());
-    text
 }
 
-/// The three lines that every task command prints.
-pub(super) fn write_ids(text: &mut Text, task_id: &str, context_id: &str, state: TaskState) {
+/// Writes the three lines that every task command prints.
+pub(crate) fn ids(text: &mut Text, task_id: &str, context_id: &str, state: TaskState) {
     text.line("Task ID", task_id);
     text.line("Context ID", context_id);
     text.state("State", state);
 }
 
-/// The name and the id of an artifact.
-pub(super) fn write_artifact_head(text: &mut Text, artifact: &Artifact) {
+/// Writes the name and the id of an artifact.
+pub(super) fn artifact_head(text: &mut Text, artifact: &Artifact) {
     let name = if artifact.name.is_empty() { &artifact.artifact_id } else { &artifact.name };
     text.line("Artifact", name);
     text.line("Artifact ID", &artifact.artifact_id);
 }
 
-/// How to continue an interrupted task.
-pub(super) fn write_resume(text: &mut Text, task_id: &str, state: TaskState, agent: Option<&str>) {
+/// Writes how to continue an interrupted task.
+pub(super) fn resume(text: &mut Text, task_id: &str, state: TaskState, agent: Option<&str>) {
     if state.is_interrupted() {
         let agent = agent.unwrap_or("-a <agent>");
         let command = format!("a2a send {agent} --task-id {} \"<reply>\"", quoted(task_id));
@@ -91,29 +68,30 @@ pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     }
 }
 
-fn write_task(text: &mut Text, task: &Task, detail: Detail<'_>) {
-    write_ids(text, &task.id, &task.context_id, task.state());
+/// Writes a task.
+pub(crate) fn task(text: &mut Text, task: &Task, detail: Detail<'_>) {
+    ids(text, &task.id, &task.context_id, task.state());
     if detail.verbose {
-        write_timestamp(text, task.status.as_ref());
+        timestamp(text, task.status.as_ref());
     }
     if let Some(message) = task.status_message() {
         text.parts(&message.parts);
     }
-    for artifact in &task.artifacts {
-        write_artifact(text, artifact, detail.verbose);
+    for one in &task.artifacts {
+        artifact(text, one, detail.verbose);
     }
-    write_history(text, task, detail);
+    history(text, task, detail);
     if detail.verbose
         && let Some(metadata) = &task.metadata
     {
         text.json("Metadata", metadata);
     }
-    write_resume(text, &task.id, task.state(), detail.agent);
+    resume(text, &task.id, task.state(), detail.agent);
 }
 
-/// An artifact. The chunks of its texts and files are joined, unless every part is shown.
-pub(super) fn write_artifact(text: &mut Text, artifact: &Artifact, verbose: bool) {
-    write_artifact_head(text, artifact);
+/// Writes an artifact. The chunks of its texts and files are joined, unless every part is shown.
+pub(super) fn artifact(text: &mut Text, artifact: &Artifact, verbose: bool) {
+    artifact_head(text, artifact);
     if verbose {
         text.parts(&artifact.parts);
     } else {
@@ -124,15 +102,16 @@ pub(super) fn write_artifact(text: &mut Text, artifact: &Artifact, verbose: bool
     }
 }
 
-fn write_history(text: &mut Text, task: &Task, detail: Detail<'_>) {
+fn history(text: &mut Text, task: &Task, detail: Detail<'_>) {
     if detail.verbose || detail.history {
-        for message in &task.history {
-            write_message(text, message, detail.verbose);
+        for one in &task.history {
+            message(text, one, detail.verbose);
         }
     }
 }
 
-pub(super) fn write_message(text: &mut Text, message: &Message, verbose: bool) {
+/// Writes a message.
+pub(crate) fn message(text: &mut Text, message: &Message, verbose: bool) {
     text.line("Message ID", &message.message_id);
     text.line_if_any("Task ID", &message.task_id);
     text.line_if_any("Context ID", &message.context_id);
@@ -143,9 +122,9 @@ pub(super) fn write_message(text: &mut Text, message: &Message, verbose: bool) {
     }
 }
 
-fn write_timestamp(text: &mut Text, status: Option<&TaskStatus>) {
-    if let Some(timestamp) = status.and_then(|status| status.timestamp) {
-        text.time("Timestamp", timestamp);
+fn timestamp(text: &mut Text, status: Option<&TaskStatus>) {
+    if let Some(time) = status.and_then(|status| status.timestamp) {
+        text.time("Timestamp", time);
     }
 }
 
@@ -169,7 +148,7 @@ mod tests {
         };
         let detail = Detail { verbose: false, history: false, agent: Some("-a localhost:8080") };
         assert_eq!(
-            task(&done, detail).plain(),
+            Text::of(|text| task(text, &done, detail)).plain(),
             "Task ID: t-71\nContext ID: c-9\nState: COMPLETED\n\
              Artifact: answer\nArtifact ID: a-1\nText:\n31\n\n"
         );
@@ -189,7 +168,7 @@ mod tests {
         let waiting = Task { id: "t".into(), status: Some(status), ..Task::default() };
         let detail = Detail { verbose: false, history: false, agent: Some("-a localhost:8080") };
         assert_eq!(
-            task(&waiting, detail).plain(),
+            Text::of(|text| task(text, &waiting, detail)).plain(),
             "Task ID: t\nContext ID: \nState: INPUT_REQUIRED\nText:\nWhich?\n\n\
              Resume with: a2a send -a localhost:8080 --task-id t \"<reply>\"\n"
         );

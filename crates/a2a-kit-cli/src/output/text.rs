@@ -52,8 +52,11 @@ impl Value {
 }
 
 impl Text {
-    pub(crate) fn new() -> Self {
-        Self::default()
+    /// Creates the text that `write` adds.
+    pub(crate) fn of(write: impl FnOnce(&mut Self)) -> Self {
+        let mut text = Self::default();
+        write(&mut text);
+        text
     }
 
     /// Adds `Label: value`.
@@ -171,7 +174,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_part_is_shown() {
-        let mut text = Text::new();
+        let mut text = Text::default();
         text.parts(&[
             Part::text("hello"),
             Part::data(1),

@@ -5,10 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use a2a_core::{AgentCard, card::JSONRPC};
 use url::{Host, Url};
 
-use crate::{
-    failure::Failure,
-    output::{Output, Text},
-};
+use crate::{failure::Failure, output::Output};
 
 /// Prints the address, card, bindings, `details` such as the store, and commands to try. JSON-RPC is
 /// served at `rpc_path`.
@@ -35,14 +32,6 @@ pub(super) fn announce(
     } else {
         "hello"
     };
-    let mut text = Text::new();
-    text.line("Listening", &base);
-    text.line("Card", &card_url);
-    text.line("Bindings", &bindings.join(", "));
-    for (label, place) in details {
-        text.line(label, place);
-    }
-    text.line("Try", &format!("curl -s {card_url}"));
     // Without a scheme, a loopback address means plaintext.
     let has_rpc = card.supported_interfaces.iter().any(|one| one.protocol_binding == JSONRPC);
     let agent = match scheme {
@@ -53,8 +42,16 @@ pub(super) fn announce(
         "https" => format!("-a {base}"),
         _ => format!("-a {address}"),
     };
-    text.line("Try", &format!("a2a send {agent} {try_text}"));
-    output.text(&text)
+    output.text(|text| {
+        text.line("Listening", &base);
+        text.line("Card", &card_url);
+        text.line("Bindings", &bindings.join(", "));
+        for (label, place) in details {
+            text.line(label, place);
+        }
+        text.line("Try", &format!("curl -s {card_url}"));
+        text.line("Try", &format!("a2a send {agent} {try_text}"));
+    })
 }
 
 /// Returns whether a client that reads the card calls another host than this machine.

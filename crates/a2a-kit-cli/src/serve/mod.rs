@@ -31,9 +31,7 @@ pub use built_in::DemoAgent;
 
 use crate::{
     failure::{Code, Failure, chain},
-    log,
-    output::Output,
-    runtime,
+    log, runtime,
     settings::{
         Settings,
         serve::{ProxyIsolation, Serve},
@@ -50,25 +48,27 @@ use store::{OpenedStore, StoreConfig};
 /// Serves until a signal comes.
 pub(crate) async fn run(
     serve: Serve,
-    settings: &Settings,
+    mut settings: Settings,
     demo: &dyn DemoAgent,
-    output: Output,
 ) -> Result<(), Failure> {
-    let mut options = Options::new(&serve, settings, demo)?;
+    let mut options = Options::new(&serve, &settings, demo)?;
     let (limits, adapted) = Resources::of_process().adapt(&serve.limits);
     options.limits = limits;
     let store_config = StoreConfig::new(&serve)?;
-    let (detail, observe) = options::observe(&serve, settings);
+    let (detail, observe) = options::observe(&serve, &settings);
     let telemetry = log::start(detail, observe)?;
     let logs_json = serve.telemetry.log_json;
-    let output = if logs_json { output.into_log() } else { output };
+    if logs_json {
+        settings.output = settings.output.into_log();
+    }
+    let output = settings.output;
     let recorded = replay::open(&serve)?;
     let (mut listener, address) = bind(&serve.listen.host, serve.listen.port).await?;
     let upstream = match recorded {
         None if serve.proxy.to.is_some() => {
             let upstream;
             (upstream, listener) =
-                Upstream::await_and_connect(&serve, &options, settings, output, listener).await?;
+                Upstream::await_and_connect(&serve, &options, &settings, listener).await?;
             upstream
         }
         recorded => recorded,

@@ -74,7 +74,6 @@ impl Upstream {
     pub(super) async fn connect(
         serve: &Serve,
         settings: &Settings,
-        output: Output,
     ) -> Result<Option<Self>, Failure> {
         let Some(reference) = &serve.proxy.to else {
             return Ok(None);
@@ -107,9 +106,9 @@ impl Upstream {
             }
             within_capabilities(serve, card)
         };
-        let remote = RemoteAgent::connect_with(&settings, output, Retries::none(), limited).await?;
+        let remote = RemoteAgent::connect_with(&settings, Retries::none(), limited).await?;
         let client = remote.client();
-        warn_of_missing_credential(&client.card(), &serve.proxy, &settings, output);
+        warn_of_missing_credential(&client.card(), &serve.proxy, &settings);
         if isolation == ProxyIsolation::Tenant && !client.interface().is_some_and(has_tenants) {
             return Err(Failure::usage(
                 "--proxy-isolation tenant requires an upstream interface of version 1.0 without a \
@@ -203,7 +202,6 @@ impl Upstream {
         serve: &Serve,
         options: &Options,
         settings: &Settings,
-        output: Output,
         listener: TcpListener,
     ) -> Result<(Option<Self>, TcpListener), Failure> {
         let failure = |error: io::Error| Failure::internal(format!("failed to listen: {error}"));
@@ -213,7 +211,7 @@ impl Upstream {
         let connected = async {
             let mut is_waiting = false;
             loop {
-                let failure = match Self::connect(serve, settings, output).await {
+                let failure = match Self::connect(serve, settings).await {
                     Err(failure) if failure.code() == Code::Unreachable => failure,
                     result => return result,
                 };
@@ -279,12 +277,7 @@ pub(super) async fn probe(agent: Arc<dyn Agent>) -> a2a_core::Result<()> {
 const UNKNOWN: &str = "readiness-probe";
 
 /// Warns if the upstream agent requires a credential, and the proxy has none to send.
-fn warn_of_missing_credential(
-    card: &AgentCard,
-    proxy: &Proxy,
-    settings: &Settings,
-    output: Output,
-) {
+fn warn_of_missing_credential(card: &AgentCard, proxy: &Proxy, settings: &Settings) {
     let has_certificate = settings.source("client-cert") != Source::Default;
     let is_mtls = |name: &String| {
         let scheme = card.security_schemes.get(name).and_then(|scheme| scheme.scheme.as_ref());
@@ -302,7 +295,7 @@ fn warn_of_missing_credential(
     }
     let names: BTreeSet<_> = requirements.iter().flat_map(|one| one.schemes.keys()).collect();
     let names: Vec<_> = names.into_iter().map(String::as_str).collect();
-    output.warning(&format!(
+    settings.output.warning(&format!(
         "the upstream agent requires a credential ({}), and the proxy has none: give --bearer, \
          --api-key, --basic or --client-cert, or use --forward-auth",
         names.join(", ")

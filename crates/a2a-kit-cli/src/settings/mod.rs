@@ -35,6 +35,7 @@ use clap::{Arg, builder::ValueParser};
 use serde::Deserialize as _;
 
 use client::Client;
+pub(crate) use client::Output as OutputSettings;
 pub(crate) use directories::Directories;
 pub(crate) use effective::document;
 pub(crate) use flags::{arguments, switch};
@@ -44,11 +45,11 @@ pub(crate) use schema::json_schema;
 pub(crate) use secret_policy::UserSecret;
 pub(crate) use section::{Declared, Section};
 pub(crate) use sources::{Sources, exposure};
-use value::Format;
 pub(crate) use variables::{Environment, PREFIX};
 
 use crate::{
     failure::Failure,
+    output::Output,
     redaction::{Redaction, SHORTEST_SECRET, TokenRedaction, basic_forms},
 };
 
@@ -109,11 +110,8 @@ pub(crate) struct Settings {
     pub(crate) no_cache: bool,
     /// The directory of the cache of cards; `None` if there is none.
     pub(crate) cache_directory: Option<PathBuf>,
-    pub(crate) format: Format,
-    pub(crate) compact: bool,
-    pub(crate) verbose: bool,
-    /// Whether Markdown is rendered on a terminal.
-    pub(crate) render: bool,
+    /// How the command prints.
+    pub(crate) output: Output,
     pub(crate) debug: bool,
     /// Observer of the messages on the wire.
     pub(crate) observer: Option<Arc<dyn WireObserver>>,
@@ -232,10 +230,7 @@ impl Settings {
             grpc_plaintext: agent.grpc_plaintext,
             no_cache: agent.no_cache,
             cache_directory: None,
-            format: output.format,
-            compact: output.compact,
-            verbose: output.verbose,
-            render: output.render,
+            output: Output::new(&output, stream),
             debug: output.debug,
             observer: None,
             layer,

@@ -10,7 +10,7 @@ use a2a_kit_client::credentials::{
 use async_trait::async_trait;
 
 use super::{Flow, StoredToken, TokenStore, client};
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, settings::Settings};
 
 /// Provides the stored token for one scheme of one agent, and refreshes it when it has expired or
 /// was rejected.
@@ -22,7 +22,6 @@ struct Source {
     card: Origin,
     scheme: String,
     settings: Settings,
-    output: Output,
 }
 
 /// Why a stored token is not sent.
@@ -60,9 +59,9 @@ fn uses_token(scheme: &Scheme) -> bool {
 }
 
 impl StoredTokenSource {
-    fn new(store: TokenStore, token: &StoredToken, settings: &Settings, output: Output) -> Self {
+    fn new(store: TokenStore, token: &StoredToken, settings: &Settings) -> Self {
         let (card, scheme) = (token.card.0.clone(), token.scheme.clone());
-        Self(Arc::new(Source { store, card, scheme, settings: settings.clone(), output }))
+        Self(Arc::new(Source { store, card, scheme, settings: settings.clone() }))
     }
 }
 
@@ -106,7 +105,7 @@ impl Source {
         let secret = self.renew(&token, request).await?;
         self.settings.token_redaction.add(secret.expose());
         if let Err(failure) = locked.insert(token.with_secret(&secret)) {
-            self.output.warning(&format!("the refreshed token is not stored: {failure}"));
+            self.settings.output.warning(&format!("the refreshed token is not stored: {failure}"));
         }
         Ok(secret)
     }
@@ -203,7 +202,6 @@ pub(crate) fn for_card(
     card: &AgentCard,
     origin: &Origin,
     settings: &Settings,
-    output: Output,
 ) -> Result<Option<StoredCredentials>, Failure> {
     let uses_token = |name: &str| {
         let scheme = card.security_schemes.get(name).and_then(|scheme| scheme.scheme.as_ref());
@@ -218,7 +216,7 @@ pub(crate) fn for_card(
     if tokens.is_empty() {
         return Ok(None);
     }
-    store.warn_if_exposed(output);
+    store.warn_if_exposed(settings.output);
     let mut credentials = Credentials::new();
     for token in &tokens {
         for host in &token.hosts {
@@ -226,7 +224,7 @@ pub(crate) fn for_card(
                 .with_trusted_origin(&host.to_string())
                 .map_err(|error| Failure::internal(error.to_string()))?;
         }
-        let source = StoredTokenSource::new(store.clone(), token, settings, output);
+        let source = StoredTokenSource::new(store.clone(), token, settings);
         credentials = credentials.with_named(&token.scheme, source);
     }
     Ok(Some(StoredCredentials { credentials, tokens }))

@@ -9,10 +9,7 @@ use argon2::{Argon2, PasswordHasher as _, password_hash};
 use clap::Args;
 use serde_json::json;
 
-use crate::{
-    failure::Failure,
-    output::{Output, Text},
-};
+use crate::{failure::Failure, output::Output};
 
 /// Maximum length of a password, in bytes; servers reject longer ones.
 const MAX_PASSWORD: usize = 1 << 10;
@@ -44,10 +41,8 @@ impl HashPassword {
         }
         let hash = hash(password)
             .map_err(|error| Failure::internal(format!("failed to hash the password: {error}")))?;
-        output.result(&json!({ "passwordHash": hash }), || {
-            let mut text = Text::new();
+        output.result(&json!({ "passwordHash": hash }), |text| {
             text.line("Password hash", &hash);
-            text
         })
     }
 }

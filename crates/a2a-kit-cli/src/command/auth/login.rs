@@ -19,7 +19,7 @@ use super::{
 use crate::{
     agent,
     failure::{Code, Failure, chain},
-    output::{Output, Text, escaped},
+    output::{Output, escaped},
     redaction::basic_forms,
     settings::{Settings, UserSecret, value},
     token::{self, ClientSecret, Flow, StoredOrigin, StoredToken, TokenStore},
@@ -58,7 +58,7 @@ pub(crate) struct Login {
 }
 
 impl Login {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         if settings.agent_card.is_none() && settings.endpoint.is_some() {
             return Err(Failure::usage("auth login needs the card of the agent")
                 .with_hint("name the agent with --agent-card (-a) in place of --endpoint"));
@@ -77,14 +77,14 @@ impl Login {
         // A store that can't be read must not be found out after the user has logged in.
         let store = TokenStore::of_user()?;
         store.read()?;
-        store.warn_if_exposed(output);
+        store.warn_if_exposed(settings.output);
 
-        let document = agent::document(settings, output).await?;
+        let document = agent::document(settings).await?;
         let card = agent::origin(settings, &document.card)
             .ok_or_else(|| Failure::usage("the agent has no usable interface"))?;
         let scheme = LoginScheme::select(&document.card, self.wanted())?;
         let hosts = hosts(&document.card, &card, settings)?;
-        agent::warn_of_interception(settings, output);
+        agent::warn_of_interception(settings);
 
         let client = token::client(settings, id, value).and_then(|client| self.trusting(client));
         let client = client.map_err(|error| login_failure(&error))?;
@@ -108,10 +108,12 @@ impl Login {
             let sign_in = sign_in.and_then(Origin::of).filter(|one| !one.is_equivalent(server));
             let issuer = sign_in.map(|one| format!("{one}, with the token of "));
             let issuer = issuer.unwrap_or_default();
-            output.note(&format!("logging in at {issuer}{server} for scheme {:?}", scheme.name));
+            settings
+                .output
+                .note(&format!("logging in at {issuer}{server} for scheme {:?}", scheme.name));
         }
         let client = client.with_endpoints(endpoints.clone()).with_scopes(&scopes);
-        let granted = self.obtain(flow, client, &request, server, output);
+        let granted = self.obtain(flow, client, &request, server, settings.output);
         let granted = within_limits(settings, granted).await?;
 
         let token = StoredToken {
@@ -131,10 +133,8 @@ impl Login {
         .with_secret(&granted);
         store.lock().await?.insert(token.clone())?;
         let listed = Listed::from(&token);
-        output.result(&listed, || {
-            let mut text = Text::new();
-            listed.write(&mut text);
-            text
+        settings.output.result(&listed, |text| {
+            listed.write(text);
         })
     }
 

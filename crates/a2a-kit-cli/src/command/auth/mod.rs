@@ -7,7 +7,7 @@ mod tokens;
 
 use clap::Subcommand;
 
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, settings::Settings};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuthCommand {
@@ -26,12 +26,12 @@ impl AuthCommand {
         matches!(self, Self::Login(_))
     }
 
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         match self {
-            Self::Login(login) => login.run(settings, output).await,
-            Self::Status(status) => status.run(settings, output).await,
-            Self::Logout(logout) => logout.run(settings, output).await,
-            Self::HashPassword(hash) => hash.run(output),
+            Self::Login(login) => login.run(settings).await,
+            Self::Status(status) => status.run(settings).await,
+            Self::Logout(logout) => logout.run(settings).await,
+            Self::HashPassword(hash) => hash.run(settings.output),
         }
     }
 }

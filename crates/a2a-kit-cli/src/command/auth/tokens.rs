@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     agent,
     failure::Failure,
-    output::{Output, Text},
+    output::Text,
     settings::Settings,
     token::{Flow, StoredOrigin, StoredToken, TokenStore},
 };
@@ -22,25 +22,23 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let store = TokenStore::of_user()?;
-        store.warn_if_exposed(output);
-        let filter = Filter::new(self.scheme.as_deref(), settings, output).await?;
+        store.warn_if_exposed(settings.output);
+        let filter = Filter::new(self.scheme.as_deref(), settings).await?;
         let mut tokens = store.read()?;
         tokens.retain(|token| filter.matches(token));
         if tokens.is_empty() {
-            output.note(&format!("no stored tokens in {}", store.path().display()));
+            settings.output.note(&format!("no stored tokens in {}", store.path().display()));
         }
         let listed: Vec<Listed<'_>> = tokens.iter().map(Listed::from).collect();
-        output.result(&json!({ "tokens": listed }), || {
-            let mut text = Text::new();
+        settings.output.result(&json!({ "tokens": listed }), |text| {
             for (index, token) in listed.iter().enumerate() {
                 if index > 0 {
                     text.empty_line();
                 }
-                token.write(&mut text);
+                token.write(text);
             }
-            text
         })
     }
 }
@@ -56,7 +54,7 @@ pub(crate) struct Logout {
 }
 
 impl Logout {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         if settings.agent_card.is_none() && !self.all {
             return Err(Failure::usage("no agent is named")
                 .with_hint("name one with --agent-card (-a), or log out everywhere with --all"));
@@ -65,21 +63,19 @@ impl Logout {
         let filter = if self.all {
             Filter::default()
         } else {
-            Filter::new(self.scheme.as_deref(), settings, output).await?
+            Filter::new(self.scheme.as_deref(), settings).await?
         };
         let locked = store.lock().await?;
         let (removed, kept): (Vec<StoredToken>, Vec<StoredToken>) =
             locked.read()?.into_iter().partition(|token| filter.matches(token));
         locked.write(&kept)?;
         if removed.is_empty() {
-            output.note("no token was stored for the agent");
+            settings.output.note("no token was stored for the agent");
         }
         let listed: Vec<Listed<'_>> = removed.iter().map(Listed::from).collect();
-        output.result(&json!({ "removed": listed }), || {
-            let mut text = Text::new();
+        settings.output.result(&json!({ "removed": listed }), |text| {
             text.line("Removed", &removed.len().to_string());
             text.line("Remaining", &kept.len().to_string());
-            text
         })
     }
 }
@@ -94,14 +90,10 @@ struct Filter<'a> {
 impl<'a> Filter<'a> {
     /// Selects the tokens for the agent that the settings name, if they name one. Its card is read
     /// only if it is a file.
-    async fn new(
-        scheme: Option<&'a str>,
-        settings: &Settings,
-        output: Output,
-    ) -> Result<Self, Failure> {
+    async fn new(scheme: Option<&'a str>, settings: &Settings) -> Result<Self, Failure> {
         let card = match &settings.agent_card {
             None => None,
-            Some(reference) => Some(agent::origin_of_reference(reference, settings, output).await?),
+            Some(reference) => Some(agent::origin_of_reference(reference, settings).await?),
         };
         Ok(Self { card, scheme })
     }

@@ -11,7 +11,7 @@ use super::trust::Trust;
 use crate::{
     agent::{self, RemoteAgent, Retries},
     failure::{Code, Failure},
-    output::{self, Output},
+    output::{self},
     settings::{Settings, value},
 };
 
@@ -28,9 +28,9 @@ pub(crate) struct Get {
 }
 
 impl Get {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         if self.validate || !self.extended {
-            let document = agent::document(settings, output).await?;
+            let document = agent::document(settings).await?;
             if self.validate {
                 let violations = document.violations();
                 if !violations.is_empty() {
@@ -40,11 +40,11 @@ impl Get {
             if !self.extended {
                 let (document, signature) = self.verified(document, settings).await?;
                 let form = Some(document.version)
-                    .filter(|form| settings.verbose && *form != ProtocolVersion::LATEST);
-                return show(&document.card, form, &signature, settings, output);
+                    .filter(|form| settings.output.verbose() && *form != ProtocolVersion::LATEST);
+                return show(&document.card, form, &signature, settings);
             }
         }
-        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
+        let agent = RemoteAgent::connect(settings, Retries::of_read(settings)).await?;
         let card = agent.client().extended_card().await;
         let card = card.map_err(|error| agent.failure(&error))?;
         // The received JSON is lost, but not the signed members.
@@ -52,7 +52,7 @@ impl Get {
             Ok(json) => self.signature(&json, settings).await?.1,
             Err(_) => "unverifiable (not checked)".to_owned(),
         };
-        show(&card, None, &signature, settings, output)
+        show(&card, None, &signature, settings)
     }
 
     /// Verifies the signatures of a card, and returns the signed part of it and the result.
@@ -95,7 +95,6 @@ fn show(
     form: Option<ProtocolVersion>,
     signature: &str,
     settings: &Settings,
-    output: Output,
 ) -> Result<(), Failure> {
     let selected = agent::preference(settings).select(card).map_err(|error| {
         let failure = agent::discovery_failure(&error, settings);
@@ -103,19 +102,18 @@ fn show(
         format!("{}{hint}", failure.message())
     });
     let form = form.map(value::version_name);
-    if let (true, Some(form)) = (output.is_json(), form) {
-        output.note(&format!("the card has the schema of version {form}"));
+    if let (true, Some(form)) = (settings.output.is_json(), form) {
+        settings.output.note(&format!("the card has the schema of version {form}"));
     }
-    if output.is_json() {
-        output.diagnostic(&format!("signature: {}", output::escaped(signature)));
+    if settings.output.is_json() {
+        settings.output.diagnostic(&format!("signature: {}", output::escaped(signature)));
     }
-    output.result(card, || {
+    settings.output.result(card, |text| {
         let selected = match &selected {
             Ok(selected) => selected.first().map(|one| &one.interface).ok_or("there is none"),
             Err(why) => Err(why.as_str()),
         };
-        let mut text = output::card(card, selected, signature);
+        output::card(text, card, selected, signature);
         text.line_if_any("Source version", form.unwrap_or_default());
-        text
     })
 }

@@ -9,7 +9,7 @@ mod verify;
 use clap::Subcommand;
 pub(crate) use trust::{Keys, keys};
 
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, settings::Settings};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CardCommand {
@@ -33,12 +33,12 @@ impl CardCommand {
         }
     }
 
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         match self {
-            Self::Get(get) => get.run(settings, output).await,
-            Self::Lint(lint) => lint.run(settings, output).await,
-            Self::Sign(sign) => sign.run(output),
-            Self::Verify(verify) => verify.run(settings, output).await,
+            Self::Get(get) => get.run(settings).await,
+            Self::Lint(lint) => lint.run(settings).await,
+            Self::Sign(sign) => sign.run(settings.output),
+            Self::Verify(verify) => verify.run(settings).await,
         }
     }
 }

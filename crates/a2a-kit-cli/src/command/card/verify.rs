@@ -8,7 +8,7 @@ use super::trust::Trust;
 use crate::{
     agent,
     failure::{Code, Failure},
-    output::{Output, Text},
+    output::Text,
     settings::Settings,
 };
 
@@ -25,15 +25,15 @@ pub(crate) struct Verify {
 }
 
 impl Verify {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         if !self.trust.is_some() {
             return Err(Failure::usage("no trusted keys")
                 .with_hint("add keys with --jwks, or hosts that publish keys with --trust-jku"));
         }
         let verifier = self.trust.verifier(settings)?;
-        let document = agent::document(settings, output).await?;
+        let document = agent::document(settings).await?;
         let verification = verifier.verify(&document.json).await;
-        output.result(&report(&verification), || text(&verification))?;
+        settings.output.result(&report(&verification), |text| write(text, &verification))?;
         match verification {
             CardVerification::Verified(_) => Ok(()),
             CardVerification::Absent if !self.require => Ok(()),
@@ -60,12 +60,10 @@ fn report(verification: &CardVerification) -> Value {
     }
 }
 
-fn text(verification: &CardVerification) -> Text {
-    let mut text = Text::new();
+fn write(text: &mut Text, verification: &CardVerification) {
     text.line("Signature", &verification.to_string());
     if let CardVerification::Verified(verified) = verification {
         text.line("Algorithm", verified.algorithm.as_str());
         text.line("Form", &verified.form.to_string());
     }
-    text
 }

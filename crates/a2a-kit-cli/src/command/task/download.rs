@@ -8,7 +8,7 @@ use super::single;
 use crate::{
     download::{self, Fetcher},
     failure::Failure,
-    output::{self, Output},
+    output::{self},
     settings::{Settings, value},
     watch::{Progress, within_limits},
 };
@@ -36,8 +36,8 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let (id, agent) = single::connect(self.task.as_ref(), settings, output).await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
+        let (id, agent) = single::connect(self.task.as_ref(), settings).await?;
         let task = agent.client().get(id).await.map_err(|error| agent.failure(&error))?;
         let fetcher = self.fetch_urls.then(|| Fetcher::new(&agent, settings)).transpose()?;
         let mut download = download::Download::into(&self.out)?;
@@ -46,12 +46,13 @@ impl Download {
         download.fetcher = fetcher;
         let save = download.save(&task, &self.artifact);
         let report = within_limits(settings, &Progress::new(&agent), save).await?;
-        report.note_skipped(output);
-        if output.is_json() {
-            return report.print_json(settings.stream, output);
+        report.note_skipped(settings.output);
+        if settings.output.is_json() {
+            return report.print_json(settings.stream, settings.output);
         }
-        let mut text = output::task_ids(&task);
-        text.append(report.text());
-        output.text(&text)
+        settings.output.text(|text| {
+            output::ids(text, &task.id, &task.context_id, task.state());
+            report.write(text);
+        })
     }
 }

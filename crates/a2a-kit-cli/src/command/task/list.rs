@@ -41,9 +41,9 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let mut request = self.request(settings)?;
-        let agent = RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?;
+        let agent = RemoteAgent::connect(settings, Retries::of_read(settings)).await?;
         let mut list: Option<ListTasksResponse> = None;
         loop {
             let page = agent.client().list_page(request.clone()).await;
@@ -61,7 +61,7 @@ impl List {
             let done = !self.all || request.page_token.is_empty();
             let list = list.insert(merged);
             if done {
-                return self.print(list, settings, &agent, output);
+                return self.print(list, settings, &agent, settings.output);
             }
         }
     }
@@ -99,6 +99,6 @@ impl List {
             history: self.history.is_some(),
             agent: Some(agent.flags()),
         };
-        output.result(list, || output::task_list(list, detail))
+        output.result(list, |text| output::task_list(text, list, detail))
     }
 }

@@ -7,7 +7,7 @@ mod single;
 
 use clap::Subcommand;
 
-use crate::{failure::Failure, output::Output, settings::Settings};
+use crate::{failure::Failure, settings::Settings};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
@@ -27,14 +27,14 @@ pub(crate) enum TaskCommand {
 }
 
 impl TaskCommand {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         match self {
-            Self::Get(get) => get.run(settings, output).await,
-            Self::List(list) => list.run(settings, output).await,
-            Self::Cancel(cancel) => cancel.run(settings, output).await,
-            Self::Subscribe(subscribe) => subscribe.run(settings, output).await,
-            Self::Download(download) => download.run(settings, output).await,
-            Self::PushConfig(command) => command.run(settings, output).await,
+            Self::Get(get) => get.run(settings).await,
+            Self::List(list) => list.run(settings).await,
+            Self::Cancel(cancel) => cancel.run(settings).await,
+            Self::Subscribe(subscribe) => subscribe.run(settings).await,
+            Self::Download(download) => download.run(settings).await,
+            Self::PushConfig(command) => command.run(settings).await,
         }
     }
 }

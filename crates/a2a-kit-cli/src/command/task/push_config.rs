@@ -3,6 +3,7 @@
 use a2a_core::v1::{
     AuthenticationInfo, ListTaskPushNotificationConfigsRequest, TaskPushNotificationConfig,
 };
+use a2a_kit_http::redaction::redact_webhook;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use super::single;
 use crate::{
     agent::RemoteAgent,
     failure::Failure,
-    output::{self, Output, Text, without_secrets},
+    output::Text,
     settings::{Settings, UserSecret},
 };
 
@@ -75,7 +76,7 @@ pub(crate) struct List {
 }
 
 impl PushConfigCommand {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let task = match self {
             Self::Create(create) => Some(&create.task),
             Self::Get(named) | Self::Delete(named) => Some(&named.task),
@@ -88,12 +89,12 @@ impl PushConfigCommand {
                 settings.check_secret(UserSecret::Flag("auth-credentials"))?;
             }
         }
-        let (task, agent) = single::connect(task, settings, output).await?;
+        let (task, agent) = single::connect(task, settings).await?;
         match self {
-            Self::Create(create) => create.run(task, &agent, output).await,
-            Self::Get(named) => named.get(task, &agent, output).await,
-            Self::List(list) => list.run(task, &agent, output).await,
-            Self::Delete(named) => named.delete(task, &agent, output).await,
+            Self::Create(create) => create.run(task, &agent).await,
+            Self::Get(named) => named.get(task, &agent).await,
+            Self::List(list) => list.run(task, &agent).await,
+            Self::Delete(named) => named.delete(task, &agent).await,
         }
     }
 }
@@ -103,7 +104,7 @@ impl Create {
         self.token.is_some() || self.auth_credentials.is_some()
     }
 
-    async fn run(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
+    async fn run(&self, task: String, agent: &RemoteAgent) -> Result<(), Failure> {
         let authentication = self.auth_scheme.as_ref().map(|scheme| AuthenticationInfo {
             scheme: scheme.clone(),
             credentials: self.auth_credentials.clone().unwrap_or_default(),
@@ -117,37 +118,28 @@ impl Create {
             ..TaskPushNotificationConfig::default()
         };
         let created = agent.client().create_push_config(config).await;
-        let created = without_secrets(created.map_err(|error| agent.failure(&error))?);
-        output.result(&created, || output::push_config(&created))
+        print(created.map_err(|error| agent.failure(&error))?, agent)
     }
 }
 
 impl Named {
-    async fn get(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
+    async fn get(&self, task: String, agent: &RemoteAgent) -> Result<(), Failure> {
         let config = agent.client().push_config(task, &self.config_id).await;
-        let config = without_secrets(config.map_err(|error| agent.failure(&error))?);
-        output.result(&config, || output::push_config(&config))
+        print(config.map_err(|error| agent.failure(&error))?, agent)
     }
 
-    async fn delete(
-        &self,
-        task: String,
-        agent: &RemoteAgent,
-        output: Output,
-    ) -> Result<(), Failure> {
+    async fn delete(&self, task: String, agent: &RemoteAgent) -> Result<(), Failure> {
         let deleted = agent.client().delete_push_config(&task, &self.config_id).await;
         deleted.map_err(|error| agent.failure(&error))?;
-        output.result(&json!({}), || {
-            let mut text = Text::new();
+        agent.output.result(&json!({}), |text| {
             text.line("Task ID", &task);
             text.line("Config ID", &self.config_id);
-            text
         })
     }
 }
 
 impl List {
-    async fn run(&self, task: String, agent: &RemoteAgent, output: Output) -> Result<(), Failure> {
+    async fn run(&self, task: String, agent: &RemoteAgent) -> Result<(), Failure> {
         let client = agent.client();
         let request = ListTaskPushNotificationConfigsRequest {
             task_id: task,
@@ -157,7 +149,56 @@ impl List {
         };
         let page = client.agent().list_task_push_notification_configs(client.call(request)).await;
         let mut page = page.map_err(|error| agent.failure(&error))?.response;
-        page.configs = page.configs.into_iter().map(without_secrets).collect();
-        output.result(&page, || output::push_configs(&page))
+        page.configs.iter_mut().for_each(redact_webhook);
+        agent.output.result(&page, |text| {
+            for config in &page.configs {
+                write(text, config);
+                text.empty_line();
+            }
+            text.line_if_any("Next page token", &page.next_page_token);
+        })
+    }
+}
+
+/// Prints a config without the token and the credentials, which agents may send back.
+fn print(mut config: TaskPushNotificationConfig, agent: &RemoteAgent) -> Result<(), Failure> {
+    redact_webhook(&mut config);
+    agent.output.result(&config, |text| write(text, &config))
+}
+
+fn write(text: &mut Text, config: &TaskPushNotificationConfig) {
+    text.line("Task ID", &config.task_id);
+    text.line("Config ID", &config.id);
+    text.line("URL", &config.url);
+    text.line_if_any("Token", &config.token);
+    if let Some(authentication) = &config.authentication {
+        let shown = format!("{} {}", authentication.scheme, authentication.credentials);
+        text.line("Authentication", shown.trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_redacted() {
+        let mut config = TaskPushNotificationConfig {
+            task_id: "t".into(),
+            id: "c".into(),
+            url: "https://a.example/hook".into(),
+            token: "secret".into(),
+            authentication: Some(AuthenticationInfo {
+                scheme: "Bearer".into(),
+                credentials: "secret".into(),
+            }),
+            ..TaskPushNotificationConfig::default()
+        };
+        redact_webhook(&mut config);
+        assert_eq!(
+            Text::of(|text| write(text, &config)).plain(),
+            "Task ID: t\nConfig ID: c\nURL: https://a.example/hook\nToken: [redacted]\n\
+             Authentication: Bearer [redacted]\n"
+        );
     }
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use crate::{
     agent::{RemoteAgent, Retries},
     failure::Failure,
-    output::{self, Output, TaskDetail},
+    output::{self, TaskDetail, Text},
     settings::{Settings, Waiting},
     watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
 };
@@ -27,12 +27,12 @@ pub(crate) struct Get {
 }
 
 impl Get {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let (id, agent) = connect(self.task.as_ref(), settings, output).await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
+        let (id, agent) = connect(self.task.as_ref(), settings).await?;
         let client = agent.client();
         let progress = Progress::new(&agent);
         let options = wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Polling);
-        let mut watcher = Watcher::new(&agent, output, &progress, &options);
+        let mut watcher = Watcher::new(&progress, &options);
         if settings.waiting == Waiting::Yes {
             let watch = client.watch(&id, options.clone());
             within_limits(settings, &progress, watcher.run(watch)).await?;
@@ -42,8 +42,10 @@ impl Get {
             None => client.get(id).await,
         };
         let task = task.map_err(|error| agent.failure(&error))?;
-        warn_of_state(&task, output);
-        output.result(&*task, || output::task(&task, watcher.detail(self.history.is_some())))
+        warn_of_state(&task, settings.output);
+        settings.output.result(&*task, |text| {
+            output::task(text, &task, watcher.detail(self.history.is_some()));
+        })
     }
 }
 
@@ -57,27 +59,26 @@ pub(crate) struct Subscribe {
 }
 
 impl Subscribe {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let id = task_id(self.task.as_ref(), settings)?;
         let retries = Retries::of_subscription(settings);
-        let agent = RemoteAgent::connect(settings, output, retries).await?;
+        let agent = RemoteAgent::connect(settings, retries).await?;
         let progress = Progress::new(&agent);
         let options =
             wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Streaming);
         let watch = agent.client().watch(id, options.clone());
-        let mut watcher =
-            Watcher::new(&agent, output, &progress, &options).with_events(settings.stream);
+        let mut watcher = Watcher::new(&progress, &options).with_events(settings.stream);
         let outcome = within_limits(settings, &progress, watcher.run(watch)).await?;
         if settings.stream {
             return watcher.end(&outcome);
         }
-        let text = || watcher.text(&outcome, false);
+        let text = |text: &mut Text| watcher.write(text, &outcome, false);
         match &outcome {
             SendOutcome::Task(task) => {
-                warn_of_state(task, output);
-                output.result(task, text)
+                warn_of_state(task, settings.output);
+                settings.output.result(task, text)
             }
-            SendOutcome::Message(message) => output.result(message, text),
+            SendOutcome::Message(message) => settings.output.result(message, text),
         }
     }
 }
@@ -89,12 +90,15 @@ pub(crate) struct Cancel {
 }
 
 impl Cancel {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let (id, agent) = connect(self.task.as_ref(), settings, output).await?;
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
+        let (id, agent) = connect(self.task.as_ref(), settings).await?;
         let task = cancel(&agent, id, settings).await?;
-        let detail =
-            TaskDetail { verbose: output.verbose(), history: false, agent: Some(agent.flags()) };
-        output.result(&*task, || output::task(&task, detail))
+        let detail = TaskDetail {
+            verbose: settings.output.verbose(),
+            history: false,
+            agent: Some(agent.flags()),
+        };
+        settings.output.result(&*task, |text| output::task(text, &task, detail))
     }
 }
 
@@ -127,10 +131,9 @@ async fn cancel(
 pub(super) async fn connect(
     task: Option<&String>,
     settings: &Settings,
-    output: Output,
 ) -> Result<(String, RemoteAgent), Failure> {
     let id = task_id(task, settings)?;
-    Ok((id, RemoteAgent::connect(settings, output, Retries::of_read(settings)).await?))
+    Ok((id, RemoteAgent::connect(settings, Retries::of_read(settings)).await?))
 }
 
 /// Returns the task id: the argument, or `--task-id` and its variable.

@@ -21,7 +21,7 @@ use super::{super::report_format::ReportFormat, trust::Trust};
 use crate::{
     agent::Connector,
     failure::{Code, Failure},
-    output::{Output, Text},
+    output::Output,
     settings::Settings,
 };
 
@@ -56,10 +56,10 @@ pub(crate) struct Lint {
 }
 
 impl Lint {
-    pub(super) async fn run(&self, settings: &Settings, output: Output) -> Result<(), Failure> {
-        let format = ReportFormat::or_of(self.format, output);
+    pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
+        let format = ReportFormat::or_of(self.format, settings.output);
         if self.list {
-            return list(format, output);
+            return list(format, settings.output);
         }
         let responses = Arc::new(CardResponses::before(settings.observer.clone()));
         let settings = Settings {
@@ -71,13 +71,13 @@ impl Lint {
         let reference = settings.agent_card.clone().unwrap_or_default();
         let target = self.fix.then(|| self.target(&reference)).transpose()?;
         let verifier = self.trust.verifier(&settings)?;
-        let mut connector = Connector::new(&settings, output)?;
-        let mut document = match connector.document(output).await? {
+        let mut connector = Connector::new(&settings)?;
+        let mut document = match connector.document().await? {
             Ok(document) => document,
             Err(error) => {
                 let findings = lint::malformed(&error);
                 let report = Report::new(&reference, b"", findings, self.strict, false);
-                return self.finish(&report, format, output);
+                return self.finish(&report, format, settings.output);
             }
         };
         let url = match reference.parse() {
@@ -102,7 +102,7 @@ impl Lint {
                 document = reread(text, &document)?;
                 findings = check(&document).await;
             }
-            self.write(target, &document, fixed, output)?;
+            self.write(target, &document, fixed, settings.output)?;
         }
         if self.live {
             let subject = subject(&document, &url);
@@ -110,7 +110,7 @@ impl Lint {
         }
         findings.append(live);
         let report = Report::new(&reference, &document.json, findings, self.strict, self.live);
-        self.finish(&report.with_fixed(fixed), format, output)
+        self.finish(&report.with_fixed(fixed), format, settings.output)
     }
 
     fn finish(&self, report: &Report, format: ReportFormat, output: Output) -> Result<(), Failure> {
@@ -193,9 +193,9 @@ fn list(format: ReportFormat, output: Output) -> Result<(), Failure> {
     if format != ReportFormat::Text {
         return output.json(&lint::rules().collect::<Vec<_>>());
     }
-    let mut text = Text::new();
-    for rule in lint::rules() {
-        text.line(&format!("{} {}", rule.severity, rule.id), rule.title);
-    }
-    output.text(&text)
+    output.text(|text| {
+        for rule in lint::rules() {
+            text.line(&format!("{} {}", rule.severity, rule.id), rule.title);
+        }
+    })
 }

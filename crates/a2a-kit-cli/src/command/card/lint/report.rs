@@ -76,7 +76,7 @@ impl Report {
     pub(super) fn print(&self, format: ReportFormat, output: Output) -> Result<(), Failure> {
         let results = results(&self.findings, self.is_live);
         match format {
-            ReportFormat::Text => output.text(&self.text()),
+            ReportFormat::Text => output.text(|text| self.write(text)),
             ReportFormat::Json => output.json(&self.json()),
             ReportFormat::Yaml => output.document(&yaml(&self.json())),
             ReportFormat::Sarif => {
@@ -109,8 +109,7 @@ impl Report {
         })
     }
 
-    fn text(&self) -> Text {
-        let mut text = Text::new();
+    fn write(&self, text: &mut Text) {
         for finding in &self.findings {
             let label = match finding.severity {
                 Severity::Error => "Error",
@@ -142,8 +141,7 @@ impl Report {
             let count = self.findings.iter().filter(|one| one.severity == severity).count();
             text.line(label, &count.to_string());
         }
-        text.line("Valid", if self.is_valid() { "yes" } else { "no" });
-        text
+        text.yes_or_no("Valid", self.is_valid());
     }
 }
 
