@@ -17,7 +17,7 @@ pub enum UpdateError {
     Limit(ExceededLimit),
     /// The executor was run again to continue a conversation, and did not repeat what it had done
     /// before; the task is FAILED with that reason. See [`ask`](crate::TaskUpdater::ask).
-    #[error("the executor does not repeat its earlier run")]
+    #[error("replay diverged from the recorded run")]
     Diverged,
     /// The update could not be stored.
     #[error("the task could not be stored")]
