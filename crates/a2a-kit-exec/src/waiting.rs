@@ -25,20 +25,20 @@ pub(crate) struct Waiting {
 #[derive(Debug, Default)]
 struct State {
     /// By number, oldest first.
-    places: BTreeMap<u64, Place>,
+    commands: BTreeMap<u64, WaitingCommand>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Place {
+struct WaitingCommand {
     caller: Arc<str>,
     /// Dropped to end the command; `None` if it has its answer.
     keep: Option<oneshot::Sender<()>>,
 }
 
-/// The place of a command that waits, left when dropped.
+/// Removes a command from those that wait when dropped.
 #[derive(Debug)]
-pub(crate) struct WaitingPlace {
+pub(crate) struct WaitingGuard {
     waiting: Waiting,
     number: u64,
 }
@@ -56,54 +56,56 @@ impl Waiting {
     }
 
     /// Enters a command. The future is ready when the command has to end.
-    pub(crate) fn enter(&self, caller: &str) -> (WaitingPlace, impl Future<Output = ()> + use<>) {
+    pub(crate) fn enter(&self, caller: &str) -> (WaitingGuard, impl Future<Output = ()> + use<>) {
         let (keep, kept) = oneshot::channel();
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
-        state.places.insert(number, Place { caller: caller.into(), keep: Some(keep) });
-        let of_caller = |place: &Place| &*place.caller == caller;
-        while state.places.values().filter(|place| of_caller(place)).count() > self.max_per_caller
+        state.commands.insert(number, WaitingCommand { caller: caller.into(), keep: Some(keep) });
+        let of_caller = |command: &WaitingCommand| &*command.caller == caller;
+        while state.commands.values().filter(|command| of_caller(command)).count()
+            > self.max_per_caller
             && state.evict(of_caller)
         {}
-        while state.places.len() > self.max && state.evict(|_| true) {}
+        while state.commands.len() > self.max && state.evict(|_| true) {}
         drop(state);
         let timeout = self.timeout;
         let expiry = async move {
             let _is_evicted = tokio::time::timeout(timeout, kept).await;
         };
-        (WaitingPlace { waiting: self.clone(), number }, expiry)
+        (WaitingGuard { waiting: self.clone(), number }, expiry)
     }
 }
 
 impl State {
     /// Ends the oldest command that has no answer yet, of the caller with the most; `false` if there
     /// is none.
-    fn evict(&mut self, is_candidate: impl Fn(&Place) -> bool) -> bool {
-        let count =
-            |caller: &str| self.places.values().filter(|place| &*place.caller == caller).count();
+    fn evict(&mut self, is_candidate: impl Fn(&WaitingCommand) -> bool) -> bool {
+        let count = |caller: &str| {
+            self.commands.values().filter(|command| &*command.caller == caller).count()
+        };
         let oldest = self
-            .places
+            .commands
             .iter()
-            .filter(|(_, place)| place.keep.is_some() && is_candidate(place))
-            .min_by_key(|(number, place)| (std::cmp::Reverse(count(&place.caller)), **number))
+            .filter(|(_, command)| command.keep.is_some() && is_candidate(command))
+            .min_by_key(|(number, command)| (std::cmp::Reverse(count(&command.caller)), **number))
             .map(|(number, _)| *number);
-        oldest.is_some_and(|number| self.places.remove(&number).is_some())
+        oldest.is_some_and(|number| self.commands.remove(&number).is_some())
     }
 }
 
-impl WaitingPlace {
-    /// The command has its answer: it keeps its place until it has a slot again.
+impl WaitingGuard {
+    /// The command has its answer: it stays counted until it has a slot again.
     pub(crate) fn answered(&self) {
-        if let Some(place) = self.waiting.lock().places.get_mut(&self.number) {
-            place.keep = None;
+        if let Some(command) = self.waiting.lock().commands.get_mut(&self.number) {
+            command.keep = None;
         }
     }
 }
 
-impl Drop for WaitingPlace {
+impl Drop for WaitingGuard {
     fn drop(&mut self) {
-        self.waiting.lock().places.remove(&self.number);
+        self.waiting.lock().commands.remove(&self.number);
     }
 }
 
@@ -123,13 +125,13 @@ mod tests {
         let mut anns: Vec<_> = (0..3).map(|_| waiting.enter("ann")).collect();
         let bob = waiting.enter("bob");
         let ended: Vec<_> =
-            anns.drain(..).map(|(_place, end)| end.now_or_never().is_some()).collect();
+            anns.drain(..).map(|(_guard, end)| end.now_or_never().is_some()).collect();
         assert_eq!(ended, [true, false, false]);
         assert!(bob.1.now_or_never().is_none());
     }
 
     #[tokio::test]
-    async fn all_places_taken_the_caller_with_the_most_loses_its_oldest_command() {
+    async fn at_the_limit_the_caller_with_the_most_loses_its_oldest_command() {
         let waiting = waiting(4, false);
         let bob = waiting.enter("bob");
         let anns = [waiting.enter("ann"), waiting.enter("ann"), waiting.enter("ann")];
@@ -141,14 +143,14 @@ mod tests {
         assert!(third.now_or_never().is_none());
         assert!(bob.1.now_or_never().is_none() && cat.1.now_or_never().is_none());
         drop((bob.0, cat.0, _first, _second, _third));
-        assert!(waiting.lock().places.is_empty());
+        assert!(waiting.lock().commands.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn command_without_a_place_or_out_of_time_has_to_end() {
+    async fn command_beyond_the_limit_or_out_of_time_has_to_end() {
         let none = waiting(0, true);
         assert!(none.enter("ann").1.now_or_never().is_some());
-        let (_place, end) = waiting(1, true).enter("ann");
+        let (_guard, end) = waiting(1, true).enter("ann");
         let start = tokio::time::Instant::now();
         end.await;
         assert_eq!(start.elapsed().as_secs(), 30);

@@ -14,10 +14,10 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 /// PEM text (RFC 7468), in a file or in memory. Sections of other types than the expected one are
 /// ignored, so one file may contain certificate and key.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Pem(Place);
+pub struct Pem(Source);
 
 #[derive(Clone, PartialEq, Eq)]
-enum Place {
+enum Source {
     File(PathBuf),
     Text(Arc<[u8]>),
 }
@@ -25,17 +25,17 @@ enum Place {
 impl Pem {
     /// Text in a file of at most 4 MiB. Servers reload it when it changes.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self(Place::File(path.into()))
+        Self(Source::File(path.into()))
     }
 
     /// Text in memory.
     pub fn text(text: impl AsRef<[u8]>) -> Self {
-        Self(Place::Text(text.as_ref().into()))
+        Self(Source::Text(text.as_ref().into()))
     }
 
     /// Returns whether the text is in a file, which may change.
     pub fn is_file(&self) -> bool {
-        matches!(self.0, Place::File(_))
+        matches!(self.0, Source::File(_))
     }
 
     /// Reads the text; `what` is the expected content, for errors.
@@ -45,8 +45,8 @@ impl Pem {
     /// [`TlsError::Read`] for a file that can't be read, or is larger than 4 MiB.
     pub fn read(&self, what: &'static str) -> Result<Cow<'_, [u8]>, TlsError> {
         let path = match &self.0 {
-            Place::Text(text) => return Ok(Cow::Borrowed(text)),
-            Place::File(path) => path,
+            Source::Text(text) => return Ok(Cow::Borrowed(text)),
+            Source::File(path) => path,
         };
         let failed = |source| TlsError::Read { what, path: path.clone(), source };
         let mut text = Vec::new();
@@ -63,9 +63,9 @@ impl Pem {
 impl fmt::Debug for Pem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Place::File(path) => f.debug_tuple("Pem").field(path).finish(),
+            Source::File(path) => f.debug_tuple("Pem").field(path).finish(),
             // It may be a key.
-            Place::Text(_) => f.write_str("Pem(..)"),
+            Source::Text(_) => f.write_str("Pem(..)"),
         }
     }
 }

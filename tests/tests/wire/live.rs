@@ -12,22 +12,22 @@ use crate::{
 const JSON: &str = "Content-Type: application/json\nA2A-Version: 1.0";
 
 /// One way to request a stream.
-struct Form {
+struct Binding {
     send: &'static str,
     subscribe: &'static [&'static str],
     is_jsonrpc: bool,
 }
 
-const FORMS: [Form; 2] = [
-    Form { send: "POST / HTTP/1.1", subscribe: &["POST / HTTP/1.1"], is_jsonrpc: true },
-    Form {
+const BINDINGS: [Binding; 2] = [
+    Binding { send: "POST / HTTP/1.1", subscribe: &["POST / HTTP/1.1"], is_jsonrpc: true },
+    Binding {
         send: "POST /message:stream HTTP/1.1",
         subscribe: &["GET /tasks/{id}:subscribe HTTP/1.1", "POST /tasks/{id}:subscribe HTTP/1.1"],
         is_jsonrpc: false,
     },
 ];
 
-impl Form {
+impl Binding {
     async fn stream(&self, served: &Served, word: &str) -> Reader {
         let params = format!(
             r#"{{"message":{{"messageId":"m","role":"ROLE_USER","parts":[{{"text":"{word}"}}]}}}}"#
@@ -118,9 +118,9 @@ impl Reader {
 
 #[tokio::test]
 async fn silent_stream_gets_keep_alive_comments() {
-    for form in FORMS {
+    for binding in BINDINGS {
         let served = Served::start(&["keep-alive-ms 20"]).await;
-        let mut reader = form.stream(&served, "gate").await;
+        let mut reader = binding.stream(&served, "gate").await;
         let mut pings = 0;
         while pings < 3 {
             let block = reader.block().await.expect("not the end");
@@ -135,13 +135,13 @@ async fn silent_stream_gets_keep_alive_comments() {
 // covers: R-040
 #[tokio::test]
 async fn first_event_is_sent_before_the_task_ends() {
-    for form in FORMS {
+    for binding in BINDINGS {
         let served = Served::start(&[""; 0]).await;
-        let mut reader = form.stream(&served, "gate").await;
+        let mut reader = binding.stream(&served, "gate").await;
         assert_eq!(reader.head.header("content-type"), Some("text/event-stream"));
         let (position, first) = reader.event().await.expect("an event");
         assert_eq!(position, 1);
-        assert!(form.event(&first)["task"]["id"].is_string(), "{first}");
+        assert!(binding.event(&first)["task"]["id"].is_string(), "{first}");
         served.control.open();
         assert!(reader.rest().await.last().expect("events").1.contains("TASK_STATE_COMPLETED"));
     }
@@ -150,18 +150,18 @@ async fn first_event_is_sent_before_the_task_ends() {
 // covers: R-064, R-065, R-069, R-212, R-213, R-214, R-215
 #[tokio::test]
 async fn readers_get_the_same_bytes_after_the_snapshot() {
-    for form in FORMS {
+    for binding in BINDINGS {
         let served = Served::start(&[""; 0]).await;
-        let mut first = form.stream(&served, "gate").await;
+        let mut first = binding.stream(&served, "gate").await;
         let (_, opening) = first.event().await.expect("an event");
-        let id = form.event(&opening)["task"]["id"].as_str().expect("an id").to_owned();
+        let id = binding.event(&opening)["task"]["id"].as_str().expect("an id").to_owned();
         let (working, _) = first.event().await.expect("an event");
         let mut readers = Vec::new();
-        for line in form.subscribe {
-            let mut reader = form.subscribe(&served, line, &id).await;
+        for line in binding.subscribe {
+            let mut reader = binding.subscribe(&served, line, &id).await;
             let (position, snapshot) = reader.event().await.expect("an event");
             assert_eq!(position, working, "{line}");
-            assert_eq!(form.event(&snapshot)["task"]["status"]["state"], "TASK_STATE_WORKING");
+            assert_eq!(binding.event(&snapshot)["task"]["status"]["state"], "TASK_STATE_WORKING");
             readers.push(reader);
         }
         served.control.open();
@@ -177,12 +177,12 @@ async fn readers_get_the_same_bytes_after_the_snapshot() {
 // covers: R-216, R-217
 #[tokio::test]
 async fn disconnected_reader_affects_neither_the_task_nor_other_readers() {
-    for form in FORMS {
+    for binding in BINDINGS {
         let served = Served::start(&[""; 0]).await;
-        let mut first = form.stream(&served, "gate").await;
+        let mut first = binding.stream(&served, "gate").await;
         let (_, opening) = first.event().await.expect("an event");
-        let id = form.event(&opening)["task"]["id"].as_str().expect("an id").to_owned();
-        let second = form.subscribe(&served, form.subscribe[0], &id).await;
+        let id = binding.event(&opening)["task"]["id"].as_str().expect("an id").to_owned();
+        let second = binding.subscribe(&served, binding.subscribe[0], &id).await;
         drop(first);
         served.control.open();
         let events = second.rest().await;
@@ -202,10 +202,10 @@ async fn stream_ended_by_the_server_has_a_final_error_event() {
             r#"{{"error":{{"code":503,"status":"UNAVAILABLE","message":"{message}","details":{detail}}}}}"#
         ),
     ];
-    for (form, body) in FORMS.into_iter().zip(bodies) {
+    for (binding, body) in BINDINGS.into_iter().zip(bodies) {
         let drain = Drain::new();
         let served = Served::start_with(&[""; 0], Revisions::all(), drain.clone()).await;
-        let mut reader = form.stream(&served, "hang").await;
+        let mut reader = binding.stream(&served, "hang").await;
         reader.event().await.expect("an event");
         drain.start();
         let mut last = String::new();

@@ -15,10 +15,10 @@ use std::{
 /// In protobuf, every number is a double (`google.protobuf.Value.number_value`): integers beyond
 /// ±2⁵³ are rounded to the nearest one.
 #[derive(Clone, Copy, PartialEq)]
-pub struct Number(Form);
+pub struct Number(Repr);
 
 #[derive(Clone, Copy, PartialEq)]
-enum Form {
+enum Repr {
     Unsigned(u64),
     /// Always negative.
     Negative(i64),
@@ -44,9 +44,9 @@ impl Number {
             reason = "integral and in range"
         )]
         let form = match is_integer {
-            true if number < 0.0 => Form::Negative(number as i64),
-            true => Form::Unsigned(number as u64),
-            false => Form::Float(number),
+            true if number < 0.0 => Repr::Negative(number as i64),
+            true => Repr::Unsigned(number as u64),
+            false => Repr::Float(number),
         };
         Some(Self(form))
     }
@@ -55,9 +55,9 @@ impl Number {
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self.0 {
-            Form::Unsigned(number) => i64::try_from(number).ok(),
-            Form::Negative(number) => Some(number),
-            Form::Float(_) => None,
+            Repr::Unsigned(number) => i64::try_from(number).ok(),
+            Repr::Negative(number) => Some(number),
+            Repr::Float(_) => None,
         }
     }
 
@@ -65,8 +65,8 @@ impl Number {
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         match self.0 {
-            Form::Unsigned(number) => Some(number),
-            Form::Negative(_) | Form::Float(_) => None,
+            Repr::Unsigned(number) => Some(number),
+            Repr::Negative(_) | Repr::Float(_) => None,
         }
     }
 
@@ -74,22 +74,22 @@ impl Number {
     #[must_use]
     pub fn as_f64(self) -> f64 {
         match self.0 {
-            Form::Unsigned(number) => number as f64,
-            Form::Negative(number) => number as f64,
-            Form::Float(number) => number,
+            Repr::Unsigned(number) => number as f64,
+            Repr::Negative(number) => number as f64,
+            Repr::Float(number) => number,
         }
     }
 }
 
 impl From<u64> for Number {
     fn from(number: u64) -> Self {
-        Self(Form::Unsigned(number))
+        Self(Repr::Unsigned(number))
     }
 }
 
 impl From<i64> for Number {
     fn from(number: i64) -> Self {
-        Self(u64::try_from(number).map_or(Form::Negative(number), Form::Unsigned))
+        Self(u64::try_from(number).map_or(Repr::Negative(number), Repr::Unsigned))
     }
 }
 
@@ -111,9 +111,9 @@ impl Eq for Number {}
 impl Hash for Number {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self.0 {
-            Form::Unsigned(number) => number.hash(state),
-            Form::Negative(number) => number.hash(state),
-            Form::Float(number) => number.to_bits().hash(state),
+            Repr::Unsigned(number) => number.hash(state),
+            Repr::Negative(number) => number.hash(state),
+            Repr::Float(number) => number.to_bits().hash(state),
         }
     }
 }
@@ -122,10 +122,10 @@ impl Hash for Number {
 impl Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Form::Unsigned(number) => Display::fmt(&number, f),
-            Form::Negative(number) => Display::fmt(&number, f),
+            Repr::Unsigned(number) => Display::fmt(&number, f),
+            Repr::Negative(number) => Display::fmt(&number, f),
             // `Debug` uses an exponent where `Display` would write hundreds of digits.
-            Form::Float(number) => Debug::fmt(&number, f),
+            Repr::Float(number) => Debug::fmt(&number, f),
         }
     }
 }

@@ -8,13 +8,13 @@ use serde_json::Value;
 pub(crate) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "an id: a string or an integer")]
-    enum Form {
+    enum Encoding {
         Text(String),
         Number(i64),
     }
-    Ok(match Form::deserialize(from)? {
-        Form::Text(text) => text,
-        Form::Number(number) => number.to_string(),
+    Ok(match Encoding::deserialize(from)? {
+        Encoding::Text(text) => text,
+        Encoding::Number(number) => number.to_string(),
     })
 }
 
@@ -22,15 +22,15 @@ pub(crate) fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error>
 pub(crate) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a list of strings, or a string")]
-    enum Form {
+    enum Encoding {
         List(Vec<String>),
         One(String),
         Unset(()),
     }
-    Ok(match Form::deserialize(from)? {
-        Form::List(list) => list,
-        Form::One(text) => vec![text],
-        Form::Unset(()) => Vec::new(),
+    Ok(match Encoding::deserialize(from)? {
+        Encoding::List(list) => list,
+        Encoding::One(text) => vec![text],
+        Encoding::Unset(()) => Vec::new(),
     })
 }
 
@@ -38,17 +38,17 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D:
 pub(crate) fn int32<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "an integer, or a decimal string")]
-    enum Form {
+    enum Encoding {
         Number(f64),
         Text(String),
         Unset(()),
     }
-    let number = match Form::deserialize(from)? {
+    let number = match Encoding::deserialize(from)? {
         #[expect(clippy::cast_possible_truncation, reason = "integral, and saturating")]
-        Form::Number(number) if number.fract() == 0.0 => number as i64,
-        Form::Number(_) => return Err(D::Error::custom("not an integer")),
-        Form::Text(text) => text.trim().parse().map_err(D::Error::custom)?,
-        Form::Unset(()) => return Ok(None),
+        Encoding::Number(number) if number.fract() == 0.0 => number as i64,
+        Encoding::Number(_) => return Err(D::Error::custom("not an integer")),
+        Encoding::Text(text) => text.trim().parse().map_err(D::Error::custom)?,
+        Encoding::Unset(()) => return Ok(None),
     };
     i32::try_from(number).map(Some).map_err(D::Error::custom)
 }
@@ -57,15 +57,15 @@ pub(crate) fn int32<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i32>, D
 pub(crate) fn boolean<'de, D: Deserializer<'de>>(from: D) -> Result<Option<bool>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "true or false")]
-    enum Form {
+    enum Encoding {
         Boolean(bool),
         Text(String),
         Unset(()),
     }
-    match Form::deserialize(from)? {
-        Form::Boolean(boolean) => Ok(Some(boolean)),
-        Form::Text(text) => text.trim().parse().map(Some).map_err(D::Error::custom),
-        Form::Unset(()) => Ok(None),
+    match Encoding::deserialize(from)? {
+        Encoding::Boolean(boolean) => Ok(Some(boolean)),
+        Encoding::Text(text) => text.trim().parse().map(Some).map_err(D::Error::custom),
+        Encoding::Unset(()) => Ok(None),
     }
 }
 

@@ -37,19 +37,19 @@ struct ListTasksParams {
 fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "milliseconds since 1970: a number or a decimal string")]
-    enum Form {
+    enum Encoding {
         Number(i64),
         Text(String),
         Unset(()),
     }
-    match Form::deserialize(from)? {
-        Form::Number(millis) => Ok(Some(millis)),
-        Form::Text(text) => match (text.trim().parse(), member::parse_timestamp(&text)) {
+    match Encoding::deserialize(from)? {
+        Encoding::Number(millis) => Ok(Some(millis)),
+        Encoding::Text(text) => match (text.trim().parse(), member::parse_timestamp(&text)) {
             (Ok(millis), _) => Ok(Some(millis)),
             (Err(_), Some(timestamp)) => Ok(Some(timestamp.as_millis())),
             (Err(error), None) => Err(D::Error::custom(error)),
         },
-        Form::Unset(()) => Ok(None),
+        Encoding::Unset(()) => Ok(None),
     }
 }
 

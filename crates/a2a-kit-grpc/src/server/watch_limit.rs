@@ -54,14 +54,14 @@ impl<S> WatchLimit<S> {
         }
     }
 
-    /// Reserves a place for a stream; `None` if the limit is reached.
-    fn place(&self, request: &Request<Body>) -> Option<Place> {
+    /// Reserves a stream; `None` if the limit is reached.
+    fn acquire(&self, request: &Request<Body>) -> Option<WatchPermit> {
         let permit = Arc::clone(&self.all).try_acquire_owned().ok()?;
         let share = match request.extensions().get::<ConnectInfo<SocketAddr>>() {
             Some(ConnectInfo(peer)) => Some(self.of_addresses.try_acquire(peer.ip())?),
             None => None,
         };
-        Some(Place { _permit: permit, _share: share })
+        Some(WatchPermit { _permit: permit, _share: share })
     }
 }
 
@@ -88,7 +88,7 @@ where
         if !request.uri().path().ends_with(WATCH) {
             return Either::Right(Either::Left(self.service.call(request)));
         }
-        let Some(place) = self.place(&request) else {
+        let Some(permit) = self.acquire(&request) else {
             let message = format!(
                 "too many health watches: the limit is {}, and a quarter of it per address",
                 self.most
@@ -98,7 +98,7 @@ where
         };
         let idle_timeout = self.idle_timeout;
         let response = self.service.call(request).map_ok(move |response| {
-            response.map(|body| Body::new(WatchBody::new(body, place, idle_timeout)))
+            response.map(|body| Body::new(WatchBody::new(body, permit, idle_timeout)))
         });
         Either::Right(Either::Right(Box::pin(response)))
     }
@@ -106,7 +106,7 @@ where
 
 /// A reservation of an open stream, released on drop.
 #[derive(Debug)]
-struct Place {
+struct WatchPermit {
     _permit: OwnedSemaphorePermit,
     _share: Option<PerIpPermit>,
 }
@@ -114,15 +114,15 @@ struct Place {
 /// A stream with an idle timeout.
 struct WatchBody {
     /// `None` after the end.
-    open: Option<(Body, Place)>,
+    open: Option<(Body, WatchPermit)>,
     idle_timeout: Duration,
     idle: Pin<Box<Sleep>>,
 }
 
 impl WatchBody {
-    fn new(body: Body, place: Place, idle_timeout: Duration) -> Self {
+    fn new(body: Body, permit: WatchPermit, idle_timeout: Duration) -> Self {
         let idle = Box::pin(sleep(idle_timeout));
-        Self { open: Some((body, place)), idle_timeout, idle }
+        Self { open: Some((body, permit)), idle_timeout, idle }
     }
 }
 
