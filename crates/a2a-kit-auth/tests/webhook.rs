@@ -79,7 +79,8 @@ async fn receiver_accepts_only_deliveries_of_the_agent() {
     let url = receiver(&agent).await;
     webhooks().with_signer(signer.clone()).deliver(&webhook(&url), &delivery()).await.unwrap();
 
-    let stranger = || WebhookSigner::new(&agent, SigningKey::generate(Algorithm::Es256).unwrap());
+    let other_signer =
+        || WebhookSigner::new(&agent, SigningKey::generate(Algorithm::Es256).unwrap());
     let mut other_token = webhook(&url);
     other_token.config.token = "other".into();
     for (sender, webhook) in [
@@ -87,13 +88,13 @@ async fn receiver_accepts_only_deliveries_of_the_agent() {
         (webhooks().with_signer(signer.clone()), other_token),
         (webhooks().with_signer(WebhookSigner::new("https://other.example", key)), webhook(&url)),
         // The keys are fetched again, and do not include this one.
-        (webhooks().with_signer(stranger()), webhook(&url)),
+        (webhooks().with_signer(other_signer()), webhook(&url)),
     ] {
         let result = sender.deliver(&webhook, &delivery()).await;
         assert!(matches!(result, Err(PushError::Refused { .. })), "{result:?}");
     }
     // The next unknown key may be newer than the cached keys: the agent has to retry.
-    let result = webhooks().with_signer(stranger()).deliver(&webhook(&url), &delivery()).await;
+    let result = webhooks().with_signer(other_signer()).deliver(&webhook(&url), &delivery()).await;
     assert!(matches!(result, Err(PushError::Retry { .. })), "{result:?}");
 
     // With credentials, the signature has a separate header.

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_protocol_is_no_line() {
+    fn output_outside_of_the_protocol_is_no_line() {
         for line in ["hello", "5", "[]", "{}", r#"{"level": "info"}"#, r#"{"text": "a""#] {
             assert!(Line::parse(line.as_bytes()).unwrap().is_none(), "{line}");
         }

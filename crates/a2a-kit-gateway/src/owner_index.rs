@@ -380,8 +380,8 @@ pub(crate) fn timed(status: Option<&TaskStatus>) -> Option<TaskStatus> {
     Some(status)
 }
 
-/// A digest that differs by owner, tenant, purpose and text: whoever knows it can't find another
-/// owner and text with it.
+/// A digest that differs by owner, tenant, purpose and text: it doesn't reveal another owner
+/// and text.
 pub(crate) fn digest(scope: &Scope, purpose: &str, text: &str) -> String {
     let mut context = Context::new(&SHA256);
     for part in [&*scope.tenant, &*scope.owner, purpose, text] {

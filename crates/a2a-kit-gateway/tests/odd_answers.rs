@@ -174,7 +174,7 @@ fn is_invalid<T: std::fmt::Debug>(answer: Result<T>, case: &str) {
 }
 
 #[tokio::test]
-async fn a_stream_that_changes_to_another_task_is_refused_and_takes_it_from_nobody() {
+async fn stream_that_changes_to_another_task_is_rejected_and_the_task_keeps_its_owner() {
     let (odd, gateway) = odd();
     for (first, second) in [("b1", "q1"), ("b2", "q2")] {
         odd.answers([Payload::Task(task(first, "")), working(second, "")]);

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn page_is_for_those_who_name_html_and_prefer_no_json() {
+    fn page_requires_html_in_accept_and_no_preferred_json() {
         for (accept, is_wanted) in [
             ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true),
             ("TEXT/HTML", true),

@@ -28,7 +28,7 @@ use a2a_kit_store_testing::MemoryNode;
 use futures_util::StreamExt as _;
 use tokio::{runtime::Builder, sync::oneshot, time::timeout};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Blocks its thread before it completes its task, or replies with a message.
 struct Frozen {
@@ -41,7 +41,7 @@ impl AgentExecutor for Frozen {
         if let Some(begun) = self.begun.lock().unwrap().take() {
             begun.send(()).unwrap();
         }
-        let _ = self.thaw.lock().unwrap().recv_timeout(PATIENCE);
+        let _ = self.thaw.lock().unwrap().recv_timeout(TIMEOUT);
         Ok(updates.complete("by the node that stood still").await?)
     }
 }
@@ -112,14 +112,14 @@ fn two_tries(
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let engine = engine(one, frozen);
-            timeout(PATIENCE, ask(&engine, text, how)).await.expect("an answer")
+            timeout(TIMEOUT, ask(&engine, text, how)).await.expect("an answer")
         })
     });
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         has_begun.await.unwrap();
         let engine = engine(two, Awake);
-        let answer = timeout(PATIENCE, engine.send_message(call(text))).await;
+        let answer = timeout(TIMEOUT, engine.send_message(call(text))).await;
         let answer = answer.expect("an answer").expect("the key is taken over").response.payload;
         thaw.send(()).unwrap();
         let late = tokio::task::spawn_blocking(|| frozen.join().unwrap()).await.unwrap();

@@ -320,12 +320,12 @@ struct Bench {
     told: Arc<Mutex<Vec<Result<(), UpdateError>>>>,
 }
 
-fn bench(patience: Duration) -> Bench {
+fn bench(retry_timeout: Duration) -> Bench {
     let (store, faults) = Flaky::new();
     let steps = Steps::default();
     let (go_on, told) = (Arc::clone(&steps.go_on), Arc::clone(&steps.told));
     let config = EngineConfig::default()
-        .with_store_retry_timeout(patience)
+        .with_store_retry_timeout(retry_timeout)
         .with_lease_renewal(Duration::from_millis(100));
     let store: Arc<dyn Store> = Arc::new(store);
     let engine = Engine::builder(AgentCard::new("Test", "An agent under test"), steps)

@@ -31,7 +31,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A separate cluster on the shared server.
 fn cluster(nats: &Nats) -> NatsConfig {
@@ -48,7 +48,7 @@ async fn nodes(config: NatsConfig) -> (Arc<dyn Store>, Arc<dyn Store>) {
 }
 
 async fn next(signals: &mut Signals) -> Signal {
-    timeout(PATIENCE, signals.next()).await.unwrap().unwrap()
+    timeout(TIMEOUT, signals.next()).await.unwrap().unwrap()
 }
 
 /// Waits until a task is at a position, and returns the number of lag signals.
@@ -271,7 +271,7 @@ async fn signals_end_with_their_store() {
     let mut signals = two.signals().unwrap();
     assert!(two.signals().is_none());
     drop(two);
-    assert!(timeout(PATIENCE, signals.next()).await.unwrap().is_none());
+    assert!(timeout(TIMEOUT, signals.next()).await.unwrap().is_none());
 }
 
 #[tokio::test]

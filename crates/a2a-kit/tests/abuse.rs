@@ -182,7 +182,7 @@ async fn json_that_is_made_to_hurt_is_refused_by_name_or_read_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_compressed_is_refused_at_every_binding() {
+async fn compressed_requests_are_rejected_by_every_binding() {
     let address = start(server()).await;
     // A few bytes that would be 10 MiB.
     let bomb = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];

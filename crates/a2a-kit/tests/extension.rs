@@ -123,7 +123,7 @@ async fn task(client: &Client, request: SendMessageRequest) -> (Task, String) {
 
 //
 #[tokio::test]
-async fn an_extension_is_at_work_for_those_who_ask_and_for_nobody_else() {
+async fn extension_is_active_only_for_requests_that_name_it() {
     let url = serve(|engine| {
         engine.extension(Timestamps).extension(TraceContextExtension::new()).build()
     });

@@ -17,7 +17,7 @@ use a2a_kit::{
 use axum::{Router, routing::get};
 use tokio::{net::TcpListener, time::timeout};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Works until it is dropped.
 struct Worker;
@@ -78,8 +78,8 @@ async fn stop_while_streaming(
         };
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{transport}: {error}");
     }
-    timeout(PATIENCE, server).await.expect("the application has stopped").unwrap().unwrap();
-    timeout(PATIENCE, mounted.stopped()).await.expect("the agent has stopped");
+    timeout(TIMEOUT, server).await.expect("the application has stopped").unwrap().unwrap();
+    timeout(TIMEOUT, mounted.stopped()).await.expect("the agent has stopped");
 }
 
 #[tokio::test]

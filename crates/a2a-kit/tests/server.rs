@@ -162,7 +162,7 @@ async fn a_card_that_breaks_rules_is_not_served() {
 }
 
 #[tokio::test]
-async fn a_server_told_to_stop_ends() {
+async fn server_ends_after_its_shutdown_signal() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();

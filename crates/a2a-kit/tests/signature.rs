@@ -159,7 +159,7 @@ async fn a_client_takes_cards_by_its_policy() {
 
 //
 #[tokio::test]
-async fn what_somebody_put_beside_a_signed_card_is_not_gone_by() {
+async fn unsigned_members_beside_a_signed_card_are_ignored() {
     let key = key();
     let honest = card().with_interface("JSONRPC", "https://echo.example");
     let signed =

@@ -89,7 +89,7 @@ async fn grpc_at_a_port_of_its_own_is_encrypted_too() {
 
 //
 #[tokio::test]
-async fn no_binding_is_called_where_nobody_vouches_for_the_server() {
+async fn servers_with_untrusted_certificates_are_rejected_on_every_binding() {
     let authority = Authority::new("root");
     let address = start(server(encrypted(&authority).load().unwrap())).await;
     for transport in Transport::ALL {
@@ -104,7 +104,7 @@ async fn no_binding_is_called_where_nobody_vouches_for_the_server() {
 }
 
 #[tokio::test]
-async fn every_binding_learns_who_a_client_is_by_its_certificate() {
+async fn client_certificate_identifies_the_caller_on_every_binding() {
     async fn only_known(request: Request, next: Next) -> Response {
         match PeerCertificates::of(request.extensions()) {
             Some(peer) if !peer.leaf().is_empty() => next.run(request).await,

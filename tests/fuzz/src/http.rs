@@ -16,7 +16,7 @@ use tower::ServiceExt as _;
 use crate::agent::{Parrot, parrot_card};
 
 /// Timeout of a response on the paused clock of the runtime.
-const PATIENCE: Duration = Duration::from_secs(3600);
+const TIMEOUT: Duration = Duration::from_secs(3600);
 
 thread_local! {
     static SERVER: RefCell<(Runtime, Router)> = RefCell::new({
@@ -47,7 +47,7 @@ pub(crate) fn answer(request: Request<Body>) -> Response<Bytes> {
             response.headers_mut().extend(trailers.unwrap_or_default());
             response
         };
-        runtime.block_on(async { timeout(PATIENCE, answer).await }).expect("an answer")
+        runtime.block_on(async { timeout(TIMEOUT, answer).await }).expect("an answer")
     })
 }
 

@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{Attack, Environment, Started, Verdict, attacks, environment::JSON, pipe};
 
-const STRANGERS: u32 = 300;
+const UNKNOWN_CLIENTS: u32 = 300;
 /// Requests that are turned away before others are measured: the queues are full then.
 const TURNED_AWAY: usize = 400;
 const SOON: Duration = Duration::from_secs(15);
@@ -33,20 +33,20 @@ const HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$MKHAvKuKQp6b0u3bPXyD6Q$Ha+M58
 
 pub(super) fn all() -> Vec<Attack> {
     attacks! {
-        "made-up tokens", "300 strangers of many addresses, an issuer that takes 0.1 s" => tokens;
+        "made-up tokens", "300 unknown clients of many addresses, an issuer that takes 0.1 s" => tokens;
         "made-up tokens at several agents", "the same at agents of one port" => tokens_at_agents;
-        "made-up passwords", "300 strangers of many addresses with passwords" => passwords;
+        "made-up passwords", "300 unknown clients of many addresses with passwords" => passwords;
         "made-up passwords at several agents", "the same at agents of one port" => passwords_at_agents;
     }
 }
 
-/// An introspection endpoint, whose tokens are all that don't begin with `stranger`.
+/// An introspection endpoint, whose tokens are all that don't begin with `unknown`.
 async fn endpoint() -> Result<String, String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let answer = async |form: String| {
         sleep(Duration::from_millis(100)).await;
-        let active = !form.contains("token=stranger");
+        let active = !form.contains("token=unknown");
         json!({"active": active, "client_id": "robot"}).to_string()
     };
     let router = Router::new().route("/introspect", post(answer));
@@ -69,10 +69,10 @@ async fn send(server: SocketAddr, client: u32, authorization: &str) -> Result<u1
     reply.status().ok_or_else(|| "no response".to_owned())
 }
 
-/// Lets strangers in a loop, and measures a known caller and first logins.
+/// Sends requests of unknown clients in a loop, and measures a known caller and first logins.
 async fn storm(
     server: SocketAddr,
-    stranger: impl Fn(u32) -> String,
+    unknown_client: impl Fn(u32) -> String,
     known: &str,
     first: impl Fn(u32) -> String,
 ) -> Verdict {
@@ -84,13 +84,13 @@ async fn storm(
             _ => Ok(started.elapsed()),
         }
     };
-    is_served(u32::MAX, known, "a caller without strangers").await?;
+    is_served(u32::MAX, known, "a caller without unknown clients").await?;
     let (turned_away, arrived) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-    let mut strangers = JoinSet::new();
-    for number in 0..STRANGERS {
-        let (counted, authorization) = (Arc::clone(&turned_away), stranger(number));
+    let mut unknown_clients = JoinSet::new();
+    for number in 0..UNKNOWN_CLIENTS {
+        let (counted, authorization) = (Arc::clone(&turned_away), unknown_client(number));
         let has_arrived = Arc::clone(&arrived);
-        strangers.spawn(async move {
+        unknown_clients.spawn(async move {
             let mut is_first = true;
             loop {
                 let answer = send(server, number, &authorization).await;
@@ -109,7 +109,7 @@ async fn storm(
     // The first attempt of an unknown client precedes a login that has waited longer.
     let is_full = || {
         turned_away.load(Ordering::SeqCst) >= TURNED_AWAY
-            && arrived.load(Ordering::SeqCst) == STRANGERS as usize
+            && arrived.load(Ordering::SeqCst) == UNKNOWN_CLIENTS as usize
     };
     while !is_full() && started.elapsed() < WAIT {
         sleep(Duration::from_millis(10)).await;
@@ -117,7 +117,7 @@ async fn storm(
     let (mut longest, mut login) = (Duration::ZERO, Duration::ZERO);
     for number in 0..8 {
         longest = longest.max(is_served(u32::MAX, known, "a known caller").await?);
-        let client = STRANGERS + number % 2;
+        let client = UNKNOWN_CLIENTS + number % 2;
         login = login.max(is_served(client, &first(number), "a first login").await?);
     }
     Ok(format!(
@@ -127,15 +127,15 @@ async fn storm(
 }
 
 async fn storm_of_tokens(server: SocketAddr) -> Verdict {
-    let stranger = |number| format!("Bearer stranger-{number}");
-    storm(server, stranger, "Bearer known", |number| format!("Bearer new-{number}")).await
+    let unknown_client = |number| format!("Bearer unknown-{number}");
+    storm(server, unknown_client, "Bearer known", |number| format!("Bearer new-{number}")).await
 }
 
 async fn storm_of_passwords(server: SocketAddr) -> Verdict {
     let basic = |pair: String| format!("Basic {}", STANDARD.encode(pair));
-    let stranger = |number| basic(format!("ann:guess-{number}"));
+    let unknown_client = |number| basic(format!("ann:guess-{number}"));
     let known = basic("ann:right".to_owned());
-    storm(server, stranger, &known, |number| basic(format!("user-{number}:right"))).await
+    storm(server, unknown_client, &known, |number| basic(format!("user-{number}:right"))).await
 }
 
 async fn tokens(env: &Environment) -> Verdict {

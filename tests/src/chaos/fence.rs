@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn effect_on_a_stalled_link_after_the_lease_is_a_violation_although_nobody_took_over() {
+    fn effect_on_a_stalled_link_after_the_lease_is_a_violation_without_a_takeover() {
         let stalled = || vec![outage(Cause::Stalled, 2, 30)];
         let lines = ["1 n1 a begin", "12 n1 a effect", "14 n1 a effect", "31 n1 a effect"];
         assert_eq!(faults(&lines, None, stalled()).0, [Fault::Effect]);

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 /// Timeout, far longer than any test takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One persistent connection.
 pub(crate) struct Connection {
@@ -58,7 +58,7 @@ impl Connection {
         bytes.push_str("\r\n");
         let mut bytes = bytes.into_bytes();
         bytes.extend_from_slice(body);
-        timeout(PATIENCE, self.stream.write_all(&bytes)).await.expect("in time").expect("sent");
+        timeout(TIMEOUT, self.stream.write_all(&bytes)).await.expect("in time").expect("sent");
     }
 
     /// Reads a complete response; that of HEAD has no body.
@@ -129,7 +129,7 @@ impl Connection {
     }
 
     async fn fill(&mut self) {
-        let read = timeout(PATIENCE, self.stream.read_buf(&mut self.unread));
+        let read = timeout(TIMEOUT, self.stream.read_buf(&mut self.unread));
         let count = read.await.expect("an answer in time").expect("an open connection");
         assert_ne!(count, 0, "the connection was closed after {:?}", text(&self.unread));
     }

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_and_traits_are_told_from_their_members() {
+    fn types_and_traits_are_distinguished_from_their_members() {
         assert!(is_type("pub struct a2a_core::Error"));
         assert!(is_type("#[non_exhaustive] #[repr(i32)] pub enum a2a_core::Role"));
         assert!(is_type("pub trait a2a_core::Validate"));

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_counted_whoever_sees_them() {
+    fn fields_of_any_visibility_are_counted() {
         let fields = |count: usize| {
             let field = "    /// Text: of it.\n    pub(in crate::x) a: u8,\n";
             format!("pub struct Large {{\n{}}}\n", field.repeat(count))

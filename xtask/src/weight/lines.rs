@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_tests_are_told_apart_by_their_declarations() {
+    fn test_files_are_recognized_by_their_declarations() {
         let files = [
             ("src/lib.rs", "mod a;\n#[cfg(test)]\nmod b;\n"),
             ("src/a.rs", "fn a() {}\n#[cfg(test)]\nmod model;\n"),

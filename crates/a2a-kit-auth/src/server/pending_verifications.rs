@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    const STRANGER: Attempt = Attempt::Request { client: None, was_verified: false };
+    const UNKNOWN_CLIENT: Attempt = Attempt::Request { client: None, was_verified: false };
 
     #[tokio::test]
     async fn requests_with_the_same_credential_share_one_verification() {
@@ -133,7 +133,7 @@ mod tests {
         let asked = Arc::<AtomicUsize>::default();
         let verify = || {
             let asked = Arc::clone(&asked);
-            verifications.join([0; 32], STRANGER, async move {
+            verifications.join([0; 32], UNKNOWN_CLIENT, async move {
                 asked.fetch_add(1, Ordering::SeqCst);
                 yield_now().await;
                 Ok(Caller::authenticated("ann"))
@@ -157,7 +157,7 @@ mod tests {
         std::thread::spawn(move || {
             let _entered = handle.enter();
             let verifications = PendingVerifications::new(1, 1);
-            drop(verifications.join([0; 32], STRANGER, pending()));
+            drop(verifications.join([0; 32], UNKNOWN_CLIENT, pending()));
             sender.send(verifications.pending.lock().unwrap().len())
         });
         assert_eq!(ended.recv_timeout(std::time::Duration::from_secs(10)), Ok(0));
@@ -166,10 +166,10 @@ mod tests {
     #[tokio::test]
     async fn abandoned_and_failed_verifications_leave_no_entry() {
         let verifications = PendingVerifications::new(1, 1);
-        let running = verifications.join([0; 32], STRANGER, pending());
+        let running = verifications.join([0; 32], UNKNOWN_CLIENT, pending());
         yield_now().await;
-        drop(verifications.join([1; 32], STRANGER, pending()));
-        drop(verifications.join([2; 32], STRANGER, async { panic!("a test") }));
+        drop(verifications.join([1; 32], UNKNOWN_CLIENT, pending()));
+        drop(verifications.join([2; 32], UNKNOWN_CLIENT, async { panic!("a test") }));
         let digests = || verifications.pending.lock().unwrap().keys().copied().collect::<Vec<_>>();
         while digests().len() > 1 {
             yield_now().await;

@@ -1,4 +1,4 @@
-//! The order of verifications that take time, so that strangers don't delay known callers.
+//! The order of verifications that take time, so that unknown clients don't delay known callers.
 
 use std::{
     cmp::Reverse,
@@ -26,7 +26,7 @@ const SHARE: usize = 4;
 /// client (address or IPv6 /64) in the last minute that were not verified, fewest first, and a full
 /// queue drops the last. Among equal ones, the newest is first: while more arrive than can be served,
 /// any other order would serve none of them in time. So a first login precedes the guesses of any
-/// number of strangers, but their first ones that arrive later. A client has at most a quarter of
+/// number of unknown clients, but their first ones that arrive later. A client has at most a quarter of
 /// each kind of place.
 #[derive(Clone)]
 pub(super) struct VerificationQueue(Arc<Queue>);
@@ -212,17 +212,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn known_credentials_have_places_that_strangers_cannot_take() {
+    async fn known_credentials_have_places_that_unknown_clients_cannot_take() {
         let queue = VerificationQueue::new(8, 8);
         let mut turns = Vec::new();
         for number in 0..6 {
             turns.push(queue.enter(client(number)).await.unwrap());
         }
-        let mut strangers = Vec::new();
+        let mut unknown_clients = Vec::new();
         for number in 100..120 {
-            strangers.push(wait(&queue, client(number)).await);
+            unknown_clients.push(wait(&queue, client(number)).await);
         }
-        assert!(strangers.iter().any(|stranger| stranger.is_finished()), "the queue is full");
+        assert!(
+            unknown_clients.iter().any(|unknown_client| unknown_client.is_finished()),
+            "the queue is full"
+        );
         turns.push(queue.enter(KNOWN).await.expect("a place for known credentials"));
         turns.push(queue.enter(KNOWN).await.expect("a place for known credentials"));
         let known = wait(&queue, KNOWN).await;
@@ -236,20 +239,20 @@ mod tests {
         let queue = VerificationQueue::new(1, 4);
         let running = queue.enter(client(0)).await.unwrap();
         // Each has attempted before: the place of the first was given up.
-        let mut strangers = Vec::new();
+        let mut unknown_clients = Vec::new();
         for number in 1..=4 {
             wait(&queue, client(number)).await.abort();
-            strangers.push(wait(&queue, client(number)).await);
+            unknown_clients.push(wait(&queue, client(number)).await);
         }
         assert!(!wait(&queue, client(4)).await.await.unwrap(), "its share is taken");
         let newcomer = wait(&queue, client(9)).await;
         yield_now().await;
-        assert!(strangers[0].is_finished(), "the oldest is displaced");
-        assert!(!strangers[1].is_finished() && !newcomer.is_finished());
+        assert!(unknown_clients[0].is_finished(), "the oldest is displaced");
+        assert!(!unknown_clients[1].is_finished() && !newcomer.is_finished());
         drop(running);
         assert!(newcomer.await.unwrap());
-        for (number, stranger) in strangers.into_iter().enumerate() {
-            assert_eq!(stranger.await.unwrap(), number > 0, "{number}");
+        for (number, unknown_client) in unknown_clients.into_iter().enumerate() {
+            assert_eq!(unknown_client.await.unwrap(), number > 0, "{number}");
         }
     }
 

@@ -85,7 +85,7 @@ async fn certificates_are_matched_by_each_identifier() {
     let fingerprint = digest::digest(&digest::SHA256, &by_hash.der);
     let fingerprint: Vec<_> =
         fingerprint.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
-    let stranger = authority.issue(named("dan", vec![uri("spiffe://example/dan")]));
+    let unknown_client = authority.issue(named("dan", vec![uri("spiffe://example/dan")]));
     let certificates = Certificates::new()
         .with_uri("spiffe://example/ann", Caller::authenticated("ann").with_scopes(["read"]))
         .with_dns("bob.EXAMPLE", Caller::authenticated("bob"))
@@ -101,7 +101,7 @@ async fn certificates_are_matched_by_each_identifier() {
                 ask(address, transport, tls::client(&authority, Some(certified)), None).await;
             assert_eq!(answer.unwrap(), name, "{transport}");
         }
-        for certified in [Some(&stranger), None] {
+        for certified in [Some(&unknown_client), None] {
             let refused = ask(address, transport, tls::client(&authority, certified), None).await;
             let error = refused.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{transport}");
@@ -164,7 +164,7 @@ async fn mutual_tls_is_satisfied_only_by_a_certificate() {
     let (authority, other) = (Authority::new("root"), Authority::new("root"));
     let ann = authority.issue(named("ann", vec![uri("spiffe://example/ann")]));
     let bob = authority.issue(named("bob", vec![uri("spiffe://example/bob")]));
-    let stranger = other.issue(named("ann", vec![uri("spiffe://example/ann")]));
+    let unknown_client = other.issue(named("ann", vec![uri("spiffe://example/ann")]));
     for asked in [ClientCertificates::Required, ClientCertificates::Optional] {
         let certificates =
             Certificates::new().with_uri("spiffe://example/ann", Caller::authenticated("ann"));
@@ -203,7 +203,7 @@ async fn mutual_tls_is_satisfied_only_by_a_certificate() {
             }
 
             // A certificate of another authority is rejected in the handshake.
-            let forged = ask(tls::client(&authority, Some(&stranger))).await.unwrap_err();
+            let forged = ask(tls::client(&authority, Some(&unknown_client))).await.unwrap_err();
             assert!(matches!(forged, DiscoveryError::Unreachable { .. }), "{case}: {forged:?}");
         }
     }

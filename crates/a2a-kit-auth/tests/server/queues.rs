@@ -1,4 +1,4 @@
-//! Verifications that take time: strangers of many addresses delay neither known callers nor a first
+//! Verifications that take time: unknown clients of many addresses delay neither known callers nor a first
 //! login.
 
 use std::{
@@ -29,7 +29,7 @@ use tokio::{
 
 use crate::fixture::{card, http_builder, http_scheme, requirement, start};
 
-const STRANGERS: u32 = 400;
+const UNKNOWN_CLIENTS: u32 = 400;
 
 /// An introspection endpoint that does not answer some tokens until it may.
 #[derive(Default)]
@@ -54,11 +54,11 @@ impl Endpoint {
             if is_known {
                 endpoint.asked.fetch_add(1, Ordering::SeqCst);
             }
-            let is_stranger = form.contains("token=stranger");
-            if is_stranger || is_known && endpoint.is_known_held.load(Ordering::SeqCst) {
+            let is_unknown = form.contains("token=unknown");
+            if is_unknown || is_known && endpoint.is_known_held.load(Ordering::SeqCst) {
                 endpoint.held.as_ref().unwrap().acquire().await.unwrap().forget();
             }
-            let active = !is_stranger && !endpoint.is_revoked.load(Ordering::SeqCst);
+            let active = !is_unknown && !endpoint.is_revoked.load(Ordering::SeqCst);
             json!({"active": active, "client_id": "robot"}).to_string()
         };
         let router = Router::new().route("/introspect", post(answer));
@@ -119,14 +119,14 @@ impl Clients {
         request.send().await.unwrap().status()
     }
 
-    /// Strangers of many addresses that repeat their requests, until some of them are turned away.
-    async fn strangers(&self, authorization: impl Fn(u32) -> String) -> JoinSet<()> {
+    /// Unknown clients of many addresses that repeat their requests, until some of them are turned away.
+    async fn unknown_clients(&self, authorization: impl Fn(u32) -> String) -> JoinSet<()> {
         let turned_away = Arc::<AtomicUsize>::default();
-        let mut strangers = JoinSet::new();
-        for number in 0..STRANGERS {
+        let mut unknown_clients = JoinSet::new();
+        for number in 0..UNKNOWN_CLIENTS {
             let (counted, authorization) = (Arc::clone(&turned_away), authorization(number));
             let clients = self.clone();
-            strangers.spawn(async move {
+            unknown_clients.spawn(async move {
                 loop {
                     let status = clients.send(number, &authorization).await;
                     if status == StatusCode::TOO_MANY_REQUESTS {
@@ -138,24 +138,25 @@ impl Clients {
         while turned_away.load(Ordering::SeqCst) < 500 {
             yield_now().await;
         }
-        strangers
+        unknown_clients
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn strangers_with_made_up_tokens_delay_no_known_token_and_no_first_login() {
+async fn unknown_clients_with_invalid_tokens_delay_no_known_token_and_no_first_login() {
     let endpoint = Arc::new(Endpoint { held: Some(Semaphore::new(0)), ..Endpoint::default() });
     let clients = with_introspection(&endpoint, Duration::from_millis(1)).await;
     let known = async || clients.send(u32::MAX, "Bearer known").await;
     assert_eq!(known().await, StatusCode::OK);
-    let _strangers = clients.strangers(|number| format!("Bearer stranger-{number}")).await;
+    let _unknown_clients =
+        clients.unknown_clients(|number| format!("Bearer unknown-{number}")).await;
     for _ in 0..20 {
         assert_eq!(known().await, StatusCode::OK);
     }
     for first in 0..3 {
         let authorization = format!("Bearer new-{first}");
         let clients = clients.clone();
-        let login = async move { clients.send(STRANGERS + first, &authorization).await };
+        let login = async move { clients.send(UNKNOWN_CLIENTS + first, &authorization).await };
         let login = tokio::spawn(login);
         while !login.is_finished() {
             endpoint.answer(1);
@@ -166,7 +167,7 @@ async fn strangers_with_made_up_tokens_delay_no_known_token_and_no_first_login()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn strangers_with_made_up_passwords_delay_no_known_user_and_no_first_login() {
+async fn unknown_clients_with_invalid_passwords_delay_no_known_user_and_no_first_login() {
     let params = argon2::Params::new(19 << 10, 4, 1, None).unwrap();
     let argon = Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
     let hash = argon.hash_password_with_salt(b"right", b"somesalt").unwrap().to_string();
@@ -181,9 +182,10 @@ async fn strangers_with_made_up_passwords_delay_no_known_user_and_no_first_login
     let clients = Clients::of(start(card, guard).await);
     let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
     assert_eq!(clients.send(u32::MAX, &basic("ann:right")).await, StatusCode::OK);
-    let _strangers = clients.strangers(|number| basic(&format!("ann:guess-{number}"))).await;
+    let _unknown_clients =
+        clients.unknown_clients(|number| basic(&format!("ann:guess-{number}"))).await;
     assert_eq!(clients.send(u32::MAX, &basic("ann:right")).await, StatusCode::OK);
-    assert_eq!(clients.send(STRANGERS, &basic("bob:right")).await, StatusCode::OK);
+    assert_eq!(clients.send(UNKNOWN_CLIENTS, &basic("bob:right")).await, StatusCode::OK);
 }
 
 #[tokio::test]

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_told_from_messages() {
+    fn commands_are_distinguished_from_messages() {
         for (line, parsed) in [
             ("hello", None),
             ("a /new", None),

@@ -386,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_is_told_by_the_form_of_its_name() {
+    fn location_determines_the_kind_of_store() {
         let of = |store| place(store, None, None).unwrap();
         assert_eq!(of(FILE), Location::File(FILE.into()));
         for memory in ["memory", ":memory:", "Memory"] {
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_shown_who_may_enter() {
+    fn urls_are_shown_without_users_and_passwords() {
         for (url, shown) in [
             ("postgres://me:secret@db:5432/tasks?sslmode=require", "postgres://db:5432/tasks"),
             ("nats://a:b@one,tls://token@two:4222", "nats://one,tls://two:4222"),

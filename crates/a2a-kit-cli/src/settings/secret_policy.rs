@@ -63,7 +63,7 @@ impl Settings {
     ///    used only if the user names its origin with `--credential-origin`.
     ///
     /// Stored tokens, and the secrets in the file of the agent (`agents/<host>.env`), are bound to
-    /// their agent already: whoever names that agent, they reach it alone, over TLS or on this
+    /// their agent already: whatever names that agent, they reach it alone, over TLS or on this
     /// machine. So they are refused only where the first rule is about protection. All else that
     /// restricts a secret to origins is in [`ClientBuilder`](a2a_kit_client::ClientBuilder).
     ///

@@ -97,7 +97,7 @@ fn a_card_is_signed_by_several_keys_and_verified_with_each() {
 
 //
 #[test]
-fn a_bad_signature_is_told_by_the_report_and_the_exit_status() {
+fn bad_signature_is_reported_and_sets_the_exit_status() {
     let scene = Scene::new();
     scene.sign("card.json", "one.pem", "signed.json", &["--kid", "one"]);
     let mut tampered = read(&scene.path("signed.json"));
@@ -132,7 +132,7 @@ fn a_bad_signature_is_told_by_the_report_and_the_exit_status() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named() {
+fn unusable_keys_and_cards_are_named() {
     let scene = Scene::new();
     scene.write("empty.json", &json!({"keys": [{"kty": "oct", "k": "AAAA"}]}));
     let sign = ["card", "sign", "card.json", "--key", "one.pem"];

@@ -85,7 +85,7 @@ fn every_shell_has_a_completion_script() {
 }
 
 #[test]
-fn who_is_not_there_is_told_from_a_card_that_is_not_there() {
+fn unreachable_host_and_missing_card_have_different_errors() {
     let server = Server::start(&[]);
     let missing = run(&["card", "get", "-a", &format!("{}/nothing.json", server.url())]);
     assert_eq!(missing.code, 3);

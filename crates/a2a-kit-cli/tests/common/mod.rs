@@ -35,7 +35,7 @@ const BINARY: &str =
         (None, None) => panic!("cargo builds the binary of each package for its tests"),
     };
 
-/// The binary under test, without the settings of whoever runs the tests.
+/// The binary under test, without the settings of the user who runs the tests.
 pub fn command() -> Command {
     let mut command = Command::new(BINARY);
     for (name, _) in std::env::vars_os() {

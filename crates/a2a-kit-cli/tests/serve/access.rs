@@ -95,7 +95,7 @@ scopes = ["tasks"]
 
 //
 #[test]
-fn each_caller_is_let_in_by_what_it_has_and_nobody_else_is() {
+fn each_credential_authenticates_its_caller_and_others_are_rejected() {
     let scene = Scene::new();
     let server = scene.start(&[]);
     let card = server.json(&["card", "get"]);
@@ -205,7 +205,7 @@ async fn a_task_is_authorized_by_those_whose_it_is() {
     let done = server.json(&[&done[..], &["--api-key", "key of ann"]].concat());
     assert_eq!(done["artifacts"][0]["parts"][0]["text"], "Authorized");
 
-    // Tasks of a tenant are those of nobody outside of it.
+    // Tasks of a tenant are not visible outside of it.
     let id = send(kept, "/acme").await;
     assert_eq!(authorize(&id, &[kept]).await.0, 403);
     assert_eq!(authorize(&format!("{id}?tenant=acme"), &[ann]).await.0, 404);
@@ -265,7 +265,7 @@ fn a_shared_secret_is_asked_for_by_flags() {
             assert_eq!(run.code, 0, "{place} {binding}: {run:?}");
         }
     }
-    // The same with everybody let in: who shows nothing shares what is nobody's.
+    // With --anonymous, callers without a credential share one owner.
     let open = Server::start(&["--require-bearer", "one", "--anonymous"]);
     assert_eq!(open.run(&["send", "hello"]).code, 0);
     assert_eq!(open.run(&["send", "hello", "--bearer", "two"]).code, 4);

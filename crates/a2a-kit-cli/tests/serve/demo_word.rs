@@ -13,7 +13,7 @@ fn start(arguments: &[&str]) -> (Server, Client) {
 }
 
 #[tokio::test]
-async fn each_word_streams_what_it_is_for() {
+async fn each_word_of_the_demo_streams_its_response() {
     let (_server, client) = start(&[]);
     let done = "COMPLETED";
     let rows: [(&str, &[&str]); 12] = [

@@ -36,7 +36,7 @@ fn expired_certificate_is_warned_of_at_the_start() {
 }
 
 #[test]
-fn refused_handshakes_are_logged_with_their_reason_at_a_bounded_rate_and_not_told() {
+fn failed_handshakes_are_logged_with_their_reason_at_a_bounded_rate() {
     let folder = Folder::new("root");
     folder.issue("server");
     let (cert, key) = (folder.path("server.crt"), folder.path("server.key"));
@@ -96,9 +96,9 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
     for interface in of_current {
         assert!(interface["url"].as_str().unwrap().starts_with("https://"), "{card}");
     }
-    // Whoever does not know the authority does not believe the server.
-    let stranger = run(&["send", "hello"]);
-    assert_eq!(stranger.code, 3, "{stranger:?}");
+    // A client without the CA rejects the server.
+    let untrusting = run(&["send", "hello"]);
+    assert_eq!(untrusting.code, 3, "{untrusting:?}");
     // The platform's root certificates are trusted.
     let with_roots = |file: &str| {
         let environment = [("SSL_CERT_FILE", file), ("SSL_CERT_DIR", "")];
@@ -111,7 +111,7 @@ fn every_binding_speaks_tls_and_the_card_says_so() {
     let without = with_roots(&empty);
     assert_eq!(without.code, 3, "{without:?}");
     assert!(without.stderr.contains("UnknownIssuer"), "{without:?}");
-    // Whoever doesn't want to look, is told so each time, and louder with a credential.
+    // Each use of --insecure prints a warning, a louder one with a credential.
     let insecure = run(&["send", "hello", "--insecure"]);
     assert_eq!(insecure.code, 0, "{insecure:?}");
     assert!(insecure.stderr.contains("warning: certificates are not verified"), "{insecure:?}");
@@ -144,7 +144,7 @@ fn credential_is_not_sent_in_plaintext_or_to_another_origin() {
     assert_eq!(refused.code, 4, "{refused:?}");
     assert!(refused.stderr.contains("in plaintext"), "{refused:?}");
     assert!(!refused.stderr.contains("t0ken"), "{refused:?}");
-    // To another place it does not go either, unless that is named; nobody is there.
+    // Nor is it sent to another origin, unless that is allowed; this one does not resolve.
     let elsewhere = start("https://agent.invalid");
     let base = format!("https://{}", elsewhere.address);
     let send = ["send", "hello", "--transport", "rest", "-a", &base, "--ca-cert", &root];
@@ -192,7 +192,7 @@ fn a_client_without_a_certificate_is_let_in_only_where_that_is_optional() {
 }
 
 #[test]
-fn a_certificate_says_who_calls() {
+fn client_certificate_identifies_the_caller() {
     let folder = Folder::new("root");
     let [_server, ann, _bob] = ["server", "ann", "bob"].map(|name| folder.issue(name));
     let fingerprint = ring::digest::digest(&ring::digest::SHA256, &ann.der);
@@ -224,7 +224,7 @@ fn a_certificate_says_who_calls() {
     for binding in ["jsonrpc", "rest", "grpc"] {
         let send = ["send", "hello", "--transport", binding];
         assert_eq!(run(&send, &ann).code, 0, "{binding}");
-        // The authority vouches for bob too, and nobody here knows him.
+        // The CA has issued a certificate for bob too, who is no configured caller.
         assert_eq!(run(&send, &bob).code, 4, "{binding}");
         assert_eq!(run(&send, &[]).code, 4, "{binding}");
         assert_eq!(run(&send, &["--api-key", "robots"]).code, 0, "{binding}");
@@ -272,8 +272,8 @@ fn plaintext_beyond_loopback_warns_and_is_refused_in_production() {
     );
     assert_eq!(refused.code, 2, "{refused:?}");
 
-    // Without --production it is said, and the server runs. Where TLS ends in front of it, or
-    // where nobody else gets, nothing is said.
+    // Without --production the server warns and runs. Behind a TLS proxy, or on the loopback, it
+    // does not warn.
     for (arguments, is_warned) in [
         (&["--host", "0.0.0.0"][..], true),
         (

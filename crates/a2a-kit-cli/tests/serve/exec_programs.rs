@@ -104,7 +104,7 @@ fn output_of_a_program_that_fails_is_kept_back_only_where_asked_to() {
 }
 
 #[test]
-fn python_is_told_not_to_buffer() {
+fn python_output_is_not_buffered() {
     let script = "printf %s \"$PYTHONUNBUFFERED $A2A_IO\"";
     let server = Server::start(&["--exec", script]);
     assert_eq!(output(&server.json(&["send", "hi"])["task"]), "1 text/1");
@@ -235,7 +235,7 @@ fn polite(folder: &Path) -> String {
 }
 
 #[test]
-fn program_is_told_to_end_before_it_is_killed() {
+fn program_gets_sigterm_before_sigkill() {
     for case in ["timeout", "stop", "cancel"] {
         let folder = tempfile::tempdir().unwrap();
         // The shell ends at once, before what it has started.

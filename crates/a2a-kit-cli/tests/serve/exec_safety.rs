@@ -103,7 +103,7 @@ fn answer_after_the_command_has_ended_continues_the_dialogue() {
 }
 
 #[test]
-fn command_without_an_answer_is_told_to_end_and_reads_no_end_of_its_input() {
+fn command_without_an_answer_gets_sigterm_and_no_end_of_input() {
     let folder = tempfile::tempdir().unwrap();
     let (begun, read) = (folder.path().join("begun"), folder.path().join("read"));
     let script = format!(

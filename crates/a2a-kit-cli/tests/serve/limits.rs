@@ -50,7 +50,7 @@ async fn a_caller_has_so_many_tasks_at_work_and_no_more() {
 }
 
 #[tokio::test]
-async fn callers_that_nobody_knows_are_held_to_it_where_that_is_asked_for() {
+async fn rate_limit_anonymous_limits_unauthenticated_callers() {
     for (limits_anonymous, last) in [(false, 200), (true, 429)] {
         let mut arguments = vec!["--store", "memory", "--max-running-tasks", "1"];
         arguments.extend(limits_anonymous.then_some("--rate-limit-anonymous"));
@@ -70,7 +70,7 @@ async fn refused(server: &Server, reason: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_counted_by_its_reason() {
+async fn rejected_requests_are_counted_by_reason() {
     let bearer = ["--store", "memory", "--require-bearer", "word"];
     for (flags, calls, reason, count) in [
         (&["--rate-limit-per-address", "3/h"][..], 5, "rate", 2),

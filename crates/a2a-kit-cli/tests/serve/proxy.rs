@@ -160,7 +160,7 @@ fn a_record_has_a_line_for_everything_that_passes_and_no_secrets() {
 }
 
 #[test]
-fn what_makes_no_sense_together_is_refused() {
+fn conflicting_flags_of_a_proxy_are_rejected() {
     let agent = Server::start(&[]);
     let proxy = ["--proxy", &agent.address];
     for (arguments, code) in [

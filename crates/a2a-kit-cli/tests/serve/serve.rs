@@ -6,7 +6,7 @@ use crate::common::{Run, Server, command, http};
 use serde_json::{Value, json};
 
 #[test]
-fn what_is_served_is_printed_one_field_a_line() {
+fn startup_prints_one_field_per_line() {
     let server = Server::start(&[]);
     let address = &server.address;
     // Printed where the machine has fewer descriptors or less memory than the defaults need.
@@ -71,7 +71,7 @@ fn a_port_in_use_is_an_error_that_names_it() {
 }
 
 #[test]
-fn host_that_is_not_of_this_machine_is_told_from_a_port_in_use() {
+fn host_of_another_machine_is_rejected_with_a_hint() {
     for host in ["nosuch.invalid", "127.0.0.1:80", "192.0.2.1"] {
         for words in [&["serve", "--store", "memory"][..], &["listen"]] {
             let run = Run::of(command().args(words).args(["--host", host, "--port", "0"]));
@@ -211,7 +211,7 @@ fn bindings_are_served_in_the_order_asked_for_and_where_asked_for() {
 }
 
 #[test]
-fn what_is_switched_off_is_not_declared_and_refused() {
+fn disabled_capabilities_are_not_declared_and_rejected() {
     let flags = ["--no-push", "--no-streaming", "--no-extended-card", "--no-grpc", "--no-compat"];
     let server = Server::start(&flags);
     let card = server.json(&["card", "get"]);
@@ -238,7 +238,7 @@ fn what_is_switched_off_is_not_declared_and_refused() {
 }
 
 #[test]
-fn the_card_is_what_the_flags_say() {
+fn flags_set_the_members_of_the_card() {
     let server = Server::start(&[
         "--name",
         "Mine",

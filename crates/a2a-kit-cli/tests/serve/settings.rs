@@ -69,7 +69,7 @@ log_traffic = false
 "#;
 
 #[test]
-fn a_flag_goes_before_a_variable_that_before_the_file_and_that_before_what_is_built_in() {
+fn flags_precede_variables_which_precede_the_file_and_the_defaults() {
     let (_folder, path) = written("[listen]\nport = 1\nhost = \"::1\"\ngrpc_port = 2\n");
     let run = printed(
         &path,
@@ -90,7 +90,7 @@ fn a_flag_goes_before_a_variable_that_before_the_file_and_that_before_what_is_bu
 }
 
 #[test]
-fn what_is_printed_gives_the_same_settings_again() {
+fn printed_settings_round_trip() {
     let (folder, path) = written(FULL);
     let token = folder.path().join("token");
     fs::write(&token, "s3cret-of-file\n").unwrap();
@@ -201,7 +201,7 @@ fn a_variable_is_read_as_the_file_is_and_a_wrong_one_is_named() {
 }
 
 #[test]
-fn a_flag_puts_out_what_excludes_it_and_switches_off_what_is_on() {
+fn flag_replaces_exclusive_settings_and_disables_switches() {
     let (_folder, path) = written("[exec]\ncommand = \"cat\"\n[agent]\nstreaming = false\n");
     let run = printed(&path, &["--echo", "--no-streaming=false", "--no-compat"], &[]);
     assert_eq!(run.code, 0, "{run:?}");

@@ -149,7 +149,7 @@ async fn an_authority_of_ones_own_is_believed_by_all_that_a_server_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_believed_whom_the_platform_does_not_know() {
+async fn certificates_of_unknown_authorities_are_rejected() {
     let folder = Folder::new("root");
     let company = Company::start(&folder).await;
     let path = folder.path("a2a.toml");

@@ -34,7 +34,7 @@ async fn proxy_is_ready_while_its_upstream_agent_answers() {
 }
 
 #[tokio::test]
-async fn proxy_waits_for_its_upstream_agent_if_told_to() {
+async fn proxy_waits_for_its_upstream_agent_if_configured() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let own = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let start = |port: u16, arguments: &[&str]| {

@@ -34,7 +34,7 @@ fn write_key(path: &Path) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receiver_believes_the_server_and_nobody_else() {
+async fn receiver_accepts_only_deliveries_of_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let key = write_key(&folder.path().join("key.pem"));
     let server = Server::start(&["--webhook-key", &key, "--allow-webhook", "127.0.0.1"]);

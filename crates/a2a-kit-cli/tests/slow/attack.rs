@@ -38,7 +38,7 @@ const QUICK: [&str; 29] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_bears_what_is_tried_on_it() {
+async fn server_survives_the_quick_attacks() {
     let started = Started::start(Path::new(env!("CARGO_BIN_EXE_a2a"))).await.unwrap();
     let mut groups = Group::all();
     for group in &mut groups {

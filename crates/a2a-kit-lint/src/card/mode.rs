@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn media_types_are_told_from_words() {
+    fn media_types_are_distinguished_from_words() {
         for text in ["text/plain", "text/plain; charset=utf-8", "image/*", "*/*", "a/b+json"] {
             assert!(is_media_type(text), "{text}");
         }

@@ -128,7 +128,7 @@ impl fmt::Debug for Connector {
 /// outdated.
 ///
 /// A response is delivered before its poll ends, and what it says about the session is noted with
-/// the lock held, so that whoever takes the lock after a response knows it as well.
+/// the lock held, so that the next holder of the lock knows it as well.
 async fn drive(
     mut connection: Connection<Socket, Tls>,
     health: Arc<Health>,

@@ -21,7 +21,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Emits an artifact for each permit, until it is dropped.
 struct Emitter(Arc<Semaphore>);
@@ -64,7 +64,7 @@ async fn events_and_cancels_reach_other_nodes_while_the_server_is_away() {
     let mut artifacts = 0;
     let mut read = async |wanted: usize| {
         while artifacts < wanted {
-            let event = timeout(PATIENCE, events.next()).await.unwrap().unwrap().unwrap();
+            let event = timeout(TIMEOUT, events.next()).await.unwrap().unwrap().unwrap();
             artifacts += usize::from(matches!(event.payload(), Some(Payload::ArtifactUpdate(_))));
         }
     };
@@ -79,7 +79,7 @@ async fn events_and_cancels_reach_other_nodes_while_the_server_is_away() {
 
     let asked = Instant::now();
     let cancel = CancelTaskRequest { id: task.id, ..CancelTaskRequest::default() };
-    let canceled = timeout(PATIENCE, two.cancel_task(Call::new(cancel))).await.unwrap();
+    let canceled = timeout(TIMEOUT, two.cancel_task(Call::new(cancel))).await.unwrap();
     assert_eq!(canceled.unwrap().response.state(), TaskState::Canceled);
     assert!(asked.elapsed() < Duration::from_secs(5), "cancel: {:?}", asked.elapsed());
 }

@@ -17,7 +17,7 @@ use tokio_postgres::Client;
 
 use super::fixtures::Schema;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Lets new sessions be read-only, and ends the present ones.
 async fn demote(client: &Client) {
@@ -104,7 +104,7 @@ async fn read_only_sessions_are_replaced_once_new_ones_are_writable() {
             }
         }
     };
-    timeout(PATIENCE, heard).await.expect("the node is signalled");
+    timeout(TIMEOUT, heard).await.expect("the node is signalled");
 }
 
 /// Each write of a session that is terminated while it is idle is repeated over a new one.
@@ -148,7 +148,7 @@ async fn locked_table_is_unwritable_until_it_is_unlocked() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, ready).await.expect("writes succeed again");
+    timeout(TIMEOUT, ready).await.expect("writes succeed again");
     insert(&*store, &scope, &task("u", "c", TaskState::Working, 5)).await;
 }
 
@@ -198,7 +198,7 @@ async fn read_over_a_session_that_became_read_only_is_repeated_over_a_new_one() 
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, is_loaded).await.expect("the server reloads");
+    timeout(TIMEOUT, is_loaded).await.expect("the server reloads");
     assert_eq!(get(&store, &scope, "t").await.version, 1, "the database can still be read");
     let after = sessions(&client).await;
     assert!(after.difference(&before).next().is_some(), "an old session may read the past");
@@ -212,5 +212,5 @@ async fn read_over_a_session_that_became_read_only_is_repeated_over_a_new_one() 
             }
         }
     };
-    timeout(PATIENCE, is_kept).await.expect("a new session is kept while nothing changes");
+    timeout(TIMEOUT, is_kept).await.expect("a new session is kept while nothing changes");
 }

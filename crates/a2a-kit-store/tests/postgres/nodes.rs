@@ -23,10 +23,10 @@ use tokio::time::timeout;
 
 use super::fixtures::{Schema, asked};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn next(signals: &mut Signals) -> Signal {
-    timeout(PATIENCE, signals.next()).await.unwrap().unwrap()
+    timeout(TIMEOUT, signals.next()).await.unwrap().unwrap()
 }
 
 async fn written(signals: &mut Signals, id: &str, last: u64) {

@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 
 use super::fixtures::Schema;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Terminates the connections of stores with this schema, as a server restart would.
 async fn cut(client: &Client, schema: &Schema) {
@@ -59,13 +59,13 @@ async fn broken_listener_signals_lag_and_reconnects() {
     let (client, scope) = (schema.client().await, scope("ann"));
     let mut signals = two.signals().unwrap();
     insert(&one, &scope, &task("a", "c", TaskState::Working, 5)).await;
-    let heard = timeout(PATIENCE, signals.next()).await.unwrap().unwrap();
+    let heard = timeout(TIMEOUT, signals.next()).await.unwrap().unwrap();
     assert!(matches!(&heard, Signal::Written { task_id, .. } if &**task_id == "a"), "{heard:?}");
     cut(&client, &schema).await;
-    let heard = timeout(PATIENCE, signals.next()).await.unwrap().unwrap();
+    let heard = timeout(TIMEOUT, signals.next()).await.unwrap().unwrap();
     assert!(matches!(heard, Signal::Lagged), "{heard:?}");
     while one.insert(&scope, new("b")).await.is_err() {}
-    let heard = timeout(PATIENCE, signals.next()).await.unwrap().unwrap();
+    let heard = timeout(TIMEOUT, signals.next()).await.unwrap().unwrap();
     assert!(matches!(&heard, Signal::Written { task_id, .. } if &**task_id == "b"), "{heard:?}");
 }
 
@@ -96,7 +96,7 @@ async fn node_reloads_every_second_while_its_listener_is_away() {
     let begun = tokio::time::Instant::now();
     for _ in 0..3 {
         loop {
-            let heard = timeout(PATIENCE, signals.next()).await.unwrap().unwrap();
+            let heard = timeout(TIMEOUT, signals.next()).await.unwrap().unwrap();
             if matches!(heard, Signal::Lagged) {
                 break;
             }
@@ -119,7 +119,7 @@ async fn node_reloads_every_second_while_its_listener_is_away() {
             }
         }
     };
-    timeout(PATIENCE, told).await.expect("it listens again");
+    timeout(TIMEOUT, told).await.expect("it listens again");
 }
 
 fn new(id: &str) -> NewTask {
@@ -185,7 +185,7 @@ async fn confirmed_writes_survive_a_server_crash() {
             }
         }
     };
-    timeout(PATIENCE, end).await.unwrap();
+    timeout(TIMEOUT, end).await.unwrap();
     assert!(missed > 0);
 }
 
@@ -203,7 +203,7 @@ async fn signal_overflow_becomes_a_lag_signal() {
     insert(&one, &scope("ann"), &task("end", "c", TaskState::Working, 5)).await;
     let mut count = 0;
     loop {
-        match timeout(PATIENCE, signals.next()).await.unwrap().unwrap() {
+        match timeout(TIMEOUT, signals.next()).await.unwrap().unwrap() {
             Signal::Lagged => break,
             Signal::Written { .. } => count += 1,
             other => panic!("{other:?}"),

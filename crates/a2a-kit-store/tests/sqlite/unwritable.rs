@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::time::{Instant, sleep, timeout};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn is_ready(store: &SqliteStore) {
     let ready = async {
@@ -18,7 +18,7 @@ async fn is_ready(store: &SqliteStore) {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, ready).await.expect("writes succeed again");
+    timeout(TIMEOUT, ready).await.expect("writes succeed again");
 }
 
 /// The error of a write, with its causes.
