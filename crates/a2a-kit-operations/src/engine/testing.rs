@@ -43,6 +43,7 @@ impl LiveTask {
         };
         let creation = Creation { is_streamed: true, ..Creation::default() };
         live.live.begin(turn, creation, true, live.now);
+        drop(live.live.take_effects(true));
         live.update(update_to(TaskState::Working)).expect("the executor is at work");
         live.write();
         live

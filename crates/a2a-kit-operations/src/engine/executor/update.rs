@@ -8,12 +8,15 @@ use a2a_core::{
         Message, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
         stream_response::Payload,
     },
-    well_known::Timestamp,
 };
 
 use crate::{
     TaskUpdater, UpdateError,
-    engine::{moment, runtime::Handle, task::LiveTask},
+    engine::{
+        moment,
+        runtime::Handle,
+        task::{LiveTask, Now},
+    },
     updater::update,
 };
 
@@ -29,9 +32,10 @@ impl TaskUpdater {
         if status.state() == TaskState::Unspecified {
             status.state = TaskState::Working.into();
         }
-        status.timestamp.get_or_insert_with(Timestamp::now);
+        let now = moment();
+        status.timestamp.get_or_insert(now.time);
         self.handle.own_status(&mut update);
-        let position = self.accept(Payload::StatusUpdate(update))?;
+        let position = self.accept(Payload::StatusUpdate(update), now)?;
         self.stored(position).await
     }
 
@@ -40,15 +44,15 @@ impl TaskUpdater {
         mut update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
         self.handle.own_artifact(&mut update);
-        self.accept(Payload::ArtifactUpdate(update))?;
+        self.accept(Payload::ArtifactUpdate(update), moment())?;
         // Chunks are written in batches; backpressure applies only if the store falls behind.
         self.handle.wait(|live| live.accepts_more(self.run, MAX_PENDING)).await
     }
 
-    fn accept(&self, payload: Payload) -> Result<u64, UpdateError> {
+    fn accept(&self, payload: Payload, now: Now) -> Result<u64, UpdateError> {
         let limits = &self.handle.inner.config.task_limits;
         let accepted =
-            self.handle.change_silently(|live| live.update(self.run, payload, limits, moment()));
+            self.handle.change_silently(|live| live.update(self.run, payload, limits, now));
         self.log_limit(accepted)
     }
 

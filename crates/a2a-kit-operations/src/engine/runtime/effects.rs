@@ -68,7 +68,9 @@ impl Handle {
             let value = transition(&mut locked);
             (value, locked.settle(self, wakes, self.is_polled()))
         };
-        self.perform(settled);
+        if let Some(settled) = settled {
+            self.perform(settled);
+        }
         value
     }
 
@@ -85,7 +87,7 @@ impl Handle {
     /// to write, and it is written.
     pub(crate) fn write_batch(&self) -> bool {
         let settled = self.lock().settle(self, false, false);
-        self.perform(settled)
+        settled.is_some_and(|settled| self.perform(settled))
     }
 
     /// Returns whether changes were written.
@@ -113,7 +115,7 @@ impl Handle {
             self.inner.tasks.spawn(async move { handle.answer(&id, body).await });
         }
         if effects.wake_outbox {
-            self.inner.push.wake();
+            self.inner.push.outbox.iter().for_each(|outbox| outbox.wake());
         }
         is_written
     }

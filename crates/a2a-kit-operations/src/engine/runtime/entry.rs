@@ -128,20 +128,29 @@ impl Locked<'_> {
     }
 
     /// Completes a transition: gives the signals to the executor, and counts the task as it is now.
-    /// Returns what is to be done without the lock.
-    pub(super) fn settle(&mut self, handle: &Handle, wakes: bool, batches: bool) -> Settled {
+    /// Returns what is to be done without the lock, if anything.
+    pub(super) fn settle(
+        &mut self,
+        handle: &Handle,
+        wakes: bool,
+        batches: bool,
+    ) -> Option<Settled> {
         let Shared { live, signals, watchers, running, draft } = &mut *self.0;
         let effects = live.take_effects(batches);
+        let is_running = live.has_slot();
+        let is_counted = running.is_some() == is_running && (draft.is_none() || live.is_draft());
+        if effects.is_none() && is_counted && !wakes {
+            return None;
+        }
         if let Some(effects) = &effects {
             signals.perform(effects);
         }
-        let (is_running, is_draft) = (live.has_slot(), live.is_draft());
         if is_running && running.is_none() {
             *running = take_running(handle, None);
         }
         let wakers = if wakes { watchers.waiters.take() } else { Vec::new() };
-        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !is_draft)];
-        Settled { effects, wakers, released }
+        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !live.is_draft())];
+        Some(Settled { effects, wakers, released })
     }
 }
 

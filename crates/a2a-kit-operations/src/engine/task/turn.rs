@@ -46,7 +46,7 @@ pub(crate) struct Queued {
 /// An accepted message that may not be in the history yet.
 #[derive(Debug)]
 struct Taken {
-    message_id: String,
+    message: Arc<Message>,
     key: Option<Arc<str>>,
     ticket: u64,
     /// The position of the event that began its turn.
@@ -75,7 +75,7 @@ impl TurnRequest {
 pub(crate) struct Turns {
     /// Queued messages, oldest first.
     pub(super) queue: VecDeque<Queued>,
-    /// Ids of accepted messages that may not be in the history yet, with their tickets.
+    /// Accepted messages that may not be in the history yet, with their tickets.
     taken: Vec<Taken>,
     /// The ticket of the newest message.
     newest: u64,
@@ -171,7 +171,9 @@ impl Turns {
         }
         let mut taken = self.taken.iter();
         taken
-            .find(|taken| taken.message_id == turn.message.message_id && taken.key == turn.key)
+            .find(|taken| {
+                taken.message.message_id == turn.message.message_id && taken.key == turn.key
+            })
             .map(|taken| taken.ticket)
     }
 
@@ -179,8 +181,8 @@ impl Turns {
     pub(super) fn take_ticket(&mut self, last: u64, turn: &TurnRequest) -> u64 {
         self.taken.retain(|taken| !taken.is_stored(last));
         self.newest += 1;
-        let (message_id, key) = (turn.message.message_id.clone(), turn.key.clone());
-        self.taken.push(Taken { message_id, key, ticket: self.newest, start: None });
+        let (message, key) = (Arc::clone(&turn.message), turn.key.clone());
+        self.taken.push(Taken { message, key, ticket: self.newest, start: None });
         self.newest
     }
 
