@@ -99,15 +99,6 @@ struct Push {
     registrations: Registrations,
 }
 
-impl Push {
-    /// Signals that deliveries may be due.
-    fn wake(&self) {
-        if let Some(outbox) = &self.outbox {
-            outbox.wake();
-        }
-    }
-}
-
 /// The load of an engine.
 #[derive(Default)]
 struct Load {

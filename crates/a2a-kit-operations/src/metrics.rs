@@ -60,14 +60,6 @@ impl<const N: usize> Keys<N> {
     }
 }
 
-macro_rules! counter_of {
-    ($($series:tt)+) => { series!(registered_counter, $($series)+) };
-}
-
-macro_rules! histogram_of {
-    ($($series:tt)+) => { series!(registered_histogram, $($series)+) };
-}
-
 /// The counter or the histogram for some label values.
 macro_rules! series {
     ($handle:ident, $agent:expr, $name:literal, $($label:literal => $value:expr),* $(,)?) => {{
@@ -79,11 +71,11 @@ macro_rules! series {
     }};
 }
 
-fn registered_counter(key: &Key) -> Counter {
+fn counter_of(key: &Key) -> Counter {
     with_recorder(|recorder| recorder.register_counter(key, &METADATA))
 }
 
-fn registered_histogram(key: &Key) -> Histogram {
+fn histogram_of(key: &Key) -> Histogram {
     with_recorder(|recorder| recorder.register_histogram(key, &METADATA))
 }
 
@@ -96,7 +88,8 @@ pub(crate) fn served(
     time: Duration,
 ) {
     let operation = operation.name();
-    counter_of!(
+    series!(
+        counter_of,
         agent,
         "a2a_operations_total",
         "operation" => operation,
@@ -105,7 +98,8 @@ pub(crate) fn served(
         "outcome" => outcome,
     )
     .increment(1);
-    histogram_of!(
+    series!(
+        histogram_of,
         agent,
         "a2a_operation_duration_seconds",
         "operation" => operation,
@@ -122,7 +116,8 @@ pub(crate) fn called(
     time: Duration,
 ) {
     let operation = operation.name();
-    counter_of!(
+    series!(
+        counter_of,
         AgentLabel::NONE,
         "a2a_client_calls_total",
         "operation" => operation,
@@ -130,7 +125,8 @@ pub(crate) fn called(
         "outcome" => outcome,
     )
     .increment(1);
-    histogram_of!(
+    series!(
+        histogram_of,
         AgentLabel::NONE,
         "a2a_client_call_duration_seconds",
         "operation" => operation,
@@ -308,12 +304,12 @@ impl Sample {
 
 pub(crate) fn changed_state(agent: AgentLabel, state: TaskState) {
     let state = STATES[place(state)].1;
-    counter_of!(agent, "a2a_task_transitions_total", "state" => state).increment(1);
+    series!(counter_of, agent, "a2a_task_transitions_total", "state" => state).increment(1);
 }
 
 pub(crate) fn executed(agent: AgentLabel, outcome: &'static str, time: Duration) {
-    counter_of!(agent, "a2a_executions_total", "outcome" => outcome).increment(1);
-    histogram_of!(agent, "a2a_execution_duration_seconds",).record(time);
+    series!(counter_of, agent, "a2a_executions_total", "outcome" => outcome).increment(1);
+    series!(histogram_of, agent, "a2a_execution_duration_seconds",).record(time);
 }
 
 /// Counts a task that was taken over; `next` is what happens to it.
@@ -326,13 +322,14 @@ pub(crate) fn lost_lease(agent: AgentLabel) {
 }
 
 pub(crate) fn delivered(agent: AgentLabel, outcome: &'static str, time: Duration) {
-    counter_of!(agent, "a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
-    histogram_of!(agent, "a2a_webhook_delivery_duration_seconds",).record(time);
+    series!(counter_of, agent, "a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
+    series!(histogram_of, agent, "a2a_webhook_delivery_duration_seconds",).record(time);
 }
 
 /// Counts a delivery postponed by a concurrency limit.
 pub(crate) fn postponed(agent: AgentLabel) {
-    counter_of!(agent, "a2a_webhook_deliveries_total", "outcome" => "postponed").increment(1);
+    series!(counter_of, agent, "a2a_webhook_deliveries_total", "outcome" => "postponed")
+        .increment(1);
 }
 
 #[cfg(feature = "engine")]
@@ -344,7 +341,8 @@ pub(crate) fn outbox(agent: AgentLabel, backlog: Backlog) {
 
 pub(crate) fn stored(call: &'static str, outcome: &'static str, time: Duration) {
     if outcome != OK {
-        counter_of!(
+        series!(
+        counter_of,
             AgentLabel::NONE,
             "a2a_store_errors_total",
             "call" => call,
@@ -352,7 +350,8 @@ pub(crate) fn stored(call: &'static str, outcome: &'static str, time: Duration) 
         )
         .increment(1);
     }
-    histogram_of!(AgentLabel::NONE, "a2a_store_call_duration_seconds", "call" => call).record(time);
+    series!(histogram_of, AgentLabel::NONE, "a2a_store_call_duration_seconds", "call" => call)
+        .record(time);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]

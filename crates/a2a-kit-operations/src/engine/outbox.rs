@@ -186,12 +186,10 @@ impl Worker {
             if matches!(outcome, DeliveryOutcome::Delivered(_)) {
                 permit.delivered();
             }
-            let later = match &outcome {
-                DeliveryOutcome::Retry { after, .. } => Some(*after),
-                DeliveryOutcome::Delivered(_)
-                | DeliveryOutcome::DeadLetter { .. }
-                | DeliveryOutcome::Postponed { .. }
-                | DeliveryOutcome::Released => None,
+            let later = if let DeliveryOutcome::Retry { after, .. } = &outcome {
+                Some(*after)
+            } else {
+                None
             };
             let has_claim = self.record(&key, outcome).await;
             if let Some(after) = later {

@@ -105,7 +105,7 @@ impl MemoryStore {
     }
 
     fn find(&self, scope: &Scope, task_id: &str) -> Option<Arc<Entry>> {
-        self.by_id(task_id).filter(|entry| entry.scoped().scope == *scope)
+        self.by_id(task_id).filter(|entry| entry.scoped.scope == *scope)
     }
 }
 

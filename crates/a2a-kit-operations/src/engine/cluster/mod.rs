@@ -20,6 +20,7 @@ use self::{lease::LastRenewal, pending_calls::PendingCalls};
 use crate::store::Signals;
 
 /// Cluster state of an engine.
+#[derive(Default)]
 pub(crate) struct Cluster {
     /// Whether other nodes share the store.
     pub(crate) is_shared: bool,
@@ -38,13 +39,6 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(signals: Option<Signals>) -> Self {
-        Self {
-            is_shared: signals.is_some(),
-            signals: Mutex::new(signals),
-            last_renewal: LastRenewal::default(),
-            takeover_notify: Arc::new(Notify::new()),
-            abandoned: Mutex::default(),
-            pending_calls: PendingCalls::default(),
-        }
+        Self { is_shared: signals.is_some(), signals: Mutex::new(signals), ..Self::default() }
     }
 }

@@ -131,7 +131,7 @@ impl Agent for Engine {
         let webhook = Webhook { config: config.clone(), revision: call.context.version, trace };
         self.inner.put_webhook(&scope, webhook).await?;
         // A replaced webhook may have pending events.
-        self.inner.push.wake();
+        self.inner.push.outbox.iter().for_each(|outbox| outbox.wake());
         Ok(Reply { response: config, activated })
     }
 

@@ -1,6 +1,4 @@
 use std::{
-    error::Error as _,
-    fmt::Write as _,
     panic::AssertUnwindSafe,
     time::{Duration, Instant},
 };
@@ -83,15 +81,9 @@ impl Worker {
 
 /// An error and its causes on one line.
 fn text(failure: &PushError) -> String {
-    let mut text = failure.to_string();
-    let mut cause = failure.source();
-    while let Some(error) = cause {
-        // Writing to a string cannot fail.
-        let _ = write!(text, ": {error}");
-        cause = error.source();
+    let mut text = a2a_core::error_chain(failure);
+    if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
+        text.truncate(end);
     }
-    match text.char_indices().nth(MAX_TEXT) {
-        Some((end, _)) => text[..end].to_owned(),
-        None => text,
-    }
+    text
 }

@@ -106,7 +106,7 @@ impl LiveTask {
         self.task = stored.task;
         self.journal.follow(&stored.journal);
         self.changes.size = None;
-        self.persistence.read(stored.version);
+        self.persistence.version = stored.version;
         self.ownership.epoch = stored.epoch;
         self.changes.last = self.log.last();
         let is_elsewhere = stored.node.is_some();

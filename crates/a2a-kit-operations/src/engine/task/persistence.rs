@@ -92,10 +92,7 @@ impl Persistence {
     }
 
     pub(super) fn failure(&self) -> Option<&Failure> {
-        match &self.phase {
-            Phase::Failed(failure) => Some(failure),
-            Phase::Idle | Phase::Writing | Phase::Storing(_) => None,
-        }
+        if let Phase::Failed(failure) = &self.phase { Some(failure) } else { None }
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -104,22 +101,11 @@ impl Persistence {
 
     /// The task that took over the idempotency key.
     pub(super) fn superseded(&self) -> Option<&Arc<str>> {
-        match self.failure() {
-            Some(Failure::Superseded(by)) => Some(by),
-            _ => None,
-        }
+        if let Some(Failure::Superseded(by)) = self.failure() { Some(by) } else { None }
     }
 
     pub(super) fn being_written(&self) -> &[Change] {
-        match &self.phase {
-            Phase::Storing(changes) => changes,
-            Phase::Idle | Phase::Writing | Phase::Failed(_) => &[],
-        }
-    }
-
-    /// Records the stored version.
-    pub(super) fn read(&mut self, version: u64) {
-        self.version = version;
+        if let Phase::Storing(changes) = &self.phase { changes } else { &[] }
     }
 
     /// Clears a failure.

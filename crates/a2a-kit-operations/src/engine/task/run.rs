@@ -133,17 +133,11 @@ impl Run {
     }
 
     fn here(&self) -> Option<&Executing> {
-        match &self.phase {
-            Phase::Here(executing) => Some(executing),
-            Phase::Idle | Phase::Elsewhere => None,
-        }
+        if let Phase::Here(executing) = &self.phase { Some(executing) } else { None }
     }
 
     fn executing(&mut self) -> Option<&mut Executing> {
-        match &mut self.phase {
-            Phase::Here(executing) => Some(executing),
-            Phase::Idle | Phase::Elsewhere => None,
-        }
+        if let Phase::Here(executing) = &mut self.phase { Some(executing) } else { None }
     }
 
     /// Whether an executor is running, on this or another node.

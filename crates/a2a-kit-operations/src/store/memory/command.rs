@@ -9,6 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::entry::Entry;
+use crate::store::StoreError;
 
 /// Pending commands, and answers that have not been read.
 #[derive(Debug)]
@@ -26,29 +27,22 @@ struct Posts {
     by_age: VecDeque<Arc<str>>,
 }
 
-/// The result of posting a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Posted {
-    New,
-    Known,
-    Full,
-}
-
 impl Commands {
     pub(super) fn new(max: usize) -> Self {
         Self { posts: Mutex::default(), max }
     }
 
-    pub(super) fn post(&self, id: &Arc<str>, entry: &Arc<Entry>) -> Posted {
+    /// Adds a command, and returns whether it is new.
+    pub(super) fn post(&self, id: &Arc<str>, entry: &Arc<Entry>) -> Result<bool, StoreError> {
         let mut posts = self.posts.lock();
         if posts.waiting.contains_key(id) || posts.answered.contains_key(id) {
-            return Posted::Known;
+            return Ok(false);
         }
         if posts.waiting.len() >= self.max {
-            return Posted::Full;
+            return Err(StoreError::Full);
         }
         posts.waiting.insert(Arc::clone(id), Arc::clone(entry));
-        Posted::New
+        Ok(true)
     }
 
     /// The task of a pending command.

@@ -34,7 +34,7 @@ impl Keyed for Context {
 
     fn has_key(&self, (scope, context_id): Self::Key<'_>) -> bool {
         let witness = self.witness();
-        witness.context_id() == context_id && witness.scoped().scope == *scope
+        witness.context_id() == context_id && witness.scoped.scope == *scope
     }
 }
 
@@ -79,7 +79,7 @@ impl Contexts {
     }
 
     pub(super) fn insert(&self, status_key: StatusKey, entry: &Arc<Entry>) {
-        let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
+        let mut shard = self.0.at((&entry.scoped.scope, entry.context_id()));
         let mut is_new = false;
         let context = shard.get_or_insert_with(|| {
             is_new = true;
@@ -92,7 +92,7 @@ impl Contexts {
 
     /// Reindexes a task under its new key.
     pub(super) fn move_to(&self, from: StatusKey, to: StatusKey, entry: &Arc<Entry>) {
-        let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
+        let mut shard = self.0.at((&entry.scoped.scope, entry.context_id()));
         match shard.get_mut() {
             None => {}
             Some(Context::One(status_key, _)) => *status_key = to,
@@ -104,7 +104,7 @@ impl Contexts {
     }
 
     pub(super) fn remove(&self, status_key: StatusKey, entry: &Entry) {
-        let mut shard = self.0.at((&entry.scoped().scope, entry.context_id()));
+        let mut shard = self.0.at((&entry.scoped.scope, entry.context_id()));
         if shard.get_mut().is_some_and(|context| context.remove(status_key, entry)) {
             shard.remove();
         }

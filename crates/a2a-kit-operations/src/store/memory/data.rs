@@ -7,6 +7,7 @@ use std::{
 
 use a2a_core::well_known::Timestamp;
 use async_trait::async_trait;
+use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
 use super::{
@@ -50,7 +51,7 @@ impl TaskStore for MemoryStore {
             },
         };
         if let Err(error) = put {
-            entry.scoped().webhooks.fetch_sub(webhooks.len(), Ordering::Relaxed);
+            entry.scoped.webhooks.fetch_sub(webhooks.len(), Ordering::Relaxed);
             self.release_slot(scope);
             return Err(error);
         }
@@ -68,9 +69,7 @@ impl TaskStore for MemoryStore {
         let has_pushes = self.push(&entry, &mut record, &pushes);
         self.park(&entry, &mut record, Duration::ZERO);
         self.save_insert(&entry, &mut record, &pushes);
-        let evicted = self.finish_write(&entry, &mut record, Duration::ZERO);
-        drop(record);
-        evicted.drop_logs();
+        self.finish_write(&entry, record, Duration::ZERO);
         Ok(Committed::new(has_pushes))
     }
 
@@ -91,7 +90,7 @@ impl TaskStore for MemoryStore {
         let before = record.status_key;
         let last = record.last_event;
         let has_status = snapshot.is_some();
-        if record.commit(version, epoch, events, snapshot).is_err() {
+        if !record.commit(version, epoch, events, snapshot) {
             return Err(conflict(&task_id));
         }
         let now = record.status_key;
@@ -115,9 +114,7 @@ impl TaskStore for MemoryStore {
         if has_lease {
             self.save_lease(&entry, &record);
         }
-        let evicted = self.finish_write(&entry, &mut record, Duration::ZERO);
-        drop(record);
-        evicted.drop_logs();
+        self.finish_write(&entry, record, Duration::ZERO);
         Ok(Committed::new(has_pushes))
     }
 
@@ -266,7 +263,7 @@ impl MemoryStore {
     /// Adds a task to the lists.
     pub(super) fn index(&self, entry: &Arc<Entry>, record: &Record) {
         let status_key = record.status_key;
-        entry.scoped().index.lock().insert(status_key, entry);
+        entry.scoped.index.lock().insert(status_key, entry);
         self.contexts.insert(status_key, entry);
     }
 
@@ -277,7 +274,7 @@ impl MemoryStore {
 
     fn move_to(&self, before: StatusKey, now: StatusKey, entry: &Arc<Entry>) {
         {
-            let mut index = entry.scoped().index.lock();
+            let mut index = entry.scoped.index.lock();
             index.remove(before, entry);
             index.insert(now, entry);
         }
@@ -296,20 +293,26 @@ impl MemoryStore {
         }
     }
 
-    /// Applies the log limits to a task whose status has the given age, and returns the ended tasks
-    /// whose logs have to be dropped.
+    /// Applies the log limits to a task whose status has the given age, and drops the logs of the ended
+    /// tasks that have to make room.
     pub(super) fn finish_write(
         &self,
         entry: &Arc<Entry>,
-        record: &mut Record,
+        mut record: MutexGuard<'_, Record>,
         age: Duration,
-    ) -> EvictedLogs {
+    ) {
         let MemoryLimits { max_log_events: events, max_log_bytes: bytes, .. } = self.limits;
         record.trim(entry, Weight { events, bytes });
-        self.save_trim(entry, record);
+        self.save_trim(entry, &mut record);
         record.update_usage(entry);
         let ended = record.pack_if_ended(entry);
-        EvictedLogs(ended.map_or_else(Vec::new, |log| self.retention.push(entry, log, age)))
+        drop(record);
+        let evicted = ended.map_or_else(Vec::new, |log| self.retention.push(entry, log, age));
+        for entry in evicted {
+            let mut record = entry.lock();
+            record.drop_log(&entry);
+            record.update_usage(&entry);
+        }
     }
 
     /// Reserves capacity for one more task.
@@ -328,7 +331,7 @@ impl MemoryStore {
 
     /// Removes a task and its webhooks, if it has ended, or is waiting without a lease.
     fn remove(&self, entry: &Arc<Entry>) -> bool {
-        let scoped = entry.scoped();
+        let scoped = &entry.scoped;
         let mut record = entry.lock();
         let status_key = record.status_key;
         if !record.remove() {
@@ -364,20 +367,6 @@ impl MemoryStore {
         match &query.context_id {
             Some(context_id) => self.contexts.read(scope, context_id, read),
             None => Some(read(&self.scopes.find(scope)?.index.lock())),
-        }
-    }
-}
-
-/// Ended tasks whose logs are to be dropped.
-pub(super) struct EvictedLogs(Vec<Arc<Entry>>);
-
-impl EvictedLogs {
-    /// Drops the logs; no lock may be held.
-    pub(super) fn drop_logs(self) {
-        for entry in &self.0 {
-            let mut record = entry.lock();
-            record.drop_log(entry);
-            record.update_usage(entry);
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::{
 /// A task and its state in the store. Immutable fields can be read without the lock.
 #[derive(Debug)]
 pub(super) struct Entry {
-    scoped: Arc<ScopeState>,
+    pub(super) scoped: Arc<ScopeState>,
     /// The id of the task followed by that of its context, in one allocation.
     names: Box<str>,
     task_id_len: usize,
@@ -113,10 +113,6 @@ impl Entry {
 
     fn ids(&self) -> Ids<'_> {
         [self.task_id(), self.context_id()]
-    }
-
-    pub(super) fn scoped(&self) -> &ScopeState {
-        &self.scoped
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Record> {
@@ -203,16 +199,17 @@ impl Record {
         positions.iter().filter_map(at).collect()
     }
 
-    /// Applies a transition with the current version and epoch.
+    /// Applies a transition, unless its version or epoch is stale, or the task was removed; returns
+    /// whether it did.
     pub(super) fn commit(
         &mut self,
         version: u64,
         epoch: u64,
         events: Vec<Event>,
         snapshot: Option<Arc<Task>>,
-    ) -> Result<(), Stale> {
+    ) -> bool {
         if self.gone || version != self.version || epoch != self.epoch {
-            return Err(Stale);
+            return false;
         }
         self.version += 1;
         self.push(self.last_event.next(), events);
@@ -222,7 +219,7 @@ impl Record {
             self.body = TaskBody::Unpacked(task);
             self.applied = self.last_event.get();
         }
-        Ok(())
+        true
     }
 
     /// Appends events; one without a position gets the next one.
@@ -285,16 +282,11 @@ impl Record {
             return false;
         }
         self.ended = self.status_key.state.is_terminal();
-        self.gone = self.ended || self.status_key.state.is_interrupted() && self.is_unleased();
+        self.gone = self.ended || self.status_key.state.is_interrupted() && self.lease.is_none();
         if self.gone {
             self.log.clear();
         }
         self.gone
-    }
-
-    /// Whether the task has no lease and no pending commands.
-    fn is_unleased(&self) -> bool {
-        self.lease.is_none()
     }
 
     fn apply_chunks(&mut self, entry: &Entry) {
@@ -306,10 +298,6 @@ impl Record {
         }
     }
 }
-
-/// The transition has a stale version or epoch, or the task was removed.
-#[derive(Debug)]
-pub(super) struct Stale;
 
 fn apply(body: &mut TaskBody, ids: Ids<'_>, event: &Event) {
     if let Some(Payload::ArtifactUpdate(update)) = event.payload() {

@@ -72,10 +72,7 @@ impl IdempotencyKeys {
             maps.save(&key);
             return Claim::New;
         }
-        let number = maps.next_number;
-        maps.next_number += 1;
-        let claimed = Claimed { task_id: task_id.to_owned(), fingerprint, number, since: now };
-        maps.insert(number, Arc::clone(&key), claimed);
+        maps.insert(Arc::clone(&key), task_id.to_owned(), fingerprint, now);
         maps.save(&key);
         while maps.by_key.len() > self.max && maps.evict_from_largest() {}
         Claim::New
@@ -89,14 +86,7 @@ impl IdempotencyKeys {
         let now = Instant::now();
         let since = now.checked_sub(Duration::from_millis(age)).unwrap_or(now);
         let mut maps = self.maps.lock();
-        let number = maps.next_number;
-        maps.next_number += 1;
-        let SavedKey { task_id, fingerprint, .. } = saved;
-        maps.insert(
-            number,
-            key,
-            Claimed { task_id: task_id.into_owned(), fingerprint, number, since },
-        );
+        maps.insert(key, saved.task_id.into_owned(), saved.fingerprint, since);
     }
 
     /// Runs `work` for a task while no key can be rebound, or returns the other task that the key
@@ -146,12 +136,20 @@ impl Maps {
         }
     }
 
-    fn insert(&mut self, number: u64, key: Arc<(Scope, String)>, claimed: Claimed) {
+    fn insert(
+        &mut self,
+        key: Arc<(Scope, String)>,
+        task_id: String,
+        fingerprint: u64,
+        since: Instant,
+    ) {
+        let number = self.next_number;
+        self.next_number += 1;
         self.change_numbers(&Arc::clone(&key.0.owner), |numbers| {
             numbers.insert(number);
         });
         self.by_age.insert(number, Arc::clone(&key));
-        self.by_key.insert(key, claimed);
+        self.by_key.insert(key, Claimed { task_id, fingerprint, number, since });
     }
 
     fn save(&self, key: &(Scope, String)) {

@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use super::{
     MemoryStore,
-    command::Posted,
     entry::{Entry, Record},
     timer_queue::TimerKey,
 };
@@ -109,10 +108,8 @@ impl LeaseStore for MemoryStore {
         let mut record = entry.lock();
         let held = record.lease.as_mut().filter(|lease| lease.node.is_some());
         let Some(lease) = held else { return Ok(false) };
-        match self.commands.post(&command.id, &entry) {
-            Posted::Full => return Err(StoreError::Full),
-            Posted::Known => {}
-            Posted::New => lease.commands.push_back(command),
+        if self.commands.post(&command.id, &entry)? {
+            lease.commands.push_back(command);
         }
         Ok(true)
     }
@@ -197,7 +194,7 @@ impl MemoryStore {
         let (checkpoint, checkpoint_epoch) = (lease.checkpoint.clone(), lease.checkpoint_epoch);
         record.epoch += 1;
         self.save_lease(entry, record);
-        let scope = entry.scoped().scope.clone();
+        let scope = entry.scoped.scope.clone();
         let stored = record.stored(entry)?;
         Ok(stored.map(|stored| Orphan { scope, stored, checkpoint, checkpoint_epoch }))
     }

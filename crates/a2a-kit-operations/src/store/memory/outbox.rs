@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Event, EventId, Webhook,
-    store::{Backlog, ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey, DeliveryOutcome},
+    store::{ClaimedDelivery, DeadLetter, DeadLetterQuery, DeliveryKey, DeliveryOutcome},
 };
 
 /// Maximum number of events in a claim.
@@ -30,13 +30,13 @@ const MAX_CLAIMED: usize = 64;
 /// The webhooks of a task.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    hooks: BTreeMap<Arc<str>, HookState>,
+    pub(super) hooks: BTreeMap<Arc<str>, HookState>,
     /// Pushed events that some webhook has not received yet, with their positions.
     events: VecDeque<(u64, Event)>,
 }
 
 #[derive(Debug)]
-struct HookState {
+pub(super) struct HookState {
     webhook: Webhook,
     /// The position after which its events are pending.
     cursor: u64,
@@ -69,12 +69,6 @@ impl Dispatch {
             claim,
             changes,
         }
-    }
-
-    /// Returns the backlog.
-    pub(super) fn backlog(&self, now: Instant) -> Backlog {
-        let overdue = self.timers.first().map_or(Duration::ZERO, |first| now - first);
-        Backlog::new(u64::try_from(self.timers.len()).unwrap_or(u64::MAX), overdue)
     }
 
     /// Returns dead letters, newest first.
@@ -153,7 +147,7 @@ impl HookRef<'_> {
     fn dead_letter(&self, hook: &HookState, position: u64, attempts: u32, error: String) {
         let Some(event) = EventId::new(position) else { return };
         self.dispatch.dead_letter(DeadLetter {
-            scope: self.entry.scoped().scope.clone(),
+            scope: self.entry.scoped.scope.clone(),
             task_id: self.entry.task_id().to_owned(),
             config_id: (**self.config_id).to_owned(),
             url: hook.webhook.config.url.clone(),
@@ -175,14 +169,6 @@ impl HookState {
 }
 
 impl Outbox {
-    pub(super) fn len(&self) -> usize {
-        self.hooks.len()
-    }
-
-    pub(super) fn has(&self, config_id: &str) -> bool {
-        self.hooks.contains_key(config_id)
-    }
-
     /// Adds a webhook with a cursor and its failed attempts, or replaces one, which keeps its own.
     pub(super) fn put(&mut self, webhook: Webhook, cursor: u64, attempts: u32) {
         match self.hooks.get_mut(&*webhook.config.id) {
@@ -260,7 +246,7 @@ impl Outbox {
         let events = self.events.range(start..).take(MAX_CLAIMED);
         Some(ClaimedDelivery {
             key: DeliveryKey::new(entry.task_id(), Arc::clone(config_id), claim),
-            scope: entry.scoped().scope.clone(),
+            scope: entry.scoped.scope.clone(),
             webhook: hook.webhook.clone(),
             task,
             events: events.map(|(_, event)| event.clone()).collect(),

@@ -75,7 +75,7 @@ fn strip_ids(bytes: &[u8], ids: Ids<'_>) -> Box<[u8]> {
     let len = |id: &str| u8::try_from(id.len()).ok().filter(|len| (3..128).contains(len));
     let [first, second] = ids.map(len);
     let (Some(first), Some(second)) = (first.or(second), second.or(first)) else {
-        return unstripped(bytes);
+        return [&[0], bytes].concat().into_boxed_slice();
     };
     let mut cuts: Vec<(usize, usize)> = Vec::new();
     let mut from = 0;
@@ -106,10 +106,6 @@ fn strip_ids(bytes: &[u8], ids: Ids<'_>) -> Box<[u8]> {
     }
     packed.extend(&bytes[rest..]);
     packed.into_boxed_slice()
-}
-
-fn unstripped(bytes: &[u8]) -> Box<[u8]> {
-    [&[0], bytes].concat().into_boxed_slice()
 }
 
 /// Inserts the ids again.

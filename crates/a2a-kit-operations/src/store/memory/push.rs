@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use super::{
     MemoryStore,
     data::conflict,
     entry::{Entry, Record},
-    outbox::HookRef,
+    outbox::{Dispatch, HookRef},
     saved::hook_key,
 };
 use crate::{
@@ -33,7 +34,10 @@ impl PushStore for MemoryStore {
             return Err(conflict(task_id));
         }
         let last = record.last_event.get();
-        let is_known = record.outbox.as_ref().is_some_and(|outbox| outbox.has(&webhook.config.id));
+        let is_known = record
+            .outbox
+            .as_ref()
+            .is_some_and(|outbox| outbox.hooks.contains_key(&*webhook.config.id));
         if !is_known && !self.add_webhooks(&entry, 1) {
             return Err(StoreError::Full);
         }
@@ -59,10 +63,10 @@ impl PushStore for MemoryStore {
         let mut record = entry.lock();
         let Some(outbox) = &mut record.outbox else { return Ok(()) };
         if outbox.delete(&self.dispatch, id) {
-            entry.scoped().webhooks.fetch_sub(1, Ordering::Relaxed);
+            entry.scoped.webhooks.fetch_sub(1, Ordering::Relaxed);
             self.changes.delete(|| hook_key(task_id, id));
         }
-        if outbox.len() == 0 {
+        if outbox.hooks.is_empty() {
             record.outbox = None;
         }
         Ok(())
@@ -100,7 +104,9 @@ impl PushStore for MemoryStore {
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {
-        Ok(self.dispatch.backlog(Instant::now()))
+        let Dispatch { timers, .. } = &self.dispatch;
+        let overdue = timers.first().map_or(Duration::ZERO, |first| Instant::now() - first);
+        Ok(Backlog::new(u64::try_from(timers.len()).unwrap_or(u64::MAX), overdue))
     }
 
     async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
@@ -137,7 +143,7 @@ impl PushStore for MemoryStore {
 impl MemoryStore {
     /// Counts new webhooks, unless the scope would exceed its limit.
     pub(super) fn add_webhooks(&self, entry: &Entry, count: usize) -> bool {
-        let total = &entry.scoped().webhooks;
+        let total = &entry.scoped.webhooks;
         let is_full = count > 0
             && total.fetch_add(count, Ordering::Relaxed) + count > self.limits.max_push_configs;
         if is_full {
@@ -152,7 +158,7 @@ impl MemoryStore {
             for webhook in outbox.webhooks() {
                 self.changes.delete(|| hook_key(entry.task_id(), &webhook.config.id));
             }
-            entry.scoped().webhooks.fetch_sub(outbox.len(), Ordering::Relaxed);
+            entry.scoped.webhooks.fetch_sub(outbox.hooks.len(), Ordering::Relaxed);
             outbox.clear(&self.dispatch);
         }
     }

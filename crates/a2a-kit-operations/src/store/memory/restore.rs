@@ -98,9 +98,7 @@ impl MemoryStore {
             self.push(&entry, &mut record, &pushes);
         }
         self.park(&entry, &mut record, age);
-        let evicted = self.finish_write(&entry, &mut record, age);
-        drop(record);
-        evicted.drop_logs();
+        self.finish_write(&entry, record, age);
         Ok(())
     }
 }

@@ -32,7 +32,7 @@ impl MemoryStore {
         }
         // A packed task is decoded; its encoding is our own.
         let Ok(task) = record.task(entry) else { return };
-        let scope = &entry.scoped().scope;
+        let scope = &entry.scoped.scope;
         let saved = SavedTask {
             tenant: Cow::Borrowed(&scope.tenant),
             owner: Cow::Borrowed(&scope.owner),
