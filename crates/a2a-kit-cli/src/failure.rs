@@ -6,21 +6,24 @@ pub(crate) use a2a_core::error_chain as chain;
 use a2a_core::{Error, ErrorKind};
 use a2a_kit_client::credentials::CredentialError;
 use a2a_kit_http::client::TransportError;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::connection_hint::connection_hint;
 
-/// Why a command failed.
-#[derive(Debug)]
+/// Why a command failed. With `-o json`, it is the member `error` of what replaces the result.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Failure {
-    code: Code,
+    pub(crate) code: Code,
     message: String,
     hint: Option<String>,
-    a2a_code: Option<i32>,
+    pub(crate) a2a_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
     /// Whether the agent can't have received the request.
-    is_unsent: bool,
+    #[serde(skip)]
+    pub(crate) is_unsent: bool,
 }
 
 /// The stable codes of failures: those of the protocol, and those of this tool.
@@ -50,37 +53,37 @@ pub(crate) enum Code {
 impl Code {
     /// The name in the error envelope.
     pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Protocol(kind) => protocol_name(kind),
-            Self::Usage => "A2ACLI_ERR_USAGE",
-            Self::CardNotFound => "A2ACLI_ERR_CARD_NOT_FOUND",
-            Self::CardInvalid => "A2ACLI_ERR_CARD_INVALID",
-            Self::Unreachable => "A2ACLI_ERR_UNREACHABLE",
-            Self::CredentialsMissing => "A2ACLI_ERR_CREDENTIALS_MISSING",
-            Self::AuthFailed => "A2ACLI_ERR_AUTH_FAILED",
-            Self::Timeout => "A2ACLI_ERR_TIMEOUT",
-            Self::Internal => "A2ACLI_ERR_INTERNAL",
-            Self::Interrupted => "A2AX_ERR_INTERRUPTED",
-            Self::AddressInUse => "A2AX_ERR_ADDRESS_IN_USE",
-            Self::Reported | Self::ReportedInterrupted | Self::OutputClosed => "",
-        }
+        self.name_and_exit().0
     }
 
     /// The exit status of the process.
     pub(crate) const fn exit(self) -> u8 {
+        self.name_and_exit().1
+    }
+
+    const fn name_and_exit(self) -> (&'static str, u8) {
         match self {
-            Self::Protocol(_)
-            | Self::CardInvalid
-            | Self::Internal
-            | Self::AddressInUse
-            | Self::Reported => 1,
-            Self::Usage => 2,
-            Self::CardNotFound | Self::Unreachable => 3,
-            Self::CredentialsMissing | Self::AuthFailed => 4,
-            Self::Timeout => 5,
-            Self::Interrupted | Self::ReportedInterrupted => 130,
-            Self::OutputClosed => 0,
+            Self::Protocol(kind) => (protocol_name(kind), 1),
+            Self::Usage => ("A2ACLI_ERR_USAGE", 2),
+            Self::CardNotFound => ("A2ACLI_ERR_CARD_NOT_FOUND", 3),
+            Self::CardInvalid => ("A2ACLI_ERR_CARD_INVALID", 1),
+            Self::Unreachable => ("A2ACLI_ERR_UNREACHABLE", 3),
+            Self::CredentialsMissing => ("A2ACLI_ERR_CREDENTIALS_MISSING", 4),
+            Self::AuthFailed => ("A2ACLI_ERR_AUTH_FAILED", 4),
+            Self::Timeout => ("A2ACLI_ERR_TIMEOUT", 5),
+            Self::Internal => ("A2ACLI_ERR_INTERNAL", 1),
+            Self::Interrupted => ("A2AX_ERR_INTERRUPTED", 130),
+            Self::AddressInUse => ("A2AX_ERR_ADDRESS_IN_USE", 1),
+            Self::Reported => ("", 1),
+            Self::ReportedInterrupted => ("", 130),
+            Self::OutputClosed => ("", 0),
         }
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -124,11 +127,6 @@ impl Failure {
     /// An error of this tool.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
-    }
-
-    /// The reader of stdout closed it.
-    pub(crate) fn output_closed() -> Self {
-        Self::new(Code::OutputClosed, "")
     }
 
     /// The error of an operation; `credential` is whether one was configured.
@@ -178,11 +176,6 @@ impl Failure {
         } else if is_limited {
             self.hint = Some(format!("{cause}: retry later, or send fewer"));
         }
-    }
-
-    /// Returns whether the agent can't have received the request.
-    pub(crate) fn is_unsent(&self) -> bool {
-        self.is_unsent
     }
 
     /// An error of the protocol.
@@ -244,10 +237,6 @@ impl Failure {
         self
     }
 
-    pub(crate) fn code(&self) -> Code {
-        self.code
-    }
-
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -255,40 +244,6 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
-
-    pub(crate) fn a2a_code(&self) -> Option<i32> {
-        self.a2a_code
-    }
-
-    /// The object that replaces the result with `-o json`.
-    pub(crate) fn envelope(&self) -> Envelope<'_> {
-        Envelope {
-            error: Fault {
-                code: self.code.name(),
-                message: &self.message,
-                hint: self.hint.as_deref(),
-                a2a_code: self.a2a_code,
-                details: self.details.as_ref(),
-            },
-        }
-    }
-}
-
-/// The object that replaces the result with `-o json`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Envelope<'a> {
-    error: Fault<'a>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Fault<'a> {
-    code: &'static str,
-    message: &'a str,
-    hint: Option<&'a str>,
-    a2a_code: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<&'a Value>,
 }
 
 impl fmt::Display for Failure {
@@ -316,36 +271,27 @@ fn sources(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'sta
 
 /// The message of an error with those of its sources that it does not repeat.
 pub(crate) fn with_sources(error: &Error) -> String {
-    let mut message = error.message().to_owned();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let text = cause.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        source = cause.source();
-    }
-    message
+    with_texts(error.message(), sources(error).map(ToString::to_string))
 }
 
 /// The message of an error with everything that the agent said about it: its sources, the violations
 /// and the `error_description` of its challenge (RFC 6750 §3).
 fn explained(error: &Error) -> String {
-    let mut message = with_sources(error);
     let described = error.challenge().and_then(|challenge| {
         Some(challenge.split_once("error_description=\"")?.1.split_once('"')?.0.to_owned())
     });
     let violations = error.violations().iter().map(|violation| {
         format!("{} {}", violation.field, violation.description).trim().to_owned()
     });
-    for text in described.into_iter().chain(violations) {
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-    }
-    message
+    with_texts(&with_sources(error), described.into_iter().chain(violations))
+}
+
+/// Appends texts to a message that does not contain them.
+fn with_texts(message: &str, texts: impl Iterator<Item = String>) -> String {
+    texts.fold(message.to_owned(), |message, text| match message.contains(&text) {
+        true => message,
+        false => format!("{message}: {text}"),
+    })
 }
 
 /// What to do about a response in the format of an older version.
@@ -393,17 +339,7 @@ const fn hint(code: Code) -> Option<&'static str> {
             Some("give a credential, for example --bearer or A2ACLI_BEARER")
         }
         Code::AuthFailed => Some("check that the credential is valid and has not expired"),
-        Code::Unreachable
-        | Code::AddressInUse
-        | Code::Usage
-        | Code::CardNotFound
-        | Code::CardInvalid
-        | Code::Timeout
-        | Code::Internal
-        | Code::Interrupted
-        | Code::Reported
-        | Code::ReportedInterrupted
-        | Code::OutputClosed => None,
+        _ => None,
     }
 }
 
@@ -417,8 +353,8 @@ mod tests {
     fn envelope_has_the_code_and_number_of_a_protocol_error() {
         let failure = Failure::of_operation(&Error::task_not_found("nope"), false);
         assert_eq!(
-            serde_json::to_string(&failure.envelope()).unwrap(),
-            r#"{"error":{"code":"TaskNotFoundError","message":"task not found: nope","hint":"check the id with `a2a task list`; add --debug for the raw answer","a2aCode":-32001}}"#
+            serde_json::to_string(&failure).unwrap(),
+            r#"{"code":"TaskNotFoundError","message":"task not found: nope","hint":"check the id with `a2a task list`; add --debug for the raw answer","a2aCode":-32001}"#
         );
     }
 
@@ -449,8 +385,8 @@ mod tests {
     #[test]
     fn rejected_and_missing_credentials_have_different_codes() {
         let error = Error::new(ErrorKind::Unauthenticated, "unauthenticated");
-        assert_eq!(Failure::of_operation(&error, true).code(), Code::AuthFailed);
-        assert_eq!(Failure::of_operation(&error, false).code(), Code::CredentialsMissing);
+        assert_eq!(Failure::of_operation(&error, true).code, Code::AuthFailed);
+        assert_eq!(Failure::of_operation(&error, false).code, Code::CredentialsMissing);
         assert_eq!(Code::AuthFailed.exit(), 4);
     }
 
@@ -466,11 +402,11 @@ mod tests {
             (ErrorKind::Unavailable, Code::Unreachable, "the agent is busy: retry after 7s"),
         ] {
             let failure = Failure::of_operation(&error(kind), false);
-            assert_eq!((failure.code(), failure.hint()), (code, Some(hint)));
+            assert_eq!((failure.code, failure.hint()), (code, Some(hint)));
             assert_eq!(failure.message(), "busy (retry after 7s)");
         }
         let failure = Failure::of_operation(&error(ErrorKind::ResourceExhausted), false);
-        assert_eq!(failure.code().name(), "A2AX_ERR_LIMITED");
+        assert_eq!(failure.code.name(), "A2AX_ERR_LIMITED");
     }
 
     #[test]
@@ -486,12 +422,12 @@ mod tests {
         let elapsed = tokio::time::timeout(Duration::ZERO, std::future::pending::<()>()).await;
         let timeout = || Error::new(ErrorKind::DeadlineExceeded, "timed out");
         let own = timeout().with_source(elapsed.unwrap_err());
-        assert_eq!(Failure::of_operation(&own, false).code(), Code::Timeout);
+        assert_eq!(Failure::of_operation(&own, false).code, Code::Timeout);
         let timed_out = |error| TransportError::new(error).with_timed_out(true);
         let lost = timed_out("no response").with_sent(true).into_error("a");
-        assert_eq!(Failure::of_operation(&lost, false).code(), Code::Timeout);
+        assert_eq!(Failure::of_operation(&lost, false).code, Code::Timeout);
         for other in [timeout(), timed_out("no route").into_error("a")] {
-            assert_eq!(Failure::of_operation(&other, false).code(), Code::Unreachable);
+            assert_eq!(Failure::of_operation(&other, false).code, Code::Unreachable);
         }
     }
 
@@ -501,7 +437,7 @@ mod tests {
         let sent = TransportError::new("reset").with_sent(true).into_error("a");
         let busy = Error::unavailable("HTTP status 503");
         for (error, expected) in [(unsent, true), (sent, false), (busy, false)] {
-            assert_eq!(Failure::of_operation(&error, false).is_unsent(), expected, "{error}");
+            assert_eq!(Failure::of_operation(&error, false).is_unsent, expected, "{error}");
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The log on stderr, and telemetry.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::net::SocketAddr;
 
-use a2a_kit_http::tls::ClientTls;
 use a2a_kit_operations::trace;
 use a2a_kit_telemetry::{Audit, Config, Format, Otlp, TelemetryGuard};
 use axum::{
@@ -13,80 +12,56 @@ use axum::{
 };
 use http::{HeaderName, StatusCode, header};
 
-use crate::{failure::Failure, settings::value};
+use crate::{
+    failure::Failure,
+    settings::{Settings, serve::Telemetry, value},
+};
 
-/// The level of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// Warnings and errors.
-    Warnings,
-    /// Operations as well.
-    Operations,
-    /// Debug output.
-    Debug,
-}
-
-/// Telemetry.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Observe {
-    /// The OTLP collector; default: the standard variables.
-    pub(crate) otlp_endpoint: Option<String>,
-    /// Whether metrics and the log are exported to the collector as well.
-    pub(crate) otlp_metrics: bool,
-    pub(crate) otlp_logs: bool,
-    /// Whether lines of the log are JSON objects.
-    pub(crate) is_json: bool,
-    /// Whether the log is buffered. Commands don't, to keep the order of their output.
-    pub(crate) is_buffered: bool,
-    /// Whether metrics are recorded.
-    pub(crate) metrics: bool,
-    /// The file of security events; `-` is stderr.
-    pub(crate) audit: Option<PathBuf>,
-    /// TLS configuration for the collector.
-    pub(crate) trust: ClientTls,
-}
-
-/// Starts the log, which includes panics, and telemetry. `RUST_LOG` overrides `detail`.
+/// Starts the log, which includes panics, and telemetry: of a server with its settings, else of a
+/// command. `RUST_LOG` overrides the level of the settings.
 ///
 /// # Errors
 ///
 /// A usage failure for invalid settings.
-pub(crate) fn start(detail: Detail, observe: Observe) -> Result<TelemetryGuard, Failure> {
-    let fallback = match detail {
-        Detail::Warnings => "warn",
-        Detail::Operations => "info",
-        Detail::Debug => {
-            "info,a2a=debug,a2a_kit_client=debug,a2a_kit_http=debug,a2a_kit_operations=debug"
-        }
+pub(crate) fn start(
+    settings: &Settings,
+    server: Option<&Telemetry>,
+) -> Result<TelemetryGuard, Failure> {
+    let fallback = match settings.debug {
+        true => "info,a2a=debug,a2a_kit_client=debug,a2a_kit_http=debug,a2a_kit_operations=debug",
+        false if server.is_some_and(|server| server.log_traffic) => "info",
+        false => "warn",
     };
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.trim().is_empty());
-    let format = if observe.is_json { Format::Json } else { Format::Text };
-    let audit = match observe.audit {
+    let is_json = server.is_some_and(|server| server.log_json);
+    let audit = match server.and_then(|server| server.audit_file.clone()) {
         None => Audit::Log,
         Some(path) if path.as_os_str() == "-" => Audit::Stderr,
         Some(path) => Audit::File(path),
     };
+    let endpoint = server.and_then(|server| Some(server.otlp_endpoint.as_ref()?.0.clone()));
     let variables = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
     let variables = variables.map(|name| (name, std::env::var(name).ok()));
-    let flag = ("--otlp-endpoint", observe.otlp_endpoint.clone());
+    let flag = ("--otlp-endpoint", endpoint.clone());
     for (source, endpoint) in variables.into_iter().chain([flag]) {
         // An exporter could not use it, and its errors quote it.
         value::public_address(endpoint.as_deref().unwrap_or_default())
             .map_err(|problem| Failure::usage(format!("{source} {problem}")))?;
     }
-    let otlp = observe.otlp_endpoint.map(Otlp::to).or_else(Otlp::from_environment);
-    let shows_spans = asked.is_some() || observe.is_json || detail == Detail::Debug;
+    let otlp = endpoint.map(Otlp::to).or_else(Otlp::from_environment);
+    let shows_spans = asked.is_some() || is_json || settings.debug;
     let config = Config::default()
         .with_spans(shows_spans)
         .with_filter(asked.unwrap_or_else(|| fallback.to_owned()))
-        .with_format(format)
-        .with_buffered(observe.is_buffered)
+        .with_format(if is_json { Format::Json } else { Format::Text })
+        // Commands keep the order of their output.
+        .with_buffered(server.is_some())
         .with_otlp(otlp.map(|mut otlp| {
-            otlp.metrics |= observe.otlp_metrics;
-            otlp.logs |= observe.otlp_logs;
-            otlp.with_tls(observe.trust)
+            otlp.metrics |= server.is_some_and(|server| server.otlp_metrics);
+            otlp.logs |= server.is_some_and(|server| server.otlp_logs);
+            otlp.with_tls(settings.trust.clone())
         }))
-        .with_metrics(observe.metrics)
+        .with_metrics(server.is_some_and(|server| server.metrics))
         .with_audit(audit);
     let guard = a2a_kit_telemetry::init(config)
         .map_err(|error| Failure::usage(crate::failure::chain(&error)))?;

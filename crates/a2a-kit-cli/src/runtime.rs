@@ -6,11 +6,7 @@ use a2a_kit_telemetry::Otlp;
 use tokio::runtime::Builder;
 use tracing::Instrument as _;
 
-use crate::{
-    failure::Failure,
-    log::{self, Detail, Observe},
-    settings::Settings,
-};
+use crate::{failure::Failure, log, settings::Settings};
 
 /// How often idle memory is returned.
 const PURGE_INTERVAL: Duration = Duration::from_secs(10);
@@ -41,13 +37,9 @@ fn run_observed(
     command: impl Future<Output = Result<(), Failure>>,
     runtime: Builder,
 ) -> Result<(), Failure> {
-    let observe = || Observe { trust: settings.trust.clone(), ..Observe::default() };
+    let is_logged = settings.debug || Otlp::from_environment().is_some();
     // Dropping the guard, after the command, sends the remaining spans.
-    let _guard = match (settings.debug, Otlp::from_environment()) {
-        (true, _) => Some(log::start(Detail::Debug, observe())?),
-        (false, Some(_)) => Some(log::start(Detail::Warnings, observe())?),
-        (false, None) => None,
-    };
+    let _guard = is_logged.then(|| log::start(settings, None)).transpose()?;
     block_on(command.instrument(log::command_span()), runtime)
 }
 

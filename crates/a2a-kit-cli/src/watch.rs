@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     agent::RemoteAgent,
     failure::{Code, Failure},
-    output::{self, EventText, Output, ProgressLine, TaskDetail, Text},
+    output::{self, EventText, Output, ProgressLine, Text},
     settings::Settings,
 };
 
@@ -45,6 +45,16 @@ impl<'a> Progress<'a> {
         });
     }
 
+    /// Runs work [`within_limits`], and explains how to continue if they end it.
+    pub(crate) async fn limit<T>(
+        &self,
+        settings: &Settings,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let result = within_limits(settings, "task", work).await;
+        result.map_err(|failure| self.explain(failure))?
+    }
+
     /// Returns whether a task is known.
     pub(crate) fn is_known(&self) -> bool {
         self.known.borrow().is_some()
@@ -62,11 +72,11 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Runs work until it is done, `--timeout` expires or a signal arrives.
+/// Runs work until it is done, `--timeout` expires or a signal arrives. `awaited` is what for.
 pub(crate) async fn within_limits<T>(
     settings: &Settings,
-    progress: &Progress<'_>,
-    work: impl Future<Output = Result<T, Failure>>,
+    awaited: &str,
+    work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
     let timeout = async {
         match settings.timeout {
@@ -74,11 +84,14 @@ pub(crate) async fn within_limits<T>(
             None => std::future::pending().await,
         }
     };
-    let aborted = |code, message| Err(progress.explain(Failure::new(code, message)));
     tokio::select! {
-        result = work => result,
-        () = timeout => aborted(Code::Timeout, "timed out waiting for the task"),
-        () = a2a_kit_http::shutdown_signal() => aborted(Code::Interrupted, "interrupted"),
+        result = work => Ok(result),
+        () = timeout => {
+            Err(Failure::new(Code::Timeout, format!("timed out waiting for the {awaited}")))
+        }
+        () = a2a_kit_http::shutdown_signal() => {
+            Err(Failure::new(Code::Interrupted, "interrupted"))
+        }
     }
 }
 
@@ -117,19 +130,10 @@ impl<'a> Watcher<'a> {
         self
     }
 
-    /// Returns how much of a task is printed.
-    pub(crate) fn detail(&self, history: bool) -> TaskDetail<'a> {
-        TaskDetail {
-            verbose: self.agent.output.verbose(),
-            history,
-            agent: Some(self.agent.flags()),
-        }
-    }
-
     /// Writes the outcome.
     pub(crate) fn write(&self, text: &mut Text, outcome: &SendOutcome, history: bool) {
         match outcome {
-            SendOutcome::Task(task) => output::task(text, task, self.detail(history)),
+            SendOutcome::Task(task) => output::task(text, task, self.agent.detail(history)),
             SendOutcome::Message(message) => {
                 output::message(text, message, self.agent.output.verbose());
             }

@@ -116,8 +116,7 @@ pub(super) fn builder(settings: &Settings, retries: Retries) -> Result<ClientBui
     for origin in &settings.credential_origins {
         builder = builder.trusted_origin(origin.clone());
     }
-    for (name, value) in &settings.service_parameters {
-        let (name, value) = service_parameter(name, value)?;
+    for (name, value) in service_headers(settings)? {
         builder = builder.header(name, value);
     }
     Ok(builder)
@@ -157,10 +156,20 @@ fn note(event: &ClientEvent, output: Output) {
     }
 }
 
-fn service_parameter(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Failure> {
-    let invalid = || Failure::usage(format!("--svc-param {name}: invalid in a header"));
-    let name: HeaderName = name.parse().map_err(|_error| invalid())?;
-    let mut value = HeaderValue::try_from(value).map_err(|_error| invalid())?;
-    value.set_sensitive(true);
-    Ok((name, value))
+/// The service parameters as headers.
+///
+/// # Errors
+///
+/// A usage failure that names a malformed one.
+pub(crate) fn service_headers(
+    settings: &Settings,
+) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
+    let header = |(name, value): &(String, String)| {
+        let invalid = || Failure::usage(format!("--svc-param {name}: invalid in a header"));
+        let name: HeaderName = name.parse().map_err(|_error| invalid())?;
+        let mut value = HeaderValue::try_from(value).map_err(|_error| invalid())?;
+        value.set_sensitive(true);
+        Ok((name, value))
+    };
+    settings.service_parameters.iter().map(header).collect()
 }

@@ -79,7 +79,7 @@ pub(crate) async fn origin_of_reference(
 
 /// Creates a card for an endpoint without one. It declares everything, so that every operation is
 /// tried.
-pub(super) fn of_endpoint(settings: &Settings, url: &str) -> Result<AgentCard, Failure> {
+pub(crate) fn of_endpoint(settings: &Settings, url: &str) -> Result<AgentCard, Failure> {
     if settings.agent_card.is_some() {
         return Err(Failure::usage("--endpoint and --agent-card are mutually exclusive"));
     }

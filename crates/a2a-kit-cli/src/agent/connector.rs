@@ -53,15 +53,6 @@ impl Connector {
         }
     }
 
-    /// The card of an endpoint that is called without one.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure unless the settings have exactly one binding.
-    pub(crate) fn card_of_endpoint(settings: &Settings, url: &str) -> Result<AgentCard, Failure> {
-        card::of_endpoint(settings, url)
-    }
-
     /// Creates a client of one interface of a card, with connections of its own.
     ///
     /// # Errors

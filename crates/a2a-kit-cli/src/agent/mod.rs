@@ -8,9 +8,9 @@ mod discovery_failure;
 mod login_hint;
 mod remote_agent;
 
-pub(crate) use builder::{Retries, preference};
+pub(crate) use builder::{Retries, preference, service_headers};
 pub(crate) use card::{
-    document, file_of_that_name, is_catalog_entry, origin, origin_of_reference,
+    document, file_of_that_name, is_catalog_entry, of_endpoint, origin, origin_of_reference,
     resolve_catalog_entry,
 };
 pub(crate) use connector::Connector;

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     failure::{Code, Failure},
-    output::{Output, quoted},
+    output::{Output, TaskDetail, quoted},
     redaction::Redaction,
     settings::{Settings, UserSecret, value},
     token::{self, StoredCredentials, StoredToken},
@@ -123,14 +123,14 @@ impl RemoteAgent {
     pub(crate) fn failure(&self, error: &Error) -> Failure {
         let is_sent = !matches!(self.credential, Credential::None) && !token::is_unsent(error);
         let failure = Failure::of_operation(error, is_sent);
-        let hint = match (failure.code(), &self.credential) {
+        let hint = match (failure.code, &self.credential) {
             (Code::AuthFailed | Code::CredentialsMissing, Credential::Stored(tokens)) => {
                 Some(login_hint::again(tokens, &self.flags))
             }
             (Code::CredentialsMissing, _) => {
                 login_hint::of_card(&self.client.card(), &self.flags, self.has_client_id)
             }
-            (Code::Unreachable, _) if failure.is_unsent() => {
+            (Code::Unreachable, _) if failure.is_unsent => {
                 let elsewhere = self.elsewhere.as_ref();
                 elsewhere.map(|text| format!("{}; {text}", failure.hint().unwrap_or_default()))
             }
@@ -154,6 +154,11 @@ impl RemoteAgent {
             None => failure,
         };
         failure.redacted(|value| self.redaction.apply_to(value)).with_agent(&self.flags)
+    }
+
+    /// How much of a task is printed.
+    pub(crate) fn detail(&self, history: bool) -> TaskDetail<'_> {
+        TaskDetail { verbose: self.output.verbose(), history, agent: Some(&self.flags) }
     }
 
     /// The command that follows a task.

@@ -191,7 +191,7 @@ impl Target {
     }
 
     fn code(&self, error: &Error) -> &'static str {
-        Failure::of_operation(error, self.has_credential).code().name()
+        Failure::of_operation(error, self.has_credential).code.name()
     }
 }
 

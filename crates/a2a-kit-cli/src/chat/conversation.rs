@@ -15,7 +15,7 @@ use crate::{
     agent::RemoteAgent,
     command::{PartFlag, parts},
     failure::{Code, Failure},
-    output::{self, TaskDetail, escaped, quoted, style},
+    output::{self, escaped, quoted, style},
     settings::Settings,
     signal::StopSignals,
 };
@@ -76,7 +76,7 @@ impl<'a> Conversation<'a> {
         } else {
             self.over_pipes(&mut input).await
         };
-        if !matches!(&result, Err(failure) if failure.code() == Code::OutputClosed) {
+        if !matches!(&result, Err(failure) if failure.code == Code::OutputClosed) {
             self.show_ids()?;
         }
         result
@@ -143,9 +143,7 @@ impl<'a> Conversation<'a> {
             match next {
                 Ok(Next::Continue) => {}
                 Ok(Next::End) => return Ok(()),
-                Err(failure)
-                    if matches!(failure.code(), Code::OutputClosed | Code::Interrupted) =>
-                {
+                Err(failure) if matches!(failure.code, Code::OutputClosed | Code::Interrupted) => {
                     return Err(failure);
                 }
                 Err(failure) => self.settings.output.failure(&failure),
@@ -277,12 +275,7 @@ impl<'a> Conversation<'a> {
 
     fn show_task(&mut self, task: &Task) -> Result<(), Failure> {
         self.record_task(task);
-        let detail = TaskDetail {
-            verbose: self.settings.output.verbose(),
-            history: false,
-            agent: Some(self.agent.flags()),
-        };
-        self.settings.output.result(task, |text| output::task(text, task, detail))
+        self.settings.output.result(task, |text| output::task(text, task, self.agent.detail(false)))
     }
 
     fn show_card(&self) -> Result<(), Failure> {

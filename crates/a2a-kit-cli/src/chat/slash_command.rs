@@ -127,7 +127,7 @@ mod tests {
             assert_eq!(SlashCommand::parse(line).unwrap(), parsed, "{line}");
         }
         for line in ["/nope", "/attach", "/new x", "/"] {
-            assert_eq!(SlashCommand::parse(line).unwrap_err().code().exit(), 2, "{line}");
+            assert_eq!(SlashCommand::parse(line).unwrap_err().code.exit(), 2, "{line}");
         }
         assert_eq!(message_text("//etc/hosts"), "/etc/hosts");
         assert_eq!(message_text("a//b"), "a//b");

@@ -17,7 +17,7 @@ use crate::{
     output::ProgressLine,
     settings::Settings,
     signal::StopSignals,
-    watch::{Progress, Watcher, warn_of_state, within_limits},
+    watch::{Progress, Watcher, warn_of_state},
 };
 
 /// How an answer ended.
@@ -191,7 +191,7 @@ pub(super) async fn piped_turn(
         let watch = watcher.during(sending).await.map_err(|error| agent.failure(&error))?;
         watcher.run(watch).await
     };
-    let outcome = within_limits(settings, &progress, outcome).await?;
+    let outcome = progress.limit(settings, outcome).await?;
     if settings.stream {
         watcher.end(&outcome)?;
         return Ok(outcome);

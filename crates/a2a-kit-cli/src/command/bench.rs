@@ -149,7 +149,7 @@ impl Bench {
         }
         let mut connector = Connector::new(settings)?;
         let card = match &settings.endpoint {
-            Some(url) => Connector::card_of_endpoint(settings, url)?,
+            Some(url) => agent::of_endpoint(settings, url)?,
             None => {
                 let document = connector.document().await?;
                 let document =
@@ -293,7 +293,7 @@ mod tests {
         }
         for remote in ["https://agent.example", "10.0.0.1:1", "agent:50051", "", "http://"] {
             let failure = require_loopback(remote, false).unwrap_err();
-            assert_eq!(failure.code().exit(), 2, "{remote}");
+            assert_eq!(failure.code.exit(), 2, "{remote}");
             assert!(failure.hint().unwrap().contains("--i-own-this-agent"));
             assert!(require_loopback(remote, true).is_ok(), "{remote}");
         }

@@ -11,11 +11,11 @@ use a2a_kit_conformance::{
 };
 use a2a_kit_lint::Severity;
 use clap::{Args, ValueEnum};
-use http::{HeaderName, HeaderValue};
 use serde_json::json;
 
 use super::report_format::{ReportFormat, pretty, yaml};
 use crate::{
+    agent::service_headers,
     failure::{Code, Failure},
     output::Output,
     settings::{Settings, UserSecret, value},
@@ -98,10 +98,7 @@ impl Conformance {
         if self.list {
             return self.print(&list(&run.checks(), format)?, settings.output);
         }
-        let Some(target) = &settings.agent_card else {
-            return Err(Failure::usage("no agent is named")
-                .with_hint("name one with --agent-card (-a) or A2ACLI_AGENT_CARD"));
-        };
+        let target = settings.agent_card()?;
         let shows_progress = settings.output.shows_progress();
         let report = run
             .run(target, |Progress { interface, requests, .. }| {
@@ -184,13 +181,8 @@ fn credentials(settings: &Settings) -> Result<Vec<Credential>, Failure> {
     credentials.extend(settings.bearer.clone().map(Credential::Bearer));
     credentials.extend(settings.api_key.clone().map(Credential::ApiKey));
     credentials.extend(settings.basic.clone().map(Credential::Basic));
-    for (name, value) in &settings.service_parameters {
-        let invalid = || Failure::usage(format!("--svc-param {name}: invalid in a header"));
-        let header: HeaderName = name.parse().map_err(|_error| invalid())?;
-        let mut value = HeaderValue::try_from(value).map_err(|_error| invalid())?;
-        value.set_sensitive(true);
-        credentials.push(Credential::Header(header, value));
-    }
+    let headers = service_headers(settings)?.into_iter();
+    credentials.extend(headers.map(|(name, value)| Credential::Header(name, value)));
     Ok(credentials)
 }
 

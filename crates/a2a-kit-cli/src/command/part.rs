@@ -200,7 +200,7 @@ mod tests {
             vec![media_type("text/x")],
             vec![PartFlag::Text("a".into()), media_type("a/b"), media_type("c/d")],
         ] {
-            assert_eq!(parts(flags, 100).unwrap_err().code().exit(), 2);
+            assert_eq!(parts(flags, 100).unwrap_err().code.exit(), 2);
         }
     }
 

@@ -154,8 +154,8 @@ fn dispatch(
 }
 
 fn report(failure: &Failure, output: Output) -> ExitCode {
-    if failure.code() != Code::OutputClosed {
+    if failure.code != Code::OutputClosed {
         output.failure(failure);
     }
-    ExitCode::from(failure.code().exit())
+    ExitCode::from(failure.code.exit())
 }

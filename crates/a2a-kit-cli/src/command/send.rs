@@ -17,7 +17,7 @@ use crate::{
     failure::{Code, Failure},
     output,
     settings::{Settings, UserSecret, Waiting, value},
-    watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
+    watch::{Progress, Watcher, wait_options, warn_of_state},
 };
 
 #[derive(Args, Debug)]
@@ -116,7 +116,8 @@ impl Send {
             let watch = watcher.during(client.send_and_watch(request, options.clone())).await;
             watcher.run(watch.map_err(|error| agent.failure(&error))?).await
         };
-        let outcome = within_limits(settings, &progress, outcome)
+        let outcome = progress
+            .limit(settings, outcome)
             .await
             .map_err(|failure| explain_lost(failure, &progress, &message_id, settings))?;
         let report = match (download, outcome.task()) {
@@ -275,16 +276,16 @@ fn explain_lost(
     message_id: &str,
     settings: &Settings,
 ) -> Failure {
-    if !matches!(failure.code(), Code::Unreachable | Code::Timeout) {
+    if !matches!(failure.code, Code::Unreachable | Code::Timeout) {
         return failure;
     }
     if progress.is_known() {
         return progress.explain(failure);
     }
     // Connecting takes no longer than a request may.
-    let is_connecting = failure.code() == Code::Timeout
+    let is_connecting = failure.code == Code::Timeout
         && settings.timeout.is_some_and(|timeout| timeout < settings.request_timeout);
-    if failure.is_unsent() || is_connecting {
+    if failure.is_unsent || is_connecting {
         return failure;
     }
     failure.with_hint(format!(

@@ -8,7 +8,11 @@ use std::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::{failure::Failure, output::Output};
+use crate::{
+    download::{new_file, unwritable},
+    failure::Failure,
+    output::Output,
+};
 
 /// The files of the skill, by their path in its directory.
 const FILES: [(&str, &str); 2] = [
@@ -106,12 +110,8 @@ fn write(path: &Path, content: &str) -> io::Result<()> {
 
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
-    let mut file = crate::download::new_file(directory)?;
+    let mut file = new_file(directory)?;
     file.write_all(content.as_bytes())?;
     file.persist(path)?;
     Ok(())
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::internal(format!("failed to write {}: {error}", path.display()))
 }

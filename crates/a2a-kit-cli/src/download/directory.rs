@@ -12,7 +12,7 @@ use tempfile::{NamedTempFile, TempPath};
 use super::{
     fetch::Fetcher,
     plan::{PlannedFile, Source, plan},
-    report::{Report, Saved},
+    report::{Report, Saved, Skipped},
 };
 use crate::failure::Failure;
 
@@ -94,7 +94,7 @@ impl Download {
                     length
                 }
                 (Source::Url(url), None) => {
-                    report.skip(url);
+                    report.skipped.push(Skipped { url });
                     continue;
                 }
             };
@@ -105,7 +105,7 @@ impl Download {
             staged.push(Staged { content: content.into_temp_path(), path, saved });
         }
         for file in staged {
-            report.save(self.persist(file)?);
+            report.saved.push(self.persist(file)?);
         }
         Ok(report)
     }
@@ -158,6 +158,7 @@ fn exists(path: &Path) -> Failure {
         .with_hint("use --overwrite, or another directory with --out")
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
+/// The failure to write a file.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::internal(format!("failed to write {}: {error}", path.display()))
 }

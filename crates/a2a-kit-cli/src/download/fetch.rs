@@ -141,7 +141,7 @@ mod tests {
         ] {
             let mut file = tempfile::tempfile().unwrap();
             let failure = fetcher.fetch(&url, 100, &mut file).await.unwrap_err();
-            assert_eq!(failure.code(), Code::Usage, "{url}: {failure}");
+            assert_eq!(failure.code, Code::Usage, "{url}: {failure}");
             assert!(failure.message().contains(&url), "{url}: {failure}");
         }
     }

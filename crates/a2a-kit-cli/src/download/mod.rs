@@ -6,6 +6,6 @@ pub(crate) mod file_name;
 mod plan;
 mod report;
 
-pub(crate) use directory::{Download, new_file};
+pub(crate) use directory::{Download, new_file, unwritable};
 pub(crate) use fetch::Fetcher;
 pub(crate) use report::Report;

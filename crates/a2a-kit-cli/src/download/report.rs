@@ -10,8 +10,8 @@ use crate::{
 /// The files of a download, and the URLs that were not fetched.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
-    saved: Vec<Saved>,
-    skipped: Vec<Skipped>,
+    pub(super) saved: Vec<Saved>,
+    pub(super) skipped: Vec<Skipped>,
 }
 
 /// A part, or joined chunks, that are a file now.
@@ -28,19 +28,11 @@ pub(super) struct Saved {
 
 /// A URL that was not fetched.
 #[derive(Debug, Serialize)]
-struct Skipped {
-    url: String,
+pub(super) struct Skipped {
+    pub(super) url: String,
 }
 
 impl Report {
-    pub(super) fn save(&mut self, saved: Saved) {
-        self.saved.push(saved);
-    }
-
-    pub(super) fn skip(&mut self, url: String) {
-        self.skipped.push(Skipped { url });
-    }
-
     /// Writes a line for each file and URL.
     pub(crate) fn write(&self, text: &mut Text) {
         for saved in &self.saved {

@@ -15,7 +15,10 @@ mod terminal;
 mod text;
 mod text_flow;
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use a2a_core::escape::{escape, escape_json, escape_line};
 use anstyle::Style;
@@ -152,7 +155,7 @@ impl Output {
         match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Err(Failure::output_closed())
+                Err(Failure::new(Code::OutputClosed, ""))
             }
             Err(error) => Err(Failure::internal(format!("failed to write to stdout: {error}"))),
         }
@@ -179,20 +182,19 @@ impl Output {
     /// Writes a failure: with JSON, the envelope on stdout and one line on stderr, else labelled
     /// lines on stderr.
     pub(crate) fn failure(self, failure: &Failure) {
-        if matches!(failure.code(), Code::OutputClosed | Code::Reported | Code::ReportedInterrupted)
-        {
+        if matches!(failure.code, Code::OutputClosed | Code::Reported | Code::ReportedInterrupted) {
             return;
         }
         if self.is_json() {
             // Always one line: under `--stream` it is the last of many. A closed stdout is ignored,
             // as stderr and the exit status also report the failure.
-            let _closed = self.json_line(&failure.envelope());
+            let _closed = self.json_line(&BTreeMap::from([("error", failure)]));
             self.diagnostic(&format!("error: {}", escape_line(&failure.to_string())));
             return;
         }
         let error = self.painted(style::ERROR, "Error:");
-        self.diagnostic(&format!("{error} {}", failure.code().name()));
-        let code = failure.a2a_code().map(|code| code.to_string());
+        self.diagnostic(&format!("{error} {}", failure.code.name()));
+        let code = failure.a2a_code.map(|code| code.to_string());
         let fields = [
             ("Message:", Some(failure.message())),
             ("Hint:", failure.hint()),

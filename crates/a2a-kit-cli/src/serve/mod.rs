@@ -41,6 +41,7 @@ use crate::{
 use address::{bind_at, check_public_url};
 use compose::{Composed, compose, site_guard};
 use options::Options;
+pub(crate) use options::signing_key;
 use proxy::Upstream;
 use resources::Resources;
 use store::{OpenedStore, StoreConfig};
@@ -55,8 +56,7 @@ pub(crate) async fn run(
     let (limits, adapted) = Resources::of_process().adapt(&serve.limits);
     options.limits = limits;
     let store_config = StoreConfig::new(&serve)?;
-    let (detail, observe) = options::observe(&serve, &settings);
-    let telemetry = log::start(detail, observe)?;
+    let telemetry = log::start(&settings, Some(&serve.telemetry))?;
     let logs_json = serve.telemetry.log_json;
     if logs_json {
         settings.output = settings.output.into_log();

@@ -2,7 +2,7 @@
 
 use std::{error::Error, path::Path};
 
-use a2a_kit_auth::jose::SigningKey;
+use a2a_kit_auth::jose::{KeyError, SigningKey};
 use a2a_kit_client::Transport;
 use a2a_kit_http::{
     Allowed, Limits, WebhookPolicy,
@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    log::{Detail, Observe},
     settings::{PREFIX, Settings, serve::Serve},
 };
 
@@ -88,7 +87,7 @@ impl Options {
             webhooks,
             webhook_key: webhook_key(serve, push)?,
             card_key: match &serve.agent.card_key_file {
-                Some(path) => Some(signing_key("--card-key", path)?),
+                Some(path) => Some(signing_key("--card-key", path, SigningKey::from_pem)?),
                 None => None,
             },
             limits: serve.limits.http(),
@@ -98,27 +97,6 @@ impl Options {
             script,
         })
     }
-}
-
-/// The log and the telemetry of a server.
-pub(super) fn observe(serve: &Serve, settings: &Settings) -> (Detail, Observe) {
-    let telemetry = &serve.telemetry;
-    let detail = match settings.debug {
-        true => Detail::Debug,
-        false if telemetry.log_traffic => Detail::Operations,
-        false => Detail::Warnings,
-    };
-    let observe = Observe {
-        is_json: telemetry.log_json,
-        otlp_metrics: telemetry.otlp_metrics,
-        otlp_logs: telemetry.otlp_logs,
-        is_buffered: true,
-        otlp_endpoint: telemetry.otlp_endpoint.as_ref().map(|url| url.0.clone()),
-        metrics: telemetry.metrics,
-        audit: telemetry.audit_file.clone(),
-        trust: settings.trust.clone(),
-    };
-    (detail, observe)
 }
 
 /// Rejects contradictory settings of authentication.
@@ -176,11 +154,19 @@ fn webhook_key(serve: &Serve, push: bool) -> Result<Option<SigningKey>, Failure>
     if !push {
         return Err(Failure::usage("--webhook-key requires webhooks"));
     }
-    signing_key("--webhook-key", path).map(Some)
+    signing_key("--webhook-key", path, SigningKey::from_pem).map(Some)
 }
 
 /// Reads a private key from a file.
-fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
+///
+/// # Errors
+///
+/// A usage failure that names the flag.
+pub(crate) fn signing_key(
+    flag: &str,
+    path: &Path,
+    parse: impl FnOnce(&str) -> Result<SigningKey, KeyError>,
+) -> Result<SigningKey, Failure> {
     let place = path.display();
     let failure = |error: &dyn Error| {
         let text = format!("{flag} {place}: {}", super::chain(error));
@@ -189,8 +175,8 @@ fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
              -out {place}"
         ))
     };
-    let pem = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
-    SigningKey::from_pem(&pem).map_err(|error| failure(&error))
+    let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
+    parse(&text).map_err(|error| failure(&error))
 }
 
 fn address_rate(serve: &Serve) -> Result<Option<AddressRate>, Failure> {

@@ -212,7 +212,7 @@ impl Upstream {
             let mut is_waiting = false;
             loop {
                 let failure = match Self::connect(serve, settings).await {
-                    Err(failure) if failure.code() == Code::Unreachable => failure,
+                    Err(failure) if failure.code == Code::Unreachable => failure,
                     result => return result,
                 };
                 if Instant::now() >= deadline {

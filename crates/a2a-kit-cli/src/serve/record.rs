@@ -67,6 +67,6 @@ mod tests {
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "{\"call\":1}\n{\"call\":2}\n");
         let failure = Lines::append_to(directory.path()).unwrap_err();
-        assert_eq!(failure.code().exit(), 2);
+        assert_eq!(failure.code.exit(), 2);
     }
 }

@@ -415,7 +415,7 @@ mod tests {
             let failure = place(store, cluster, node).unwrap_err();
             assert!(failure.message().starts_with(flag), "{flag}: {failure}");
             assert!(!failure.to_string().contains("secret"), "{failure}");
-            assert_eq!(failure.code().exit(), 2, "{flag}");
+            assert_eq!(failure.code.exit(), 2, "{flag}");
         }
     }
 

@@ -346,7 +346,7 @@ mod tests {
         for (name, value) in variables {
             let failure = resolve(&[], &[(name, value)], false).unwrap_err();
             assert!(failure.message().starts_with(&format!("{name}: ")), "{name}: {failure}");
-            assert_eq!(failure.code().exit(), 2, "{name}");
+            assert_eq!(failure.code.exit(), 2, "{name}");
         }
         let failure = resolve(&[], &variables, false).unwrap_err();
         for (name, _) in variables {

@@ -15,13 +15,11 @@ use crate::{failure::Failure, settings::Settings};
 /// Provides the stored token for one scheme of one agent, and refreshes it when it has expired or
 /// was rejected.
 #[derive(Clone)]
-struct StoredTokenSource(Arc<Source>);
-
-struct Source {
+struct StoredTokenSource {
     store: TokenStore,
     card: Origin,
     scheme: String,
-    settings: Settings,
+    settings: Arc<Settings>,
 }
 
 /// Why a stored token is not sent.
@@ -58,13 +56,6 @@ fn uses_token(scheme: &Scheme) -> bool {
     }
 }
 
-impl StoredTokenSource {
-    fn new(store: TokenStore, token: &StoredToken, settings: &Settings) -> Self {
-        let (card, scheme) = (token.card.0.clone(), token.scheme.clone());
-        Self(Arc::new(Source { store, card, scheme, settings: settings.clone() }))
-    }
-}
-
 #[async_trait]
 impl CredentialSource for StoredTokenSource {
     fn supports(&self, scheme: &Scheme) -> bool {
@@ -78,16 +69,15 @@ impl CredentialSource for StoredTokenSource {
     ) -> Result<Secret, CredentialError> {
         // Not cancelled with the call: a refresh token that was used once and not replaced in the
         // store would be lost.
-        let (source, request) = (Arc::clone(&self.0), request.clone());
-        let previous = previous.cloned();
+        let (source, request, previous) = (self.clone(), request.clone(), previous.cloned());
         let obtaining =
-            tokio::spawn(async move { source.obtain(&request, previous.as_ref()).await });
+            tokio::spawn(async move { source.obtain_stored(&request, previous.as_ref()).await });
         obtaining.await.map_err(CredentialError::source_failed)?
     }
 }
 
-impl Source {
-    async fn obtain(
+impl StoredTokenSource {
+    async fn obtain_stored(
         &self,
         request: &CredentialRequest,
         previous: Option<&Secret>,
@@ -98,7 +88,7 @@ impl Source {
         }
         let locked = self.store.lock().await.map_err(|failure| store_failed(&failure))?;
         // Another process may have refreshed it meanwhile.
-        let token = self.find(locked.read(), request)?;
+        let token = self.find(self.store.read(), request)?;
         if let Some(secret) = self.usable(&token, previous) {
             return Ok(secret);
         }
@@ -179,7 +169,7 @@ fn store_failed(failure: &Failure) -> CredentialError {
 
 impl fmt::Debug for StoredTokenSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoredTokenSource").field("scheme", &self.0.scheme).finish_non_exhaustive()
+        f.debug_struct("StoredTokenSource").field("scheme", &self.scheme).finish_non_exhaustive()
     }
 }
 
@@ -217,6 +207,7 @@ pub(crate) fn for_card(
         return Ok(None);
     }
     store.warn_if_exposed(settings.output);
+    let settings = Arc::new(settings.clone());
     let mut credentials = Credentials::new();
     for token in &tokens {
         for host in &token.hosts {
@@ -224,7 +215,9 @@ pub(crate) fn for_card(
                 .with_trusted_origin(&host.to_string())
                 .map_err(|error| Failure::internal(error.to_string()))?;
         }
-        let source = StoredTokenSource::new(store.clone(), token, settings);
+        let (card, scheme) = (token.card.0.clone(), token.scheme.clone());
+        let (store, settings) = (store.clone(), Arc::clone(&settings));
+        let source = StoredTokenSource { store, card, scheme, settings };
         credentials = credentials.with_named(&token.scheme, source);
     }
     Ok(Some(StoredCredentials { credentials, tokens }))

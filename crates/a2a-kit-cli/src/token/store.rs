@@ -25,7 +25,8 @@ pub(crate) struct TokenStore {
 #[derive(Debug)]
 pub(crate) struct LockedStore<'a> {
     store: &'a TokenStore,
-    _lock: FileLock,
+    /// Locked until it is dropped.
+    _lock: File,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -127,7 +128,7 @@ impl TokenStore {
         builder
             .create(directory)
             .map_err(|error| self.failed("create the directory of", &error))?;
-        let lock = FileLock::acquire(&self.path.with_extension("lock")).await;
+        let lock = locked(&self.path.with_extension("lock")).await;
         let lock = lock.map_err(|error| self.failed("lock", &error))?;
         Ok(LockedStore { store: self, _lock: lock })
     }
@@ -148,22 +149,13 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 impl LockedStore<'_> {
-    /// Reads all tokens.
-    ///
-    /// # Errors
-    ///
-    /// As [`TokenStore::read`].
-    pub(crate) fn read(&self) -> Result<Vec<StoredToken>, Failure> {
-        self.store.read()
-    }
-
     /// Adds a token, which replaces the one for the same agent and scheme.
     ///
     /// # Errors
     ///
     /// A failure if the file can't be written. It is unchanged then.
     pub(crate) fn insert(&self, token: StoredToken) -> Result<(), Failure> {
-        let mut tokens = self.read()?;
+        let mut tokens = self.store.read()?;
         tokens.retain(|other| !other.is_for(&token.card.0, &token.scheme));
         if tokens.len() >= MAX_TOKENS {
             let path = self.store.path.display();
@@ -204,41 +196,33 @@ impl LockedStore<'_> {
     }
 }
 
-/// An exclusive lock on a file, released when it is dropped.
-#[derive(Debug)]
-struct FileLock {
-    _file: File,
-}
-
 /// How long to wait for another process, which may be refreshing a token.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-impl FileLock {
-    /// Locks a file, which is created if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// [`io::ErrorKind::TimedOut`] if another process holds the lock for too long.
-    async fn acquire(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
-        let end = Instant::now() + TIMEOUT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::Error(error)) => return Err(error),
-                Err(TryLockError::WouldBlock) if Instant::now() >= end => {
-                    return Err(io::Error::new(
-                        io::ErrorKind::TimedOut,
-                        format!("locked by another process for {} s", TIMEOUT.as_secs()),
-                    ));
-                }
-                Err(TryLockError::WouldBlock) => tokio::time::sleep(RETRY_INTERVAL).await,
+/// Locks a file against other processes. It is created if it is missing.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::TimedOut`] if another process holds the lock for too long.
+async fn locked(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    let end = Instant::now() + TIMEOUT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() >= end => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    format!("locked by another process for {} s", TIMEOUT.as_secs()),
+                ));
             }
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(RETRY_INTERVAL).await,
         }
     }
 }

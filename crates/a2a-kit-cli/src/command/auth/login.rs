@@ -1,6 +1,6 @@
 //! `a2a auth login`.
 
-use std::{future::Future, path::PathBuf};
+use std::path::PathBuf;
 
 use a2a_core::{AgentCard, v1::security_scheme::Scheme};
 use a2a_kit_client::{
@@ -23,6 +23,7 @@ use crate::{
     redaction::basic_forms,
     settings::{Settings, UserSecret, value},
     token::{self, ClientSecret, Flow, StoredOrigin, StoredToken, TokenStore},
+    watch::within_limits,
 };
 
 #[derive(Args, Debug)]
@@ -114,7 +115,13 @@ impl Login {
         }
         let client = client.with_endpoints(endpoints.clone()).with_scopes(&scopes);
         let granted = self.obtain(flow, client, &request, server, settings.output);
-        let granted = within_limits(settings, granted).await?;
+        let granted = within_limits(settings, "login", granted).await;
+        let granted = granted.map_err(|failure| match failure.code {
+            Code::Timeout => {
+                failure.with_hint("run the command again, with a longer --timeout if needed")
+            }
+            _ => failure,
+        })??;
 
         let token = StoredToken {
             card: StoredOrigin(card),
@@ -262,27 +269,6 @@ fn hosts(card: &AgentCard, origin: &Origin, settings: &Settings) -> Result<Vec<O
         Some(other) => failure.with_hint(format!("to send it, add --credential-origin {other}")),
         None => failure.with_hint("tokens are not sent in plaintext to other machines"),
     })
-}
-
-/// Runs a login until it is done, `--timeout` expires or a signal arrives.
-async fn within_limits<T>(
-    settings: &Settings,
-    login: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    let timeout = async {
-        match settings.timeout {
-            Some(timeout) => tokio::time::sleep(timeout).await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        result = login => result,
-        () = timeout => Err(Failure::new(Code::Timeout, "timed out waiting for the login")
-            .with_hint("run the command again, with a longer --timeout if needed")),
-        () = a2a_kit_http::shutdown_signal() => {
-            Err(Failure::new(Code::Interrupted, "interrupted"))
-        }
-    }
 }
 
 /// Prints the code to enter on another device, and where. `server` issues the token.

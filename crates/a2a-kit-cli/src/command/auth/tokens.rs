@@ -67,7 +67,7 @@ impl Logout {
         };
         let locked = store.lock().await?;
         let (removed, kept): (Vec<StoredToken>, Vec<StoredToken>) =
-            locked.read()?.into_iter().partition(|token| filter.matches(token));
+            store.read()?.into_iter().partition(|token| filter.matches(token));
         locked.write(&kept)?;
         if removed.is_empty() {
             settings.output.note("no token was stored for the agent");

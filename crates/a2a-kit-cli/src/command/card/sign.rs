@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use a2a_kit_auth::{
     card::{CanonicalForm, JwsCardSigner, SignError},
-    jose::Algorithm,
+    jose::{Algorithm, SigningKey},
 };
 use a2a_kit_client::Document;
 use clap::{Args, ValueHint};
 use http::Uri;
 
-use super::trust;
 use crate::{
     failure::{Code, Failure},
     output::Output,
+    serve::signing_key,
 };
 
 #[derive(Args, Debug)]
@@ -46,7 +46,11 @@ pub(crate) struct Sign {
 
 impl Sign {
     pub(super) fn run(&self, output: Output) -> Result<(), Failure> {
-        let key = trust::signing_key("--key", &self.key)?;
+        let key =
+            signing_key("--key", &self.key, |text| match text.trim_start().starts_with('{') {
+                true => SigningKey::from_jwk(text),
+                false => SigningKey::from_pem(text),
+            })?;
         if let Some(wanted) = self.alg
             && wanted != key.algorithm()
         {

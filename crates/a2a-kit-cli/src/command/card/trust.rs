@@ -1,6 +1,6 @@
 //! Trusted keys of card signatures.
 
-use std::{error::Error, path::Path};
+use std::error::Error;
 
 use a2a_kit_auth::{
     card::{JwsCardVerifier, TrustStore},
@@ -104,28 +104,6 @@ fn read(path: &str) -> Result<JwkSet, Failure> {
             .with_hint("supported are P-256, Ed25519 and RSA keys for signatures"));
     }
     Ok(keys)
-}
-
-/// Reads a private key.
-///
-/// # Errors
-///
-/// A usage failure that names the flag.
-pub(super) fn signing_key(flag: &str, path: &Path) -> Result<SigningKey, Failure> {
-    let place = path.display().to_string();
-    let failure = |error: &dyn Error| {
-        failure(flag, &place, error).with_hint(format!(
-            "create a key with: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 \
-             -out {place}"
-        ))
-    };
-    let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
-    let key = if text.trim_start().starts_with('{') {
-        SigningKey::from_jwk(&text)
-    } else {
-        SigningKey::from_pem(&text)
-    };
-    key.map_err(|error| failure(&error))
 }
 
 fn failure(flag: &str, value: &str, error: &dyn Error) -> Failure {

@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
     output::{self},
     settings::{Settings, value},
-    watch::{Progress, within_limits},
+    watch::Progress,
 };
 
 #[derive(Args, Debug)]
@@ -45,7 +45,7 @@ impl Download {
         download.max_bytes = u64::try_from(self.max_bytes).unwrap_or(u64::MAX);
         download.fetcher = fetcher;
         let save = download.save(&task, &self.artifact);
-        let report = within_limits(settings, &Progress::new(&agent), save).await?;
+        let report = Progress::new(&agent).limit(settings, save).await?;
         report.note_skipped(settings.output);
         if settings.output.is_json() {
             return report.print_json(settings.stream, settings.output);

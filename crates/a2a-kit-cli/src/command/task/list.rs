@@ -10,7 +10,7 @@ use clap::Args;
 use crate::{
     agent::{RemoteAgent, Retries},
     failure::Failure,
-    output::{self, Output, TaskDetail},
+    output,
     settings::{Settings, value},
 };
 
@@ -61,7 +61,7 @@ impl List {
             let done = !self.all || request.page_token.is_empty();
             let list = list.insert(merged);
             if done {
-                return self.print(list, settings, &agent, settings.output);
+                return self.print(list, settings, &agent);
             }
         }
     }
@@ -89,16 +89,12 @@ impl List {
         list: &ListTasksResponse,
         settings: &Settings,
         agent: &RemoteAgent,
-        output: Output,
     ) -> Result<(), Failure> {
-        if settings.stream && output.is_json() {
-            return list.tasks.iter().try_for_each(|task| output.json(task));
+        if settings.stream && settings.output.is_json() {
+            return list.tasks.iter().try_for_each(|task| settings.output.json(task));
         }
-        let detail = TaskDetail {
-            verbose: output.verbose(),
-            history: self.history.is_some(),
-            agent: Some(agent.flags()),
-        };
-        output.result(list, |text| output::task_list(text, list, detail))
+        settings.output.result(list, |text| {
+            output::task_list(text, list, agent.detail(self.history.is_some()))
+        })
     }
 }

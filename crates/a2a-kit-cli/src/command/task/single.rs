@@ -9,9 +9,9 @@ use clap::Args;
 use crate::{
     agent::{RemoteAgent, Retries},
     failure::Failure,
-    output::{self, TaskDetail, Text},
+    output::{self, Text},
     settings::{Settings, Waiting},
-    watch::{Progress, Watcher, wait_options, warn_of_state, within_limits},
+    watch::{Progress, Watcher, wait_options, warn_of_state},
 };
 
 #[derive(Args, Debug)]
@@ -35,7 +35,7 @@ impl Get {
         let mut watcher = Watcher::new(&progress, &options);
         if settings.waiting == Waiting::Yes {
             let watch = client.watch(&id, options.clone());
-            within_limits(settings, &progress, watcher.run(watch)).await?;
+            progress.limit(settings, watcher.run(watch)).await?;
         }
         let task = match self.history {
             Some(history) => client.get_with_history(id, history).await,
@@ -44,7 +44,7 @@ impl Get {
         let task = task.map_err(|error| agent.failure(&error))?;
         warn_of_state(&task, settings.output);
         settings.output.result(&*task, |text| {
-            output::task(text, &task, watcher.detail(self.history.is_some()));
+            output::task(text, &task, agent.detail(self.history.is_some()));
         })
     }
 }
@@ -68,7 +68,7 @@ impl Subscribe {
             wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Streaming);
         let watch = agent.client().watch(id, options.clone());
         let mut watcher = Watcher::new(&progress, &options).with_events(settings.stream);
-        let outcome = within_limits(settings, &progress, watcher.run(watch)).await?;
+        let outcome = progress.limit(settings, watcher.run(watch)).await?;
         if settings.stream {
             return watcher.end(&outcome);
         }
@@ -93,12 +93,7 @@ impl Cancel {
     pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let (id, agent) = connect(self.task.as_ref(), settings).await?;
         let task = cancel(&agent, id, settings).await?;
-        let detail = TaskDetail {
-            verbose: settings.output.verbose(),
-            history: false,
-            agent: Some(agent.flags()),
-        };
-        settings.output.result(&*task, |text| output::task(text, &task, detail))
+        settings.output.result(&*task, |text| output::task(text, &task, agent.detail(false)))
     }
 }
 

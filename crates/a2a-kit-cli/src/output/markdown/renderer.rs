@@ -3,7 +3,7 @@
 
 use a2a_core::escape::escape;
 use anstyle::Style;
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::table::Table;
 use crate::output::style::{CODE, EMPHASIS, HEADING, LINK, NOTE, STRONG, STRUCK, paint};
@@ -22,7 +22,7 @@ pub(crate) fn render(text: &str, has_colors: bool) -> String {
     }
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut renderer = Renderer::new(has_colors);
+    let mut renderer = Renderer { has_colors, at_line_start: true, ..Renderer::default() };
     for event in Parser::new_ext(text, options) {
         renderer.event(event);
     }
@@ -30,6 +30,7 @@ pub(crate) fn render(text: &str, has_colors: bool) -> String {
     renderer.rendered
 }
 
+#[derive(Default)]
 struct Renderer {
     rendered: String,
     has_colors: bool,
@@ -55,22 +56,6 @@ struct Link {
 }
 
 impl Renderer {
-    fn new(has_colors: bool) -> Self {
-        Self {
-            rendered: String::new(),
-            has_colors,
-            at_line_start: true,
-            needs_gap: false,
-            styles: Vec::new(),
-            indents: Vec::new(),
-            lists: Vec::new(),
-            marker: None,
-            is_code_block: false,
-            links: Vec::new(),
-            table: None,
-        }
-    }
-
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -98,7 +83,7 @@ impl Renderer {
                 self.start_block();
                 self.push_style(HEADING);
                 if !self.has_colors {
-                    self.text(marks(level));
+                    self.text(&format!("{} ", "#".repeat(level as usize)));
                 }
             }
             Tag::BlockQuote(_) => {
@@ -296,17 +281,6 @@ impl Renderer {
                 paint(&mut self.rendered, style, line, self.has_colors && style != Style::new());
             }
         }
-    }
-}
-
-fn marks(level: HeadingLevel) -> &'static str {
-    match level {
-        HeadingLevel::H1 => "# ",
-        HeadingLevel::H2 => "## ",
-        HeadingLevel::H3 => "### ",
-        HeadingLevel::H4 => "#### ",
-        HeadingLevel::H5 => "##### ",
-        HeadingLevel::H6 => "###### ",
     }
 }
 

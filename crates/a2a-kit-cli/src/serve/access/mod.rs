@@ -1,7 +1,6 @@
 //! Authentication of callers, as configured in the settings.
 
 mod card;
-mod declared;
 mod tokens;
 
 pub(super) use card::{check_open, plaintext_urls};
@@ -12,14 +11,14 @@ use std::{
     sync::Arc,
 };
 
-use a2a_core::v1::{ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme};
+use a2a_core::v1::{
+    ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
+};
 use a2a_kit_auth::server::{
-    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy,
+    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, SchemeVerifier, Throttle, TrustedProxy,
 };
 use a2a_kit_http::tls::ClientTls;
 use a2a_kit_operations::Caller;
-
-use declared::{Declared, http, invalid};
 
 use crate::{
     failure::Failure,
@@ -38,6 +37,30 @@ pub(super) struct Access {
     is_open: bool,
     /// Whether only the extended card needs credentials.
     is_for_card: bool,
+}
+
+/// A security scheme, as the settings declare it, and its verifier.
+#[derive(Debug)]
+struct Declared {
+    name: String,
+    scheme: Scheme,
+    /// The required scopes.
+    scopes: Vec<String>,
+    verifier: Arc<dyn SchemeVerifier>,
+    /// The flag or settings table that configures it, for messages.
+    source: String,
+}
+
+impl Declared {
+    fn new(
+        name: &str,
+        scheme: Scheme,
+        verifier: impl SchemeVerifier + 'static,
+        source: &str,
+    ) -> Self {
+        let (verifier, scopes) = (Arc::new(verifier), Vec::new());
+        Self { name: name.into(), scheme, scopes, verifier, source: source.into() }
+    }
 }
 
 impl Access {
@@ -67,7 +90,8 @@ impl Access {
             Some(token) => {
                 let caller = Caller::authenticated(SHARED);
                 let tokens = BearerTokens::new().with_token(token, caller);
-                schemes.push(bearer(tokens, "--extended-card-token"));
+                let source = "--extended-card-token";
+                schemes.push(Declared::new("bearer", http("bearer", ""), tokens, source));
                 guard = guard.with_extended_card_only();
             }
             None if !schemes.is_empty() => {}
@@ -185,13 +209,8 @@ fn api_keys(serve: &Serve) -> Result<Option<Declared>, Failure> {
         name: serve.auth.api_key_name.clone(),
         ..ApiKeySecurityScheme::default()
     };
-    Ok(source.map(|source| Declared {
-        name: "apiKey".into(),
-        scheme: Scheme::ApiKeySecurityScheme(scheme),
-        scopes: Vec::new(),
-        verifier: Arc::new(keys),
-        source: source.into(),
-    }))
+    let scheme = Scheme::ApiKeySecurityScheme(scheme);
+    Ok(source.map(|source| Declared::new("apiKey", scheme, keys, source)))
 }
 
 fn bearer_tokens(serve: &Serve) -> Result<Option<Declared>, Failure> {
@@ -212,17 +231,7 @@ fn bearer_tokens(serve: &Serve) -> Result<Option<Declared>, Failure> {
         tokens = tokens.with_token(token, Caller::authenticated(SHARED));
         source = Some("--require-bearer");
     }
-    Ok(source.map(|source| bearer(tokens, source)))
-}
-
-fn bearer(tokens: BearerTokens, source: &str) -> Declared {
-    Declared {
-        name: "bearer".into(),
-        scheme: http("bearer", ""),
-        scopes: Vec::new(),
-        verifier: Arc::new(tokens),
-        source: source.into(),
-    }
+    Ok(source.map(|source| Declared::new("bearer", http("bearer", ""), tokens, source)))
 }
 
 fn users(serve: &Serve) -> Result<Option<Declared>, Failure> {
@@ -237,13 +246,8 @@ fn users(serve: &Serve) -> Result<Option<Declared>, Failure> {
             .with_user(user, &row.password_hash.0, caller(user, &row.scopes))
             .map_err(|error| invalid("basic", index, error))?;
     }
-    Ok((!serve.auth.basic.is_empty()).then(|| Declared {
-        name: "basic".into(),
-        scheme: http("basic", ""),
-        scopes: Vec::new(),
-        verifier: Arc::new(users),
-        source: "auth.basic".into(),
-    }))
+    let is_given = !serve.auth.basic.is_empty();
+    Ok(is_given.then(|| Declared::new("basic", http("basic", ""), users, "auth.basic")))
 }
 
 fn certificates(serve: &Serve) -> Result<Option<Declared>, Failure> {
@@ -271,13 +275,9 @@ fn certificates(serve: &Serve) -> Result<Option<Declared>, Failure> {
             _ => return Err(invalid(&MTLS)),
         };
     }
-    Ok((!serve.auth.mtls.is_empty()).then(|| Declared {
-        name: "mtls".into(),
-        scheme: Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default()),
-        scopes: Vec::new(),
-        verifier: Arc::new(known),
-        source: "auth.mtls".into(),
-    }))
+    let scheme = Scheme::MtlsSecurityScheme(MutualTlsSecurityScheme::default());
+    let is_given = !serve.auth.mtls.is_empty();
+    Ok(is_given.then(|| Declared::new("mtls", scheme, known, "auth.mtls")))
 }
 
 /// Rejects an empty secret, which would be trivial to guess.
@@ -286,4 +286,17 @@ fn secret<'a>(flag: &str, secret: Option<&'a Secret>) -> Result<Option<&'a str>,
         Some(Secret(text)) if text.is_empty() => Err(Failure::usage(format!("{flag} is empty"))),
         other => Ok(other.map(|Secret(text)| text.as_str())),
     }
+}
+
+/// A failure for a table of the settings file, such as `auth.api_key[0]`.
+fn invalid(table: &str, index: usize, error: impl Display) -> Failure {
+    Failure::usage(format!("auth.{table}[{index}]: {error}"))
+}
+
+fn http(scheme: &str, format: &str) -> Scheme {
+    Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
+        scheme: scheme.into(),
+        bearer_format: format.into(),
+        ..HttpAuthSecurityScheme::default()
+    })
 }
