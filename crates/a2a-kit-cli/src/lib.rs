@@ -6,11 +6,9 @@
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
 //! through [`agent`], follows tasks with [`watch`], saves artifacts with [`download`], and prints
 //! through [`output`]. [`token`] stores the tokens of `a2a auth login`. `a2a serve` is in [`serve`],
-//! with the built-in agents. The load of `a2a bench` is in [`bench`], and [`listen`] receives
-//! webhooks.
+//! with the built-in agents. [`listen`] receives webhooks.
 
 mod agent;
-mod bench;
 mod chat;
 mod command;
 mod connection_hint;

@@ -20,7 +20,7 @@ const LAYERS: [&[&str]; 10] = [
     &["a2a-kit-auth", "a2a-kit-grpc", "a2a-kit-jsonrpc", "a2a-kit-rest", "a2a-kit-script"],
     &["a2a-kit-compat"],
     &["a2a-kit-client"],
-    &["a2a-kit-conformance", "a2a-kit-gateway"],
+    &["a2a-kit-bench", "a2a-kit-conformance", "a2a-kit-gateway"],
     &["a2a-kit"],
     &[
         "a2a-bench",

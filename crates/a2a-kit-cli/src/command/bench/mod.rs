@@ -1,22 +1,29 @@
 //! `a2a bench`: measures throughput and latency of an agent.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+mod report;
 
-use a2a_core::{AgentCard, ErrorKind, ProtocolVersion, host::is_loopback};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use a2a_core::{AgentCard, Error, ErrorKind, ProtocolVersion, host::is_loopback};
+use a2a_kit_bench::{
+    Amount, Baseline, BaselineError, BenchSettings, Load, MAX_CONCURRENCY, Operation, PrepareError,
+    Stop, Summary, Target,
+};
 use a2a_kit_client::{CardReference, Transport};
 use a2a_kit_http::uri;
-use clap::{Args, ValueHint};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use clap::{
+    Args, ValueHint,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use report::Report;
 
 use crate::{
     agent::{self, Connector},
-    bench::{
-        Amount, Baseline, BenchSettings, Load, MAX_CONCURRENCY, Operation, Progress, Report,
-        Shards, Summary, Target, TargetSettings,
-    },
     failure::{Code, Failure},
-    output::Output,
     settings::{Settings, value},
 };
 
@@ -30,7 +37,8 @@ pub(crate) struct Bench {
         long = "op",
         value_name = "OPERATION",
         default_value = "send",
-        hide_possible_values = true
+        hide_possible_values = true,
+        value_parser = operation()
     )]
     operation: Operation,
     /// Number of requests to each interface
@@ -71,15 +79,14 @@ pub(crate) struct Bench {
 impl Bench {
     pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         self.require_permission(settings)?;
-        let bench = self.settings();
-        let baseline =
-            self.baseline.as_ref().map(|path| Baseline::read(path, &bench)).transpose()?;
-        let stop = CancellationToken::new();
+        let bench = BenchSettings::new(self.operation, self.payload, &self.load(settings));
+        let baseline = self.baseline.as_ref().map(|path| baseline(path, &bench)).transpose()?;
+        let stop = Stop::default();
         let interrupt = stop.clone();
         let signal = a2a_kit_http::shutdown_signal();
         let signals = tokio::spawn(async move {
             signal.await;
-            interrupt.cancel();
+            interrupt.stop();
         });
         let mut summaries = Vec::new();
         let result = self.measure_all(settings, &stop, &mut summaries).await;
@@ -90,7 +97,7 @@ impl Bench {
         let report = Report {
             settings: bench,
             summaries,
-            is_interrupted: stop.is_cancelled(),
+            is_interrupted: stop.is_stopped(),
             max_errors: self.max_errors,
             regressions: regressions.unwrap_or_default(),
         };
@@ -116,35 +123,24 @@ impl Bench {
         }
     }
 
-    fn settings(&self) -> BenchSettings {
-        BenchSettings {
-            operation: self.operation,
-            requests: self.duration.is_none().then_some(self.requests),
-            duration_seconds: self.duration.map(|duration| duration.as_secs_f64()),
-            concurrency: self.concurrency,
-            rate: self.rate,
-            warmup: self.warmup,
-            payload_bytes: self.payload,
-        }
+    fn load(&self, settings: &Settings) -> Load {
+        Load::new(self.duration.map_or(Amount::Requests(self.requests), Amount::Duration))
+            .with_concurrency(self.concurrency)
+            .with_rate(self.rate)
+            .with_warmup(self.warmup)
+            .with_drain(settings.request_timeout)
     }
 
     async fn measure_all(
         &self,
         settings: &Settings,
-        stop: &CancellationToken,
+        stop: &Stop,
         summaries: &mut Vec<Summary>,
     ) -> Result<(), Failure> {
-        let target = TargetSettings {
-            operation: self.operation,
-            concurrency: self.concurrency,
-            payload: self.payload,
-            timeout: settings.request_timeout,
-        };
         if self.operation == Operation::Card {
-            let url = card_url(settings)?;
-            let target = Target::of_card(&url, target, settings)?;
-            summaries
-                .push(self.measure(target, settings.request_timeout, settings.output, stop).await);
+            let target = Target::of_card(&card_url(settings)?, settings.http());
+            let target = target.map_err(|error| Failure::internal(error.to_string()))?;
+            summaries.push(self.measure(target, false, settings, stop).await?);
             return Ok(());
         }
         let mut connector = Connector::new(settings)?;
@@ -170,12 +166,16 @@ impl Bench {
             require_loopback(&card.supported_interfaces[*index].url, self.i_own_this_agent)?;
         }
         for index in interfaces {
-            if stop.is_cancelled() {
+            if stop.is_stopped() {
                 break;
             }
-            let target = Target::of_interface(&connector, &card, index, target, settings).await?;
-            summaries
-                .push(self.measure(target, settings.request_timeout, settings.output, stop).await);
+            let interface = card.supported_interfaces[index].clone();
+            let connect = |http| connector.connect_with(&card, index, http);
+            let target =
+                Target::of_interface(interface, self.concurrency, settings.http(), connect);
+            let target = target.map_err(|error| connector.failure(&error))?;
+            let has_credential = connector.has_credential();
+            summaries.push(self.measure(target, has_credential, settings, stop).await?);
         }
         Ok(())
     }
@@ -183,28 +183,49 @@ impl Bench {
     async fn measure(
         &self,
         target: Target,
-        timeout: Duration,
-        output: Output,
-        stop: &CancellationToken,
-    ) -> Summary {
-        let target = Arc::new(target);
-        let load = Load {
-            amount: self.duration.map_or(Amount::Requests(self.requests), Amount::Duration),
-            concurrency: self.concurrency,
-            rate: self.rate,
-            drain: timeout,
+        has_credential: bool,
+        settings: &Settings,
+        stop: &Stop,
+    ) -> Result<Summary, Failure> {
+        let failure = move |error: &Error| Failure::of_operation(error, has_credential);
+        let target = target
+            .with_operation(self.operation)
+            .with_payload(self.payload)
+            .with_timeout(settings.request_timeout)
+            .with_error_names(move |error| failure(error).code.name());
+        let target = target.prepare().await.map_err(|error| match error {
+            PrepareError::Call(error) => failure(&error),
+            PrepareError::TimedOut(_) => Failure::new(Code::Timeout, error.to_string()),
+            error => Failure::usage(format!("--op get: {error}")),
+        })?;
+        let (label, output) = (target.label(), settings.output);
+        let progress = |elapsed: Duration, requests, errors| {
+            if output.shows_progress() {
+                let seconds = elapsed.as_secs();
+                output.progress(&format!(
+                    "{label}: {requests} requests, {errors} failed, {seconds} s"
+                ));
+            }
         };
-        let warmup = Load { amount: Amount::Requests(self.warmup), rate: None, ..load };
-        warmup.run(&target, &Arc::default(), stop).await;
-        target.reset();
-        let shards: Arc<Shards> = Arc::default();
-        let progress = Progress::new(&target.label(), &shards, output);
-        let begin = Instant::now();
-        progress.during(load.run(&target, &shards, stop)).await;
-        let mut summary = shards.summary(begin.elapsed());
-        target.complete(&mut summary);
-        summary
+        let summary = self.load(settings).run_with_progress(target, stop, progress).await;
+        if output.shows_progress() {
+            output.progress("");
+        }
+        Ok(summary)
     }
+}
+
+/// Reads an earlier report.
+fn baseline(path: &Path, settings: &BenchSettings) -> Result<Baseline, Failure> {
+    let failure =
+        |error: &dyn Display| Failure::usage(format!("--baseline {}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failure(&error))?;
+    Baseline::read(&text, settings).map_err(|error| match error {
+        BaselineError::OtherSettings { .. } => {
+            failure(&error).with_hint("measure the baseline again with the flags of this run")
+        }
+        error => failure(&error),
+    })
 }
 
 /// The URL of the card that the settings name.
@@ -244,6 +265,11 @@ fn interfaces(card: &AgentCard, settings: &Settings) -> Result<Vec<usize>, Failu
             .with_hint("see the interfaces with `a2a card get`"));
     }
     Ok(selected.into_iter().map(|(index, ..)| index).collect())
+}
+
+fn operation() -> impl TypedValueParser<Value = Operation> {
+    PossibleValuesParser::new(["send", "stream", "get", "list", "card"])
+        .try_map(|name| serde_json::from_value::<Operation>(name.into()))
 }
 
 fn concurrency(text: &str) -> Result<usize, String> {

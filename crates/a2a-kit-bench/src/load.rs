@@ -1,6 +1,6 @@
 //! Closed- and open-loop schedule.
 //!
-//! Closed loop: each worker starts a request when its last one has ended. Open loop (`--rate`):
+//! Closed loop: each worker starts a request when its last one has ended. Open loop ([`Load::with_rate`]):
 //! requests have intended start times at equal intervals, and their latencies count from these. A
 //! server that stalls then delays every request that was due meanwhile, as it would delay callers;
 //! measured from the actual start, only the requests in flight would show it (coordinated
@@ -17,38 +17,125 @@ use std::{
 use tokio::{task::JoinSet, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Shards, measurement::Exchange};
+use crate::{
+    Summary, Target,
+    measurement::{Exchange, Shards},
+};
 
-/// Maximum number of requests in flight.
-pub(crate) const MAX_CONCURRENCY: usize = 10_000;
+/// The maximum number of requests in flight.
+pub const MAX_CONCURRENCY: usize = 10_000;
 
 /// A timer fires up to a millisecond late. A request that starts within this time is on time, and
 /// its latency counts from the actual start.
 const TIMER_RESOLUTION: Duration = Duration::from_millis(2);
 
+/// The interval at which progress is reported.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+
 /// How many requests are made, and when.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
+pub struct Load {
     pub(crate) amount: Amount,
-    /// Maximum number of requests in flight.
     pub(crate) concurrency: usize,
-    /// Requests per second of the open loop; `None` for a closed loop.
     pub(crate) rate: Option<f64>,
-    /// How long requests that are due at the end of the duration may still be started.
-    pub(crate) drain: Duration,
+    pub(crate) warmup: u64,
+    drain: Duration,
 }
 
 /// When a load ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Amount {
+pub enum Amount {
+    /// After this number of requests.
     Requests(u64),
+    /// After this time, in which requests are started.
     Duration(Duration),
 }
 
+/// Ends runs before their time. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(CancellationToken);
+
+impl Stop {
+    /// Ends the runs that were started with this, and those that will be.
+    pub fn stop(&self) {
+        self.0.cancel();
+    }
+
+    /// Returns whether [`stop`](Self::stop) was called.
+    pub fn is_stopped(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
 impl Load {
-    /// Makes the requests. Returns when all have ended, or soon after `stop`; requests in flight
+    /// Creates a load in a closed loop, with 16 requests in flight and no warm-up.
+    pub fn new(amount: Amount) -> Self {
+        Self { amount, concurrency: 16, rate: None, warmup: 0, drain: Duration::from_secs(30) }
+    }
+
+    /// Sets the maximum number of requests in flight, from 1 to [`MAX_CONCURRENCY`].
+    #[must_use]
+    pub fn with_concurrency(self, concurrency: usize) -> Self {
+        Self { concurrency: concurrency.clamp(1, MAX_CONCURRENCY), ..self }
+    }
+
+    /// Starts this many requests per second, in an open loop: latencies count from the intended
+    /// starts.
+    #[must_use]
+    pub fn with_rate(self, per_second: impl Into<Option<f64>>) -> Self {
+        Self { rate: per_second.into(), ..self }
+    }
+
+    /// Sets the number of requests before the measurement. Default: 0.
+    #[must_use]
+    pub fn with_warmup(self, requests: u64) -> Self {
+        Self { warmup: requests, ..self }
+    }
+
+    /// Sets how long requests that are due at the end of the duration may still be started.
+    /// Default: 30 s.
+    #[must_use]
+    pub fn with_drain(self, drain: Duration) -> Self {
+        Self { drain, ..self }
+    }
+
+    /// Makes the requests, and returns when all have ended, or soon after `stop`; requests in flight
     /// are then abandoned and not counted.
-    pub(crate) async fn run<E: Exchange>(
+    pub async fn run(self, target: Target, stop: &Stop) -> Summary {
+        self.run_with_progress(target, stop, |_elapsed, _requests, _errors| {}).await
+    }
+
+    /// As [`run`](Self::run); calls `progress` twice a second with the time so far, the number of
+    /// requests that have ended, and how many of them failed.
+    pub async fn run_with_progress(
+        self,
+        target: Target,
+        stop: &Stop,
+        progress: impl Fn(Duration, u64, u64),
+    ) -> Summary {
+        let target = Arc::new(target);
+        let warmup = Self { amount: Amount::Requests(self.warmup), rate: None, ..self };
+        warmup.load(&target, &Arc::default(), &stop.0).await;
+        target.reset();
+        let shards: Arc<Shards> = Arc::default();
+        let begin = Instant::now();
+        let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
+        let mut run = std::pin::pin!(self.load(&target, &shards, &stop.0));
+        loop {
+            tokio::select! {
+                () = &mut run => break,
+                _ = ticks.tick() => {
+                    let (requests, errors) = shards.counts();
+                    progress(begin.elapsed(), requests, errors);
+                }
+            }
+        }
+        let mut summary = shards.summary(begin.elapsed());
+        target.complete(&mut summary);
+        summary
+    }
+
+    async fn load<E: Exchange>(
         self,
         exchange: &Arc<E>,
         shards: &Arc<Shards>,
@@ -146,10 +233,8 @@ impl Schedule {
 mod tests {
     use tokio::sync::Notify;
 
-    use super::{
-        super::{Summary, measurement::Outcome},
-        *,
-    };
+    use super::*;
+    use crate::measurement::Outcome;
 
     /// A server that answers at once, except that it stalls for some time after some requests.
     struct Stalling {
@@ -175,7 +260,7 @@ mod tests {
     }
 
     fn load(amount: Amount, rate: Option<f64>) -> Load {
-        Load { amount, concurrency: 1, rate, drain: Duration::from_secs(5) }
+        Load::new(amount).with_concurrency(1).with_rate(rate).with_drain(Duration::from_secs(5))
     }
 
     /// Runs a load against a server that stalls for `stall`, in virtual time.
@@ -187,7 +272,7 @@ mod tests {
         };
         let stop = CancellationToken::new();
         let begin = Instant::now();
-        let (_, ()) = tokio::join!(load.run(&server, &shards, &stop), release);
+        let (_, ()) = tokio::join!(load.load(&server, &shards, &stop), release);
         shards.summary(begin.elapsed())
     }
 
@@ -225,7 +310,7 @@ mod tests {
         let (server, shards) = (Stalling::after(10), Arc::new(Shards::default()));
         let stop = CancellationToken::new();
         let load = load(Amount::Requests(u64::MAX), None);
-        let running = load.run(&server, &shards, &stop);
+        let running = load.load(&server, &shards, &stop);
         let stopping = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             stop.cancel();

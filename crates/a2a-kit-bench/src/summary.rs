@@ -5,32 +5,41 @@ use std::{collections::BTreeMap, time::Duration};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-/// The result of a run against one interface. Latencies are in microseconds, of successful
-/// requests.
+/// The result of a run against one interface.
 #[derive(Debug)]
-pub(crate) struct Summary {
-    pub(crate) binding: String,
-    pub(crate) version: String,
-    pub(crate) url: String,
-    /// Requests that ended, with errors.
-    pub(crate) requests: u64,
-    pub(crate) errors: u64,
-    pub(crate) errors_by_code: BTreeMap<&'static str, u64>,
-    /// Requests that were due, and could not be started.
-    pub(crate) unsent: u64,
-    pub(crate) elapsed: Duration,
-    pub(crate) bytes_sent: u64,
-    pub(crate) bytes_received: u64,
+#[non_exhaustive]
+pub struct Summary {
+    /// The binding of the interface, or `card`.
+    pub binding: String,
+    /// The protocol version of the interface; empty for a card.
+    pub version: String,
+    /// The URL that was called.
+    pub url: String,
+    /// The number of requests that ended, with errors.
+    pub requests: u64,
+    /// The number of requests that failed.
+    pub errors: u64,
+    /// The number of requests that failed, by the name of the error.
+    pub errors_by_code: BTreeMap<&'static str, u64>,
+    /// The number of requests that were due, and could not be started.
+    pub unsent: u64,
+    /// How long the run took.
+    pub elapsed: Duration,
+    /// The number of bytes in requests: of bodies over HTTP, else of messages.
+    pub bytes_sent: u64,
+    /// The number of bytes in responses.
+    pub bytes_received: u64,
+    /// In microseconds, of successful requests.
     pub(crate) latency: Histogram<u64>,
     pub(crate) first_event: Histogram<u64>,
 }
 
 /// The percentiles of reports, with their names in JSON and in text.
-pub(super) const PERCENTILES: [(&str, &str, f64); 4] =
+const PERCENTILES: [(&str, &str, f64); 4] =
     [("p50", "p50", 0.5), ("p90", "p90", 0.9), ("p99", "p99", 0.99), ("p999", "p99.9", 0.999)];
 
 impl Summary {
-    pub(super) fn new(elapsed: Duration) -> Self {
+    pub(crate) fn new(elapsed: Duration) -> Self {
         Self {
             binding: String::new(),
             version: String::new(),
@@ -47,9 +56,20 @@ impl Summary {
         }
     }
 
+    /// The latency that a part of the successful requests did not exceed: 0.99 for the 99th
+    /// percentile. Zero without any.
+    pub fn latency(&self, quantile: f64) -> Duration {
+        Duration::from_micros(self.latency.value_at_quantile(quantile))
+    }
+
+    /// As [`latency`](Self::latency), until the first event of a stream.
+    pub fn first_event(&self, quantile: f64) -> Duration {
+        Duration::from_micros(self.first_event.value_at_quantile(quantile))
+    }
+
     /// Successful requests per second.
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 requests")]
-    pub(crate) fn requests_per_second(&self) -> f64 {
+    pub fn requests_per_second(&self) -> f64 {
         let successes = self.requests - self.errors;
         let seconds = self.elapsed.as_secs_f64();
         if seconds > 0.0 { successes as f64 / seconds } else { 0.0 }
@@ -58,12 +78,13 @@ impl Summary {
     /// The part of the requests that failed or could not be started, in percent. A run without
     /// any request failed.
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 requests")]
-    pub(crate) fn error_percent(&self) -> f64 {
+    pub fn error_percent(&self) -> f64 {
         let total = self.requests + self.unsent;
         if total == 0 { 100.0 } else { 100.0 * (self.errors + self.unsent) as f64 / total as f64 }
     }
 
-    pub(super) fn json(&self) -> Value {
+    /// The report as JSON, with percentiles and buckets of the latencies in microseconds.
+    pub fn json(&self) -> Value {
         let first_event = (!self.first_event.is_empty()).then(|| distribution(&self.first_event));
         json!({
             "binding": self.binding,
@@ -83,8 +104,8 @@ impl Summary {
         })
     }
 
-    /// One line for people.
-    pub(super) fn line(&self) -> String {
+    /// The report as one line of text.
+    pub fn line(&self) -> String {
         let mut line = format!("{:.0} requests/s", self.requests_per_second());
         let mut latencies = |prefix: &str, histogram: &Histogram<u64>| {
             if histogram.is_empty() {
@@ -151,6 +172,6 @@ const DIGITS: u8 = 3;
 
 /// Creates a histogram of latencies.
 #[expect(clippy::expect_used, reason = "the bounds are constants")]
-pub(super) fn histogram() -> Histogram<u64> {
+pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, MAX_MICROS, DIGITS).expect("the bounds are valid")
 }

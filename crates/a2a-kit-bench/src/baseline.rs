@@ -1,15 +1,14 @@
 //! Comparison with an earlier report.
 
-use std::{fmt, path::Path};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Operation, Summary};
-use crate::failure::Failure;
+use crate::{Amount, Load, Operation, Summary};
 
-/// An earlier report, as JSON.
+/// An earlier report, which the results of a run are compared with.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Baseline {
+pub struct Baseline {
     settings: BenchSettings,
     results: Vec<BaselineResult>,
 }
@@ -32,14 +31,20 @@ struct Latency {
 /// A figure that became worse than the limit.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Regression {
-    binding: String,
-    version: String,
-    metric: &'static str,
-    baseline: f64,
-    measured: f64,
+#[non_exhaustive]
+pub struct Regression {
+    /// The binding of the interface.
+    pub binding: String,
+    /// The protocol version of the interface.
+    pub version: String,
+    /// `requestsPerSecond`, or `p50` or `p99` of the latency.
+    pub metric: &'static str,
+    /// The figure of the baseline: requests per second, or microseconds.
+    pub baseline: f64,
+    /// The figure of the run.
+    pub measured: f64,
     /// How much worse it is, in percent of the baseline.
-    percent: f64,
+    pub percent: f64,
 }
 
 impl fmt::Display for Regression {
@@ -52,33 +57,44 @@ impl fmt::Display for Regression {
     }
 }
 
+/// Why a report is no baseline of a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BaselineError {
+    /// It is not a report.
+    #[error(transparent)]
+    Malformed(#[from] serde_json::Error),
+    /// Its settings differ from those of the run.
+    #[error("other settings: {baseline} instead of {run}")]
+    OtherSettings {
+        /// The settings of the report, as JSON.
+        baseline: String,
+        /// The settings of the run, as JSON.
+        run: String,
+    },
+}
+
 impl Baseline {
-    /// Reads a report of `a2a bench -o json` with the same settings.
+    /// Reads a report: a JSON object with the member `settings`, as [`BenchSettings`] are
+    /// serialized, and `results`, an array with the [JSON](Summary::json) of summaries. `a2a bench -o
+    /// json` prints one.
     ///
     /// # Errors
     ///
-    /// A usage failure if it is unreadable, or if its settings differ.
-    pub(crate) fn read(path: &Path, settings: &BenchSettings) -> Result<Self, Failure> {
-        let place = path.display();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::usage(format!("--baseline {place}: {error}")))?;
-        let baseline: Self = serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(format!("--baseline {place}: {error}")))?;
-        if baseline.settings != *settings {
-            let show = |settings| serde_json::to_string(settings).unwrap_or_default();
-            return Err(Failure::usage(format!(
-                "--baseline {place}: other settings: {} instead of {}",
-                show(&baseline.settings),
-                show(settings)
-            ))
-            .with_hint("measure the baseline again with the flags of this run"));
+    /// [`BaselineError`] if it is malformed, or if its settings are not `settings`.
+    pub fn read(json: &str, settings: &BenchSettings) -> Result<Self, BaselineError> {
+        let baseline: Self = serde_json::from_str(json)?;
+        if baseline.settings == *settings {
+            return Ok(baseline);
         }
-        Ok(baseline)
+        let show = |settings| serde_json::to_string(settings).unwrap_or_default();
+        let (baseline, run) = (show(&baseline.settings), show(settings));
+        Err(BaselineError::OtherSettings { baseline, run })
     }
 
     /// Returns the figures that are worse than the baseline by more than `limit` percent. An
     /// interface that the baseline does not have is not compared.
-    pub(crate) fn compare(&self, summaries: &[Summary], limit: f64) -> Vec<Regression> {
+    pub fn compare(&self, summaries: &[Summary], limit: f64) -> Vec<Regression> {
         let mut regressions = Vec::new();
         for summary in summaries {
             let is_same = |one: &&BaselineResult| {
@@ -120,14 +136,33 @@ impl Baseline {
 /// The settings of a run, which its baseline has to share.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct BenchSettings {
-    pub(crate) operation: Operation,
+pub struct BenchSettings {
+    operation: Operation,
     /// `None` if `duration_seconds` limits the run.
-    pub(crate) requests: Option<u64>,
-    pub(crate) duration_seconds: Option<f64>,
-    pub(crate) concurrency: usize,
+    requests: Option<u64>,
+    duration_seconds: Option<f64>,
+    concurrency: usize,
     /// Requests per second; `None` for a closed loop.
-    pub(crate) rate: Option<f64>,
-    pub(crate) warmup: u64,
-    pub(crate) payload_bytes: usize,
+    rate: Option<f64>,
+    warmup: u64,
+    payload_bytes: usize,
+}
+
+impl BenchSettings {
+    /// The settings of a load of an operation, whose messages have texts of `payload` bytes.
+    pub fn new(operation: Operation, payload: usize, load: &Load) -> Self {
+        let (requests, duration) = match load.amount {
+            Amount::Requests(requests) => (Some(requests), None),
+            Amount::Duration(duration) => (None, Some(duration.as_secs_f64())),
+        };
+        Self {
+            operation,
+            requests,
+            duration_seconds: duration,
+            concurrency: load.concurrency,
+            rate: load.rate,
+            warmup: load.warmup,
+            payload_bytes: payload,
+        }
+    }
 }

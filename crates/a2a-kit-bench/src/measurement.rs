@@ -10,7 +10,7 @@ use std::{
 use hdrhistogram::Histogram;
 use tokio::time::Instant;
 
-use super::summary::{Summary, histogram};
+use crate::summary::{Summary, histogram};
 
 /// Number of shards. Their histograms are the memory of a run, whatever its length and the number
 /// of workers.
