@@ -1,4 +1,6 @@
 //! Failures of commands: codes, hints and exit status.
+//!
+//! Whatever is wrong with a flag, a variable or a file is a usage failure that names it.
 
 use std::{fmt, time::Duration};
 

@@ -19,10 +19,6 @@ use crate::{
 
 /// Starts the log, which includes panics, and telemetry: of a server with its settings, else of a
 /// command. `RUST_LOG` overrides the level of the settings.
-///
-/// # Errors
-///
-/// A usage failure for invalid settings.
 pub(crate) fn start(
     settings: &Settings,
     server: Option<&Telemetry>,

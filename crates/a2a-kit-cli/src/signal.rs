@@ -28,10 +28,7 @@ pub(crate) struct StopSignals {
 
 impl StopSignals {
     /// Listens for signals.
-    ///
-    /// # Errors
-    ///
-    /// The error of the system, which then does not deliver them.
+    /// Errors: the error of the system, which then does not deliver them.
     pub(crate) fn listen() -> std::io::Result<Self> {
         #[cfg(unix)]
         {

@@ -77,10 +77,7 @@ pub(crate) fn preference(settings: &Settings) -> Preference {
 }
 
 /// Creates the builder of a client.
-///
-/// # Errors
-///
-/// A usage failure for a malformed credential or service parameter.
+/// Errors: a usage failure for a malformed credential or service parameter.
 pub(super) fn builder(settings: &Settings, retries: Retries) -> Result<ClientBuilder, Failure> {
     let output = settings.output;
     let defaults = Timeouts::default();
@@ -157,10 +154,6 @@ fn note(event: &ClientEvent, output: Output) {
 }
 
 /// The service parameters as headers.
-///
-/// # Errors
-///
-/// A usage failure that names a malformed one.
 pub(crate) fn service_headers(
     settings: &Settings,
 ) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {

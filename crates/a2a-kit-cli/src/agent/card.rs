@@ -18,11 +18,8 @@ use crate::{
 };
 
 /// Fetches the card that the settings name.
-///
-/// # Errors
-///
-/// A failure that tells apart an invalid reference, a missing card, an unreachable host and an
-/// invalid card.
+/// Errors: a failure that tells apart an invalid reference, a missing card, an unreachable host and
+/// an invalid card.
 pub(crate) async fn document(settings: &Settings) -> Result<Document, Failure> {
     fetch(&mut builder(settings, Retries::none())?, settings).await
 }
@@ -61,10 +58,7 @@ pub(crate) fn origin(settings: &Settings, card: &AgentCard) -> Option<Origin> {
 
 /// Returns the origin of the card with this reference, as [`origin`]. The card is read only if it is a
 /// file.
-///
-/// # Errors
-///
-/// A failure if the reference is malformed or the file has no usable card.
+/// Errors: a failure if the reference is malformed or the file has no usable card.
 pub(crate) async fn origin_of_reference(
     reference: &str,
     settings: &Settings,
@@ -121,10 +115,7 @@ pub(crate) fn file_of_that_name(reference: &str) -> Option<&str> {
 
 /// The reference in the entry of a catalog, and the origin of the catalog unless it is a file;
 /// `None` if the entry contains the card.
-///
-/// # Errors
-///
-/// A failure if there is no such catalog or entry.
+/// Errors: a failure if there is no such catalog or entry.
 pub(crate) async fn resolve_catalog_entry(
     reference: &str,
     settings: &Settings,

@@ -22,10 +22,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     /// Creates a connector. Nothing is retried, and interfaces of all versions are called.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure for a malformed credential or service parameter.
+    /// Errors: a usage failure for a malformed credential or service parameter.
     pub(crate) fn new(settings: &Settings) -> Result<Self, Failure> {
         // One interface at a time: neither the binding nor the version has to be chosen.
         let settings = Settings { any_version: true, transport: Vec::new(), ..settings.clone() };
@@ -36,10 +33,6 @@ impl Connector {
     /// Fetches the document that the settings name, which may not be a card. If it is one, its
     /// interfaces are called with the tokens that are stored for it, unless the settings have a
     /// credential.
-    ///
-    /// # Errors
-    ///
-    /// A failure if there is no document.
     pub(crate) async fn document(&mut self) -> Result<Result<Document, Error>, Failure> {
         match card::fetch_document(&mut self.builder, &self.settings).await? {
             Ok(document) => {
@@ -54,10 +47,8 @@ impl Connector {
     }
 
     /// Creates a client of one interface of a card, with connections of its own.
-    ///
-    /// # Errors
-    ///
-    /// [`DiscoveryError`] if the interface can't be used, or if credentials must not be sent to it.
+    /// Errors: [`DiscoveryError`] if the interface can't be used, or if credentials must not be
+    /// sent to it.
     pub(crate) fn connect(
         &self,
         card: &AgentCard,
@@ -67,10 +58,6 @@ impl Connector {
     }
 
     /// Creates a client with other settings of the HTTP client.
-    ///
-    /// # Errors
-    ///
-    /// As [`connect`](Self::connect).
     pub(crate) fn connect_with(
         &self,
         card: &AgentCard,

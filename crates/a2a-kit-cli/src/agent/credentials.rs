@@ -11,10 +11,7 @@ use http::{HeaderName, HeaderValue, header::AUTHORIZATION};
 use crate::{failure::Failure, settings::Settings};
 
 /// The credentials of the settings, for the schemes that the card declares.
-///
-/// # Errors
-///
-/// A usage failure for a malformed credential.
+/// Errors: a usage failure for a malformed credential.
 pub(super) fn of_settings(settings: &Settings) -> Result<Credentials, Failure> {
     credentials(settings.basic.as_deref(), settings.bearer.as_deref(), settings.api_key.as_deref())
 }
@@ -47,10 +44,7 @@ fn credentials(
 
 /// The headers of the credentials, for `--card-auth`. Without the card, the name of an API key is not
 /// known.
-///
-/// # Errors
-///
-/// A usage failure for a malformed credential.
+/// Errors: a usage failure for a malformed credential.
 pub(super) fn card_headers(settings: &Settings) -> Result<Vec<(HeaderName, HeaderValue)>, Failure> {
     let basic = settings.basic.as_ref().map(|pair| format!("Basic {}", STANDARD.encode(pair)));
     let bearer = settings.bearer.as_ref().map(|token| format!("Bearer {token}"));

@@ -65,11 +65,8 @@ impl<'a> Conversation<'a> {
     }
 
     /// Runs the conversation until its input ends.
-    ///
-    /// # Errors
-    ///
-    /// On a terminal, failures are printed and the conversation goes on; over pipes, the first one
-    /// ends it.
+    /// Errors: on a terminal, failures are printed and the conversation goes on; over pipes, the
+    /// first one ends it.
     pub(crate) async fn run(mut self, mut input: Input) -> Result<(), Failure> {
         let result = if input.is_terminal() {
             self.on_terminal(&mut input).await

@@ -19,10 +19,8 @@ pub(crate) enum Input {
 
 impl Input {
     /// Opens standard input.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure for a terminal whose prompts would go elsewhere, and for JSON on a terminal.
+    /// Errors: a usage failure for a terminal whose prompts would go elsewhere, and for JSON on a
+    /// terminal.
     pub(crate) fn open(output: Output, streams: bool) -> Result<Self, Failure> {
         let is_terminal = io::stdin().is_terminal();
         if output.is_json() && is_terminal {

@@ -40,10 +40,7 @@ pub(super) const COMMANDS: [(&str, &str, &str); 8] = [
 impl SlashCommand {
     /// Parses a line that starts with a slash. `None` for a message; two slashes start a message
     /// with one.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure for an unknown command, and for an invalid argument.
+    /// Errors: a usage failure for an unknown command, and for an invalid argument.
     pub(super) fn parse(line: &str) -> Result<Option<Self>, Failure> {
         let line = line.trim_end();
         if !line.starts_with('/') || line.starts_with("//") {

@@ -30,10 +30,6 @@ pub(crate) struct Man {
 
 impl Man {
     /// Writes a page for each command.
-    ///
-    /// # Errors
-    ///
-    /// A failure that names the directory.
     pub(super) fn run(&self, tree: clap::Command) -> Result<(), Failure> {
         fs::create_dir_all(&self.directory)
             .and_then(|()| clap_mangen::generate_to(tree, &self.directory))

@@ -203,10 +203,6 @@ impl Printer {
     }
 
     /// Prints an event.
-    ///
-    /// # Errors
-    ///
-    /// Returns a failure if stdout is closed.
     fn print(&mut self, event: &StreamResponse) -> Result<(), Failure> {
         if self.output.is_json() {
             return self.output.json_line(event);

@@ -48,10 +48,7 @@ pub(super) fn in_order(matches: &ArgMatches) -> Vec<PartFlag> {
 }
 
 /// Creates the parts of a message. `-` reads standard input, at most once.
-///
-/// # Errors
-///
-/// A usage failure for unreadable input, and for a media type without a preceding part.
+/// Errors: a usage failure for unreadable input, and for a media type without a preceding part.
 pub(crate) fn parts(flags: Vec<PartFlag>, max_inline: usize) -> Result<Vec<Part>, Failure> {
     let mut reader = Reader { max_inline, stdin_is_read: false };
     let mut parts: Vec<Part> = Vec::new();
@@ -80,10 +77,6 @@ pub(crate) fn parts(flags: Vec<PartFlag>, max_inline: usize) -> Result<Vec<Part>
 }
 
 /// Reads a file or, for `-`, standard input.
-///
-/// # Errors
-///
-/// A usage failure if it is unreadable.
 pub(super) fn document(place: &str) -> Result<Vec<u8>, Failure> {
     let mut reader = Reader { max_inline: usize::MAX, stdin_is_read: false };
     if place == "-" { reader.stdin("--request-payload") } else { reader.path(Path::new(place)) }

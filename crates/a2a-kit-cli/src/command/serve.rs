@@ -36,11 +36,8 @@ impl Serve {
     /// Runs the server of all settings, or prints them. `sources` are those of the flags and
     /// variables that all commands have, `config` is their file, and `matches` are those of this
     /// command.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the flag, the variable or the line of the file, or a failure to
-    /// start.
+    /// Errors: a usage failure that names the flag, the variable or the line of the file, or a
+    /// failure to start.
     pub(super) fn run(
         self,
         mut sources: Sources,

@@ -40,10 +40,6 @@ struct Staged {
 
 impl Download {
     /// Creates the directory if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure if it can't be created.
     pub(crate) fn into(directory: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(directory).map_err(|error| {
             Failure::usage(format!("failed to create {}: {error}", directory.display()))
@@ -55,10 +51,7 @@ impl Download {
     /// Saves the artifacts of a task: all, or those whose id or name is `selected`.
     ///
     /// All files are complete before the first gets its name.
-    ///
-    /// # Errors
-    ///
-    /// A failure that names the file or URL. Unless renaming fails, nothing has been saved.
+    /// Errors: a failure that names the file or URL. Unless renaming fails, nothing has been saved.
     ///
     /// # Cancel safety
     ///

@@ -37,10 +37,7 @@ pub(super) enum Source {
 /// Plans the files of a task: of all artifacts, or of those whose id or name is `selected`.
 ///
 /// The names do not depend on the selection, so that files have the same names in each run.
-///
-/// # Errors
-///
-/// A usage failure for an artifact that the task does not have, and for too many parts.
+/// Errors: a usage failure for an artifact that the task does not have, and for too many parts.
 pub(super) fn plan(task: &Task, selected: &[String]) -> Result<Vec<PlannedFile>, Failure> {
     let is_named = |artifact: &Artifact, name: &String| {
         *name == artifact.artifact_id || *name == artifact.name

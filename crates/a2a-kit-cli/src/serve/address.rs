@@ -16,10 +16,7 @@ use crate::{
 };
 
 /// Binds a host and a port.
-///
-/// # Errors
-///
-/// A failure that says which flag to change.
+/// Errors: a failure that says which flag to change.
 pub(crate) async fn bind(host: &str, port: u16) -> Result<(TcpListener, SocketAddr), Failure> {
     let address = if host.contains(':') && !host.starts_with('[') {
         format!("[{host}]:{port}")
@@ -58,10 +55,8 @@ pub(super) async fn bind_at(
 
 /// Warns if the card names localhost although the server listens on all addresses, or can't list
 /// gRPC.
-///
-/// # Errors
-///
-/// A usage failure for an address with credentials, and in place of the warning with `--production`.
+/// Errors: a usage failure for an address with credentials, and in place of the warning with
+/// `--production`.
 pub(super) fn check_public_url(
     serve: &Serve,
     address: SocketAddr,

@@ -42,28 +42,17 @@ pub(super) fn builtins(reach: Option<WebhookPolicy>, trust: ClientTls) -> Builti
 }
 
 /// The script of a file.
-///
-/// # Errors
-///
-/// A usage failure with every problem in the file.
+/// Errors: a usage failure with every problem in the file.
 pub(super) fn read(path: &Path, builtins: Builtins) -> Result<Script, Failure> {
     builtins.read(path).map_err(|error| invalid(&error))
 }
 
 /// The script of the demo agent.
-///
-/// # Errors
-///
-/// None: a test reads every built-in script.
 pub(super) fn demo(builtins: Builtins) -> Result<Script, Failure> {
     builtins.parse("demo.toml", DEMO).map_err(|error| invalid(&error))
 }
 
 /// The script of the agent that echoes.
-///
-/// # Errors
-///
-/// None: a test reads every built-in script.
 pub(super) fn echo() -> Result<Script, Failure> {
     Script::parse("echo.toml", ECHO).map_err(|error| invalid(&error))
 }

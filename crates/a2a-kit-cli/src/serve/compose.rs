@@ -47,11 +47,8 @@ pub(super) struct Composed {
 }
 
 /// Composes the server that listens at `address`, with gRPC at `grpc_address` if it is separate.
-///
-/// # Errors
-///
-/// A usage failure for an unreadable or invalid card; an internal failure if the webhook client
-/// can't be created.
+/// Errors: a usage failure for an unreadable or invalid card; an internal failure if the webhook
+/// client can't be created.
 pub(super) fn compose(
     serve: &Serve,
     options: &Options,
@@ -201,10 +198,7 @@ fn with_addresses(
 }
 
 /// The card with its interfaces: those of the settings, in the order of the requested bindings.
-///
-/// # Errors
-///
-/// A usage failure for a card without interfaces.
+/// Errors: a usage failure for a card without interfaces.
 fn listed_card(
     server: &Server,
     serve: &Serve,

@@ -12,10 +12,6 @@ use crate::{
 };
 
 /// Reads certificates and keys; `None` for plaintext connections.
-///
-/// # Errors
-///
-/// A usage failure that names the flag.
 pub(super) fn tls(flags: &TlsFlags) -> Result<Option<Tls>, Failure> {
     let (certificate, key) = match (&flags.cert_file, &flags.key_file) {
         (Some(certificate), Some(key)) => (certificate, key),
@@ -57,10 +53,7 @@ pub(super) fn tls(flags: &TlsFlags) -> Result<Option<Tls>, Failure> {
 }
 
 /// Warns about plaintext connections beyond loopback, or rejects them.
-///
-/// # Errors
-///
-/// A usage failure with `--production`.
+/// Errors: a usage failure with `--production`.
 pub(super) fn check(
     serve: &Serve,
     has_tls: bool,
@@ -79,10 +72,7 @@ pub(super) fn check(
 }
 
 /// Warns about an insecure setting, or rejects it with `--production`.
-///
-/// # Errors
-///
-/// A usage failure with `--production`.
+/// Errors: a usage failure with `--production`.
 pub(super) fn insecure(
     serve: &Serve,
     problem: &str,

@@ -23,11 +23,8 @@ use crate::{
 const MAX_RERUNS: u64 = 20;
 
 /// Creates the engine of the configured agent.
-///
-/// # Errors
-///
-/// A usage failure for an unreadable or invalid card; an internal failure if the webhook client
-/// can't be created.
+/// Errors: a usage failure for an unreadable or invalid card; an internal failure if the webhook
+/// client can't be created.
 pub(super) fn engine(
     serve: &Serve,
     options: &Options,
@@ -113,10 +110,8 @@ pub(super) fn within_capabilities(serve: &Serve, card: AgentCard) -> AgentCard {
 }
 
 /// Applies the settings that are common to all agents to a card.
-///
-/// # Errors
-///
-/// A usage failure for an unreadable card, or one that declares security that is not enforced.
+/// Errors: a usage failure for an unreadable card, or one that declares security that is not
+/// enforced.
 pub(super) fn customize_card(
     serve: &Serve,
     options: &Options,
@@ -145,11 +140,8 @@ pub(super) fn customize_card(
 }
 
 /// The agent of `[exec]`; `None` for another.
-///
-/// # Errors
-///
-/// A usage failure if the program is missing; an internal failure if there can be no directory for
-/// its files.
+/// Errors: a usage failure if the program is missing; an internal failure if there can be no
+/// directory for its files.
 pub(super) fn exec_agent(serve: &Serve, options: &Options) -> Result<Option<Exec>, Failure> {
     let exec = &serve.exec;
     let agent = match (&exec.command, exec.program.split_first()) {

@@ -188,10 +188,7 @@ pub(crate) struct OpenStore {
 
 impl OpenStore {
     /// Opens the store at a location.
-    ///
-    /// # Errors
-    ///
-    /// A failure that names the flag, if the store is missing or can't be opened.
+    /// Errors: a failure that names the flag, if the store is missing or can't be opened.
     pub(crate) async fn open(location: Option<&str>) -> Result<Self, Failure> {
         Self::of(store::existing(location)?).await
     }
@@ -204,10 +201,6 @@ impl OpenStore {
     }
 
     /// Reads dead letters from the store at a location, also while a server has its file open.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open).
     pub(crate) async fn dead_letters(
         location: Option<&str>,
         query: &DeadLetterQuery,
@@ -233,10 +226,7 @@ impl OpenStore {
 }
 
 /// Checks settings without starting a server.
-///
-/// # Errors
-///
-/// A usage failure, as of [`run`] before it listens.
+/// Errors: a usage failure, as of [`run`] before it listens.
 pub(crate) fn check(
     serve: &Serve,
     settings: &Settings,

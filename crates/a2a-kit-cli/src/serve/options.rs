@@ -57,10 +57,6 @@ impl Options {
     }
 
     /// Reads the files that the settings name, and the script.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure.
     pub(super) fn new(
         serve: &Serve,
         settings: &Settings,
@@ -158,10 +154,6 @@ fn webhook_key(serve: &Serve, push: bool) -> Result<Option<SigningKey>, Failure>
 }
 
 /// Reads a private key from a file.
-///
-/// # Errors
-///
-/// A usage failure that names the flag.
 pub(crate) fn signing_key(
     flag: &str,
     path: &Path,

@@ -67,10 +67,7 @@ pub(super) struct Upstream {
 
 impl Upstream {
     /// Connects to the configured upstream agent; `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// As for commands that call an agent: no card, or no connection.
+    /// Errors: as for commands that call an agent: no card, or no connection.
     pub(super) async fn connect(
         serve: &Serve,
         settings: &Settings,
@@ -166,10 +163,7 @@ impl Upstream {
     }
 
     /// Remembers the agent in the index of its tasks: ids of another one may be the same.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure for the default store of another agent.
+    /// Errors: a usage failure for the default store of another agent.
     pub(super) async fn remember(
         &self,
         store: Arc<dyn Store>,
@@ -194,10 +188,6 @@ impl Upstream {
 
     /// As [`connect`](Self::connect), and as long as `proxy.wait` says, retries while the upstream
     /// agent can't be reached. Meanwhile `/healthz` is served at the address of the server.
-    ///
-    /// # Errors
-    ///
-    /// As for [`connect`](Self::connect).
     pub(super) async fn await_and_connect(
         serve: &Serve,
         options: &Options,

@@ -25,10 +25,6 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Opens a file to append to. A new one is readable by its owner only.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure.
     pub(super) fn append_to(path: &Path) -> Result<Self, Failure> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);

@@ -10,10 +10,7 @@ use super::{chain, engine::within_capabilities, proxy::Upstream};
 use crate::{failure::Failure, settings::serve::Serve};
 
 /// Reads the recording; `None` if none is served.
-///
-/// # Errors
-///
-/// A usage failure that names the file, and the line that is no entry of a recording.
+/// Errors: a usage failure that names the file, and the line that is no entry of a recording.
 pub(super) fn open(serve: &Serve) -> Result<Option<Upstream>, Failure> {
     let Some(path) = &serve.agent.replay_file else {
         return if serve.agent.replay_immediately {

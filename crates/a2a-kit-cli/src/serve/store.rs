@@ -62,10 +62,6 @@ pub(super) struct OpenedStore {
 
 impl StoreConfig {
     /// Reads the settings; `None` for an agent without tasks of its own.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the flag.
     pub(super) fn new(serve: &Serve) -> Result<Option<Self>, Failure> {
         let settings = &serve.store;
         if let Some(mode) = serve.without_engine().filter(|_| !serve.has_index()) {
@@ -107,10 +103,6 @@ impl StoreConfig {
     }
 
     /// Reads the dead letters of a file that a server may have open; `None` for another store.
-    ///
-    /// # Errors
-    ///
-    /// A failure that names the flag.
     pub(super) async fn dead_letters(
         &self,
         query: &DeadLetterQuery,
@@ -129,10 +121,7 @@ impl StoreConfig {
     }
 
     /// Opens the store.
-    ///
-    /// # Errors
-    ///
-    /// A failure that names the flag, for a store that can't be opened or reached.
+    /// Errors: a failure that names the flag, for a store that can't be opened or reached.
     pub(super) async fn open(self) -> Result<OpenedStore, Failure> {
         match self.place {
             Location::Memory => {
@@ -148,10 +137,6 @@ impl StoreConfig {
 }
 
 /// The store at a location, which must exist.
-///
-/// # Errors
-///
-/// A usage failure.
 pub(super) fn existing(location: Option<&str>) -> Result<StoreConfig, Failure> {
     let place = place(location.unwrap_or(FILE), None, None)?;
     if let Location::File(path) = &place

@@ -157,10 +157,6 @@ section! {
 impl Tls {
     /// Reads the trust anchors for all connections, and for those to agents adds the pins and the
     /// client certificate.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the flag.
     pub(super) fn read(&self) -> Result<(ClientTls, ClientTls), Failure> {
         let invalid = |flag: &str, path: &Path, error: &dyn Error| {
             Failure::usage(format!("{flag} {}: {}", path.display(), chain(error)))

@@ -24,19 +24,12 @@ pub(super) struct EnvFile(BTreeMap<String, (usize, String)>);
 
 impl EnvFile {
     /// Reads a file.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the file, and the line if it is malformed.
+    /// Errors: a usage failure that names the file, and the line if it is malformed.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         Self::read_open(fs::File::open(path), path)
     }
 
     /// Reads a file that was opened.
-    ///
-    /// # Errors
-    ///
-    /// As [`read`](Self::read).
     pub(super) fn read_open(file: io::Result<fs::File>, path: &Path) -> Result<Self, Failure> {
         let text = file.and_then(text).map_err(|error| {
             Failure::usage(format!("failed to read {}: {error}", path.display()))

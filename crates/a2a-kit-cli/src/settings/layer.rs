@@ -123,10 +123,7 @@ impl Problem {
 }
 
 /// Reports all problems together.
-///
-/// # Errors
-///
-/// A usage failure that lists them, if there are any.
+/// Errors: a usage failure that lists them, if there are any.
 pub(super) fn report<T: Declared>(mut problems: Vec<Problem>) -> Result<(), Failure> {
     if problems.is_empty() {
         return Ok(());
@@ -170,10 +167,7 @@ impl Layer {
     }
 
     /// Of settings that exclude each other, keeps that of the strongest source.
-    ///
-    /// # Errors
-    ///
-    /// Two of them, if both have the strongest source.
+    /// Errors: two of them, if both have the strongest source.
     pub(super) fn exclude<'p, T: Declared>(
         &mut self,
         group: &[&'p str],

@@ -144,10 +144,7 @@ impl Settings {
     }
 
     /// Reads the settings from all sources; `stream` is the flag `--stream`.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure with all invalid values, or for mutually exclusive settings.
+    /// Errors: a usage failure with all invalid values, or for mutually exclusive settings.
     pub(crate) fn resolve(sources: &Sources, stream: bool) -> Result<Self, Failure> {
         let mut layer = sources.layer.clone();
         // Of two with the same source, commands decide.
@@ -243,10 +240,7 @@ impl Settings {
     }
 
     /// The reference to the card of the agent.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure if the settings name none.
+    /// Errors: a usage failure if the settings name none.
     pub(crate) fn agent_card(&self) -> Result<&str, Failure> {
         self.agent_card.as_deref().ok_or_else(|| {
             Failure::usage("no agent is named")

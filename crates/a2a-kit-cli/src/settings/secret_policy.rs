@@ -42,10 +42,7 @@ const PROTECTION: [&str; 8] = [
 
 impl Settings {
     /// Checks every secret that the settings have: see [`check_secret`](Self::check_secret).
-    ///
-    /// # Errors
-    ///
-    /// The failure for the first one that must not be used.
+    /// Errors: the failure for the first one that must not be used.
     pub(crate) fn check_secrets(&self) -> Result<(), Failure> {
         SECRETS.iter().try_for_each(|name| self.check_secret(UserSecret::Setting(name)))
     }
@@ -66,10 +63,7 @@ impl Settings {
     /// their agent already: whatever names that agent, they reach it alone, over TLS or on this
     /// machine. So they are refused only where the first rule is about protection. All else that
     /// restricts a secret to origins is in [`ClientBuilder`](a2a_kit_client::ClientBuilder).
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names both sources, and how to allow it.
+    /// Errors: a usage failure that names both sources, and how to allow it.
     pub(crate) fn check_secret(&self, secret: UserSecret) -> Result<(), Failure> {
         let source = match secret {
             UserSecret::Setting(name) => Some(self.source(name)),

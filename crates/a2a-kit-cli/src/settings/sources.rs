@@ -46,10 +46,7 @@ impl Sources {
 
     /// Reads the settings files: `config`, or else the nearest `.env` of the project; and the global
     /// file.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the file, and the line if it is malformed.
+    /// Errors: a usage failure that names the file, and the line if it is malformed.
     pub(crate) fn read(
         environment: &Environment,
         directories: &Directories,
@@ -77,10 +74,6 @@ impl Sources {
 
     /// Adds the settings file of the agent that the settings name, `<host>[_<port>].env`, if there is
     /// one.
-    ///
-    /// # Errors
-    ///
-    /// As for [`read`](Self::read).
     pub(crate) fn with_agent(mut self) -> Result<Self, Failure> {
         let rank = |path: &&&str| self.layer.source(path).rank();
         // Of two with one source, it is the card, which is the last.

@@ -23,10 +23,6 @@ pub(super) enum Written {
 
 impl Written {
     /// Returns the text.
-    ///
-    /// # Errors
-    ///
-    /// Why it can't be read.
     pub(super) fn read(self) -> Result<String, String> {
         match self {
             Self::Integer(number) => Ok(number.to_string()),

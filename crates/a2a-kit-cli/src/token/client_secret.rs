@@ -25,10 +25,6 @@ const MAX_LENGTH: usize = 1 << 12;
 
 impl ClientSecret {
     /// Reads the secret.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the variable or the file.
     pub(crate) fn read(&self, settings: &Settings) -> Result<String, Failure> {
         let secret = match self {
             Self::Environment => settings.client_secret.clone().ok_or_else(|| {
@@ -70,10 +66,7 @@ fn of_file(path: &Path) -> io::Result<String> {
 }
 
 /// Creates the client that requests tokens: a confidential one if there is a secret.
-///
-/// # Errors
-///
-/// [`CredentialError::Unavailable`] if the TLS configuration is invalid.
+/// Errors: [`CredentialError::Unavailable`] if the TLS configuration is invalid.
 pub(crate) fn client(
     settings: &Settings,
     id: &str,

@@ -184,10 +184,7 @@ pub(crate) struct StoredCredentials {
 ///
 /// `origin` is the origin of the card. The store is not read if the card declares no scheme that
 /// tokens are obtained for.
-///
-/// # Errors
-///
-/// A failure that names the store, if it is unreadable or malformed.
+/// Errors: a failure that names the store, if it is unreadable or malformed.
 pub(crate) fn for_card(
     card: &AgentCard,
     origin: &Origin,

@@ -51,10 +51,7 @@ const MAX_TOKENS: usize = 256;
 
 impl TokenStore {
     /// The store of the user.
-    ///
-    /// # Errors
-    ///
-    /// A failure if the user has no home directory.
+    /// Errors: a failure if the user has no home directory.
     pub(crate) fn of_user() -> Result<Self, Failure> {
         let directory = Directories::of_process().config.ok_or_else(|| {
             Failure::internal("no directory for stored tokens: the home directory is unknown")
@@ -68,10 +65,7 @@ impl TokenStore {
     }
 
     /// Reads all tokens; a missing file has none.
-    ///
-    /// # Errors
-    ///
-    /// A failure that names the file, if it is unreadable or malformed.
+    /// Errors: a failure that names the file, if it is unreadable or malformed.
     pub(crate) fn read(&self) -> Result<Vec<StoredToken>, Failure> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
@@ -115,10 +109,7 @@ impl TokenStore {
     }
 
     /// Locks the store against changes of other processes.
-    ///
-    /// # Errors
-    ///
-    /// A failure if the file can't be created, or is locked for too long.
+    /// Errors: a failure if the file can't be created, or is locked for too long.
     pub(crate) async fn lock(&self) -> Result<LockedStore<'_>, Failure> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
         let mut builder = fs::DirBuilder::new();
@@ -150,10 +141,7 @@ fn is_missing(error: &io::Error) -> bool {
 
 impl LockedStore<'_> {
     /// Adds a token, which replaces the one for the same agent and scheme.
-    ///
-    /// # Errors
-    ///
-    /// A failure if the file can't be written. It is unchanged then.
+    /// Errors: a failure if the file can't be written. It is unchanged then.
     pub(crate) fn insert(&self, token: StoredToken) -> Result<(), Failure> {
         let mut tokens = self.store.read()?;
         tokens.retain(|other| !other.is_for(&token.card.0, &token.scheme));
@@ -167,10 +155,7 @@ impl LockedStore<'_> {
     }
 
     /// Replaces all tokens.
-    ///
-    /// # Errors
-    ///
-    /// A failure if the file can't be written. It is unchanged then.
+    /// Errors: a failure if the file can't be written. It is unchanged then.
     pub(crate) fn write(&self, tokens: &[StoredToken]) -> Result<(), Failure> {
         let contents = Contents { version: VERSION, tokens: tokens.iter().collect() };
         let mut json = serde_json::to_vec_pretty(&contents)
@@ -201,10 +186,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Locks a file against other processes. It is created if it is missing.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::TimedOut`] if another process holds the lock for too long.
+/// Errors: [`io::ErrorKind::TimedOut`] if another process holds the lock for too long.
 async fn locked(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);

@@ -236,10 +236,7 @@ const MAX_WAIT: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
 /// Returns the origins of the interfaces that the token may be sent to: that of the card, and those
 /// of `--credential-origin`. The user vouches for all interfaces of a card in a file.
-///
-/// # Errors
-///
-/// A failure if there is none, with the origins that were left out.
+/// Errors: a failure if there is none, with the origins that were left out.
 fn hosts(card: &AgentCard, origin: &Origin, settings: &Settings) -> Result<Vec<Origin>, Failure> {
     let reference = settings.agent_card.as_ref().and_then(|text| text.parse().ok());
     let is_file = matches!(reference, Some(CardReference::File(_)));

@@ -29,10 +29,7 @@ pub(super) struct Wanted<'a> {
 impl LoginScheme {
     /// Selects a scheme of the card: the named one, or the first with the wanted flow, which is the
     /// device flow if none is given, or else the first that a login is possible for.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the schemes of the card.
+    /// Errors: a usage failure that names the schemes of the card.
     pub(super) fn select(card: &AgentCard, wanted: Wanted<'_>) -> Result<Self, Failure> {
         let names = scheme_names(card);
         let fits = |name: &&&str| scheme(card, name).is_some_and(|one| wanted.fits(one));
@@ -57,10 +54,7 @@ impl LoginScheme {
 
     /// Returns the flow to use: the wanted one, the one of the scheme, or the first that the
     /// authorization server has an endpoint for.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure if the wanted flow has no endpoint.
+    /// Errors: a usage failure if the wanted flow has no endpoint.
     pub(super) fn flow(&self, wanted: Wanted<'_>, endpoints: &Endpoints) -> Result<Flow, Failure> {
         let has_device = endpoints.device_authorization().is_some();
         let has_authorization = endpoints.authorization().is_some();

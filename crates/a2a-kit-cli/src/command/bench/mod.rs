@@ -294,10 +294,6 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// Refuses targets other than the machine itself, unless the user owns the agent.
-///
-/// # Errors
-///
-/// A usage failure that names the address.
 fn require_loopback(address: &str, is_owner: bool) -> Result<(), Failure> {
     let parsed = uri::parse(address).or_else(|_| uri::parse(&format!("https://{address}")));
     let is_local = parsed.is_ok_and(|url| url.host().is_some_and(is_loopback));

@@ -40,10 +40,6 @@ impl Trust {
     }
 
     /// Creates the verifier.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the flag.
     pub(super) fn verifier(&self, settings: &Settings) -> Result<JwsCardVerifier, Failure> {
         let mut store = TrustStore::new()
             .with_tls(settings.tls.clone().without_identity())
@@ -73,10 +69,6 @@ pub(crate) enum Keys {
 }
 
 /// Reads the keys in a file, or prepares to fetch those at a URL.
-///
-/// # Errors
-///
-/// A usage failure that names the flag `--jwks`.
 pub(crate) fn keys(place: &str, settings: &Settings) -> Result<Keys, Failure> {
     if !place.starts_with("https://") && !place.starts_with("http://") {
         return read(place).map(Keys::File);

@@ -16,10 +16,6 @@ use crate::failure::Failure;
 impl Access {
     /// Declares the configured schemes in the card. A card that already declares schemes keeps
     /// them, provided that they match the configured ones.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the scheme.
     pub(in crate::serve) fn declare(&self, card: &mut AgentCard) -> Result<(), Failure> {
         if card.security_schemes.is_empty() {
             for declared in &self.schemes {
@@ -46,10 +42,6 @@ impl Access {
     }
 
     /// Returns the guard for a card after [`declare`](Self::declare).
-    ///
-    /// # Errors
-    ///
-    /// As there.
     pub(in crate::serve) fn guard(&self, card: &AgentCard) -> Result<Guard, Failure> {
         let named = self.named(card)?;
         Ok(named.into_iter().fold(self.guard.clone(), |guard, (name, declared)| {
@@ -83,10 +75,6 @@ impl Access {
 }
 
 /// Rejects a card with security schemes if authentication is not configured.
-///
-/// # Errors
-///
-/// A usage failure that names the scheme.
 pub(in crate::serve) fn check_open(card: &AgentCard) -> Result<(), Failure> {
     card.security_schemes.keys().next().map_or(Ok(()), |name| Err(unenforced(name)))
 }

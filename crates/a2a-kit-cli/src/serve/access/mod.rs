@@ -66,10 +66,6 @@ impl Declared {
 impl Access {
     /// Reads the configuration; `None` if authentication is not configured. `trust` is the TLS
     /// configuration for issuers.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure that names the flag, or the location in the file.
     pub(super) fn read(serve: &Serve, trust: &ClientTls) -> Result<Option<Self>, Failure> {
         let mut schemes = Vec::new();
         schemes.extend(api_keys(serve)?);
@@ -123,10 +119,6 @@ impl Access {
 }
 
 /// Returns a guard without verifiers, with throttling and trusted proxies.
-///
-/// # Errors
-///
-/// A usage failure that names the flag.
 pub(super) fn guard(serve: &Serve) -> Result<Guard, Failure> {
     let auth = &serve.auth;
     let throttle = Throttle::default()
@@ -137,10 +129,6 @@ pub(super) fn guard(serve: &Serve) -> Result<Guard, Failure> {
 }
 
 /// Returns the trusted proxies.
-///
-/// # Errors
-///
-/// A usage failure that names the flag.
 pub(super) fn proxies(serve: &Serve) -> Result<Vec<TrustedProxy>, Failure> {
     let parsed = serve.listen.trusted_proxies.iter().map(|text| text.parse());
     let failure = |error| Failure::usage(format!("--trusted-proxy: {error}"));

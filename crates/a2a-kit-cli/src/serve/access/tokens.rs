@@ -27,10 +27,6 @@ use crate::{
 type Verified = Result<(Scheme, Arc<dyn SchemeVerifier>), String>;
 
 /// Returns a scheme for each issuer in the settings file.
-///
-/// # Errors
-///
-/// A usage failure that names the table in the file.
 pub(super) fn of_issuers(auth: &Auth, trust: &ClientTls) -> Result<Vec<Declared>, Failure> {
     let mut schemes = Vec::new();
     let mut declare = |table: &str, index, name: Option<&String>, scopes: &[String], verified| {

@@ -150,10 +150,6 @@ impl<'a> File<'a> {
 }
 
 /// Reads the text of a settings file.
-///
-/// # Errors
-///
-/// A usage failure that names the file.
 pub(super) fn text(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!("failed to read --settings {}: {error}", path.display()))

@@ -57,10 +57,7 @@ pub(crate) struct LayeredSettings {
 
 impl LayeredSettings {
     /// Reads all sources.
-    ///
-    /// # Errors
-    ///
-    /// A usage failure with all problems.
+    /// Errors: a usage failure with all problems.
     pub(crate) fn read(
         matches: &ArgMatches,
         environment: &Environment,
@@ -114,10 +111,6 @@ impl LayeredSettings {
     }
 
     /// The settings as their types.
-    ///
-    /// # Errors
-    ///
-    /// None that [`read`](Self::read) has not reported.
     pub(crate) fn serve(&self) -> Result<Serve, Failure> {
         let mut serve = Serve::deserialize(&self.layer.tree::<Serve>())
             .map_err(|error| Failure::internal(error.to_string()))?;
@@ -189,10 +182,6 @@ fn variables(environment: &Environment) -> (Layer, Vec<Problem>) {
 }
 
 /// The location of the store that the variables name, for `a2a store`.
-///
-/// # Errors
-///
-/// A usage failure that names the variable.
 pub(crate) fn store_location(environment: &Environment) -> Result<Option<String>, Failure> {
     let (variables, _of_the_server) = variables(environment);
     let Some(value) = variables.values.get("store.location") else { return Ok(None) };

@@ -22,10 +22,6 @@ const HEAD: &str = "\
 
 impl LayeredSettings {
     /// Prints the settings: as TOML, or with `-o json` as the list of `a2a config show`.
-    ///
-    /// # Errors
-    ///
-    /// The output is closed.
     pub(crate) fn print(&self, output: Output) -> Result<(), Failure> {
         if output.is_json() {
             return output.json(&self.to_json());
