@@ -4,20 +4,19 @@
 //! conformance suites; it has no other interface than [`run`].
 //!
 //! [`command`] has one file for each command; each reads its [`settings`], talks to an agent
-//! through [`agent`], follows tasks with [`watch`], saves artifacts with [`download`], and prints
+//! through [`agent`], follows tasks with [`watch`], saves [`artifacts`], and prints
 //! through [`output`]. [`token`] stores the tokens of `a2a auth login`. `a2a serve` is in [`serve`],
 //! with the built-in agents. [`listen`] receives webhooks.
 
 mod agent;
+mod artifacts;
 mod chat;
 mod command;
 mod connection_hint;
-mod download;
 mod failure;
 mod listen;
 mod log;
 mod output;
-mod part_run;
 mod redaction;
 mod runtime;
 mod serve;

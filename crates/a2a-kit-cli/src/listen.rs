@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use a2a_core::{Error, json, v1::StreamResponse};
+use a2a_core::{json, v1::StreamResponse};
 use a2a_kit_auth::webhook::Receiver;
 use a2a_kit_http::{Limits, body, error_response, site_guard::SiteGuard};
 use axum::{
@@ -54,21 +54,20 @@ impl Deliveries {
     pub(crate) fn new(
         path: String,
         receiver: Receiver,
+        guard: Option<SiteGuard>,
         count: Option<NonZeroU64>,
         output: Output,
     ) -> (Self, mpsc::Receiver<StreamResponse>) {
         let (events, queue) = mpsc::channel(MAX_PENDING_EVENTS);
         let remaining = count.map(|count| AtomicU64::new(count.get()));
-        (Self { path, receiver, guard: None, events, remaining, output }, queue)
-    }
-
-    /// Rejects requests for other hosts and from pages of other sites.
-    pub(crate) fn with_guard(self, guard: SiteGuard) -> Self {
-        Self { guard: Some(guard), ..self }
+        (Self { path, receiver, guard, events, remaining, output }, queue)
     }
 
     /// The router of a server that receives them.
     pub(crate) fn into_router(self) -> Router {
+        let receive = |State(deliveries): State<Arc<Self>>, request: Request| async move {
+            deliveries.accept(request).await
+        };
         // A fallback in place of a route, as the path may have characters that mean parameters.
         Router::new().fallback(receive).with_state(Arc::new(self))
     }
@@ -94,7 +93,10 @@ impl Deliveries {
         }
         let body = match body::read(body, &limits()).await {
             Ok(body) => body,
-            Err(error) => return self.refuse(status(&error), error.message()),
+            Err(error) => {
+                let status = StatusCode::from_u16(error.kind().codes().http);
+                return self.refuse(status.unwrap_or(StatusCode::BAD_REQUEST), error.message());
+            }
         };
         let event = match self.receiver.receive(&head.headers, &body).await {
             Ok(event) => event.into_response(),
@@ -134,12 +136,4 @@ impl Deliveries {
         let less = |remaining: u64| remaining.checked_sub(1);
         remaining.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
-}
-
-async fn receive(State(deliveries): State<Arc<Deliveries>>, request: Request) -> Response {
-    deliveries.accept(request).await
-}
-
-fn status(error: &Error) -> StatusCode {
-    StatusCode::from_u16(error.kind().codes().http).unwrap_or(StatusCode::BAD_REQUEST)
 }

@@ -17,14 +17,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Progress<'a> {
     agent: &'a RemoteAgent,
-    known: RefCell<Option<Known>>,
-}
-
-#[derive(Debug)]
-struct Known {
-    task_id: String,
-    context_id: String,
-    state: TaskState,
+    /// The ids of the task and its context, and the state.
+    known: RefCell<Option<(String, String, TaskState)>>,
 }
 
 impl<'a> Progress<'a> {
@@ -38,11 +32,7 @@ impl<'a> Progress<'a> {
         if known.is_none() {
             self.agent.output.note(&format!("task {} context {}", task.id, task.context_id));
         }
-        *known = Some(Known {
-            task_id: task.id.clone(),
-            context_id: task.context_id.clone(),
-            state: task.state(),
-        });
+        *known = Some((task.id.clone(), task.context_id.clone(), task.state()));
     }
 
     /// Runs work [`within_limits`], and explains how to continue if they end it.
@@ -63,7 +53,7 @@ impl<'a> Progress<'a> {
     /// Adds the task to a failure, if it is known.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         let known = self.known.borrow();
-        let Some(Known { task_id, context_id, state }) = &*known else { return failure };
+        let Some((task_id, context_id, state)) = &*known else { return failure };
         failure
             .with_hint(format!("the task may still run: {}", self.agent.follow(task_id)))
             .with_details(json!({
@@ -124,9 +114,9 @@ impl<'a> Watcher<'a> {
     /// Sets whether events are printed.
     #[must_use]
     pub(crate) fn with_events(mut self, printed: bool) -> Self {
-        let terminal = self.agent.output.terminal();
+        let terminal = self.agent.output.terminal;
         self.events =
-            printed.then(|| EventText::new(self.agent.output.verbose()).with_flow(terminal));
+            printed.then(|| EventText::new(self.agent.output.verbose).with_flow(terminal));
         self
     }
 
@@ -135,7 +125,7 @@ impl<'a> Watcher<'a> {
         match outcome {
             SendOutcome::Task(task) => output::task(text, task, self.agent.detail(history)),
             SendOutcome::Message(message) => {
-                output::message(text, message, self.agent.output.verbose());
+                output::message(text, message, self.agent.output.verbose);
             }
         }
     }
@@ -205,7 +195,7 @@ impl<'a> Watcher<'a> {
         }
         match &mut self.events {
             Some(events) if !self.agent.output.is_json() => {
-                let end = events.end(Some(self.agent.flags()));
+                let end = events.end(Some(&self.agent.flags));
                 self.agent.output.text(|text| text.append(end))
             }
             _ => Ok(()),

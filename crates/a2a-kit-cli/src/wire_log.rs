@@ -32,7 +32,7 @@ impl WireLog {
     /// Creates a log that redacts the secrets of these settings.
     pub(crate) fn new(settings: &Settings) -> Self {
         let output = settings.output;
-        Self { output, redaction: settings.redaction(), pending: Mutex::default() }
+        Self { output, redaction: settings.redaction.clone(), pending: Mutex::default() }
     }
 
     fn line(&self, exchange: u64, mark: char, line: &str) {

@@ -34,6 +34,7 @@ mod glob;
 mod identity;
 mod interfaces;
 mod known;
+mod live_card;
 mod prompts;
 mod recorder;
 mod report;
@@ -51,6 +52,7 @@ pub use conformance::{Conformance, Progress};
 pub use fetch::RunError;
 pub use identity::Credential;
 pub use known::KnownResults;
+pub use live_card::{CardResponses, check_interfaces};
 pub use prompts::Prompts;
 #[doc(hidden)]
 pub use report::CheckInfo;

@@ -12,11 +12,9 @@ use super::credentials;
 use crate::{
     failure::{Failure, with_sources},
     output::Output,
-    settings::Settings,
+    settings::{Settings, UNLIMITED},
 };
 
-/// The time of a send is limited by `--timeout`, which covers the whole wait.
-const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
 /// The maximum delay between two attempts to open a subscription.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 /// How long subscribing is retried without success, unless `--timeout` limits it.
@@ -85,6 +83,7 @@ pub(super) fn builder(settings: &Settings, retries: Retries) -> Result<ClientBui
         // Less than for the whole request, so that it is known what took too long.
         .with_connect(settings.request_timeout.mul_f64(0.9))
         .with_request(settings.request_timeout)
+        // `--timeout` covers the whole wait.
         .with_send(UNLIMITED)
         // An agent may send nothing until its work is done.
         .with_idle(defaults.idle.max(settings.timeout));

@@ -25,11 +25,11 @@ use crate::{
 /// The agent that a command calls.
 #[derive(Debug)]
 pub(crate) struct RemoteAgent {
-    client: Client,
+    pub(crate) client: Client,
     /// How the command prints.
     pub(crate) output: Output,
-    /// The flags that name the agent.
-    flags: String,
+    /// The flags that name the agent, to be pasted into a shell.
+    pub(crate) flags: String,
     credential: Credential,
     has_client_id: bool,
     redaction: Redaction,
@@ -105,18 +105,8 @@ impl RemoteAgent {
             client,
             output: settings.output,
             has_client_id: settings.client_id.is_some(),
-            redaction: settings.redaction(),
+            redaction: settings.redaction.clone(),
         })
-    }
-
-    /// The client of the agent.
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// The flags that name the agent, to be pasted into a shell.
-    pub(crate) fn flags(&self) -> &str {
-        &self.flags
     }
 
     /// Converts an error of an operation.
@@ -158,7 +148,7 @@ impl RemoteAgent {
 
     /// How much of a task is printed.
     pub(crate) fn detail(&self, history: bool) -> TaskDetail<'_> {
-        TaskDetail { verbose: self.output.verbose(), history, agent: Some(&self.flags) }
+        TaskDetail { verbose: self.output.verbose, history, agent: Some(&self.flags) }
     }
 
     /// The command that follows a task.

@@ -9,7 +9,7 @@ use super::{
     line_editor::Line,
     slash_command::{COMMANDS, SlashCommand, message_text},
     transcript::Transcript,
-    turn::{Turn, TurnEnd, piped_turn},
+    turn::{Turn, TurnEnd, interrupted, piped_turn},
 };
 use crate::{
     agent::RemoteAgent,
@@ -177,13 +177,6 @@ impl<'a> Conversation<'a> {
                 }
                 Err(failure)
             }
-            TurnEnd::Left(task) => {
-                self.transcript.end_text()?;
-                if let Some(task) = task {
-                    self.record(&SendOutcome::Task(task));
-                }
-                Err(interrupted())
-            }
         }
     }
 
@@ -197,15 +190,12 @@ impl<'a> Conversation<'a> {
                 self.settings.output.note("the next message starts a new context");
             }
             SlashCommand::Attach(place) => self.attach(place)?,
-            SlashCommand::Cancel => {
+            SlashCommand::Cancel | SlashCommand::Task => {
                 let id = self.current_task()?;
-                let task = self.agent.client().cancel(id).await;
-                let task = task.map_err(|error| self.agent.failure(&error))?;
-                self.show_task(&task)?;
-            }
-            SlashCommand::Task => {
-                let id = self.current_task()?;
-                let task = self.agent.client().get(id).await;
+                let task = match command {
+                    SlashCommand::Cancel => self.agent.client.cancel(id).await,
+                    _ => self.agent.client.get(id).await,
+                };
                 let task = task.map_err(|error| self.agent.failure(&error))?;
                 self.show_task(&task)?;
             }
@@ -276,7 +266,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn show_card(&self) -> Result<(), Failure> {
-        let client = self.agent.client();
+        let client = &self.agent.client;
         let card = client.card();
         self.settings.output.result(&*card, |text| {
             output::card(text, &card, client.interface().ok_or("there is none"), "not checked");
@@ -284,8 +274,8 @@ impl<'a> Conversation<'a> {
     }
 
     fn greet(&self) -> Result<(), Failure> {
-        let has_colors = self.settings.output.terminal().has_colors();
-        let client = self.agent.client();
+        let has_colors = self.settings.output.terminal.has_colors();
+        let client = &self.agent.client;
         let mut greeting = String::new();
         style::paint(&mut greeting, style::HEADING, &escaped(&client.card().name), has_colors);
         if let Some(interface) = client.interface() {
@@ -323,7 +313,7 @@ impl<'a> Conversation<'a> {
             return Ok(());
         }
         let context_id = self.context_id.as_deref().unwrap_or_default();
-        let mut command = format!("a2a chat {}", self.agent.flags());
+        let mut command = format!("a2a chat {}", self.agent.flags);
         if !context_id.is_empty() {
             command.push_str(&format!(" --context-id {}", quoted(context_id)));
         }
@@ -341,8 +331,4 @@ impl<'a> Conversation<'a> {
             text.line("Resume with", &command);
         })
     }
-}
-
-fn interrupted() -> Failure {
-    Failure::new(Code::Interrupted, "interrupted")
 }

@@ -38,7 +38,7 @@ impl Input {
             return Err(Failure::usage("standard input is a terminal, but standard output is not")
                 .with_hint("pipe messages into `a2a chat`, or send one with `a2a send`"));
         }
-        let editor = LineEditor::new(output.terminal().has_colors())?;
+        let editor = LineEditor::new(output.terminal.has_colors())?;
         Ok(Self::Terminal(Some(Box::new(editor))))
     }
 

@@ -45,7 +45,7 @@ impl Transcript {
             status_message_id: String::new(),
             artifacts: HashMap::new(),
             artifact: None,
-            flow: TextFlow::new(output.terminal()),
+            flow: TextFlow::new(output.terminal),
         }
     }
 

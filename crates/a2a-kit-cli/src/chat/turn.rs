@@ -27,10 +27,9 @@ pub(super) enum TurnEnd {
     Outcome(SendOutcome),
     /// The agent had not answered when Ctrl-C was pressed.
     Abandoned,
-    /// The answer failed. The task is the one known then.
+    /// The answer failed or, with [`Code::Interrupted`], the conversation ends: a second Ctrl-C, or a
+    /// signal to terminate. The task is the one known then.
     Failed(Failure, Option<Task>),
-    /// The conversation ends: a second Ctrl-C, or a signal to terminate.
-    Left(Option<Task>),
 }
 
 /// The parts of a conversation that an answer needs.
@@ -58,13 +57,13 @@ impl Turn<'_> {
             .settings
             .timeout
             .and_then(|timeout| Some((tokio::time::Instant::now().checked_add(timeout)?, timeout)));
-        let client = self.agent.client().clone();
+        let client = self.agent.client.clone();
         let sending = client.send_and_watch(request, self.options.clone());
         let mut watch = match self.step(&mut line, deadline, sending).await {
             Step::Done(Ok(watch)) => watch,
             Step::Done(Err(error)) => return Ok(self.failed(&error, None)),
             Step::Interrupted => return Ok(TurnEnd::Abandoned),
-            Step::Terminated => return Ok(TurnEnd::Left(None)),
+            Step::Terminated => return Ok(left(None)),
             Step::TimedOut(after) => return Ok(self.timed_out(after, None)),
         };
         let mut is_canceling = false;
@@ -74,16 +73,16 @@ impl Turn<'_> {
                 Step::Done(Some(Err(error))) => return Ok(self.failed(&error, watch.task())),
                 Step::Done(None) => break,
                 Step::Interrupted if is_canceling => {
-                    return Ok(TurnEnd::Left(watch.task().cloned()));
+                    return Ok(left(watch.task().cloned()));
                 }
                 Step::Interrupted => {
                     is_canceling = true;
                     let Some(task) = watch.task().cloned() else { return Ok(TurnEnd::Abandoned) };
                     if self.cancel(&task, &mut line).await? {
-                        return Ok(TurnEnd::Left(Some(task)));
+                        return Ok(left(Some(task)));
                     }
                 }
-                Step::Terminated => return Ok(TurnEnd::Left(watch.task().cloned())),
+                Step::Terminated => return Ok(left(watch.task().cloned())),
                 Step::TimedOut(after) => return Ok(self.timed_out(after, watch.task())),
             }
         }
@@ -116,7 +115,7 @@ impl Turn<'_> {
         self.settings
             .output
             .note(&format!("canceling task {}; Ctrl-C again leaves the chat", task.id));
-        let client = self.agent.client().clone();
+        let client = self.agent.client.clone();
         match self.step(line, None, client.cancel(&task.id)).await {
             Step::Done(Ok(_)) => Ok(false),
             Step::Done(Err(error)) => {
@@ -177,6 +176,15 @@ impl Turn<'_> {
     }
 }
 
+/// The failure after a signal.
+pub(super) fn interrupted() -> Failure {
+    Failure::new(Code::Interrupted, "interrupted")
+}
+
+fn left(task: Option<Task>) -> TurnEnd {
+    TurnEnd::Failed(interrupted(), task)
+}
+
 /// Sends a message, waits for its outcome and prints it; with `--stream`, as events.
 pub(super) async fn piped_turn(
     agent: &RemoteAgent,
@@ -187,7 +195,7 @@ pub(super) async fn piped_turn(
     let progress = Progress::new(agent);
     let mut watcher = Watcher::new(&progress, options).with_events(settings.stream);
     let outcome = async {
-        let sending = agent.client().send_and_watch(request, options.clone());
+        let sending = agent.client.send_and_watch(request, options.clone());
         let watch = watcher.during(sending).await.map_err(|error| agent.failure(&error))?;
         watcher.run(watch).await
     };

@@ -1,9 +1,6 @@
 //! `a2a conformance`: checks an agent.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use a2a_kit_client::Transport;
 use a2a_kit_conformance::{
@@ -18,11 +15,8 @@ use crate::{
     agent::service_headers,
     failure::{Code, Failure},
     output::Output,
-    settings::{Settings, UserSecret, value},
+    settings::{Settings, UNLIMITED, UserSecret, value},
 };
-
-/// The time of a run with `--timeout 0`.
-const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Args, Debug)]
 pub(crate) struct Conformance {
@@ -210,49 +204,32 @@ fn written(report: &Report, format: ReportFormat) -> Result<String, Failure> {
 
 /// The checks without results.
 fn list(checks: &[CheckInfo], format: ReportFormat) -> Result<String, Failure> {
-    match format {
+    let lines = |head: &str, line: fn(&CheckInfo) -> String| {
+        checks.iter().fold(head.to_owned(), |text, check| text + &line(check))
+    };
+    Ok(match format {
         ReportFormat::Json => {
-            let all: Vec<_> = checks
-                .iter()
-                .map(|check| {
-                    json!({
-                        "id": check.rule.id, "level": check.rule.level(), "section": check.rule.section,
-                        "title": check.rule.title, "scope": check.scope,
-                    })
+            let document = |check: &CheckInfo| {
+                json!({
+                    "id": check.rule.id, "level": check.rule.level(), "section": check.rule.section,
+                    "title": check.rule.title, "scope": check.scope,
                 })
-                .collect();
-            pretty(&json!({ "checks": all }))
+            };
+            pretty(&json!({ "checks": checks.iter().map(document).collect::<Vec<_>>() }))?
         }
         ReportFormat::Markdown => {
-            let mut text =
-                "| Id | Level | Section | Applies to | Requirement |\n|---|---|---|---|---|\n"
-                    .to_owned();
-            for check in checks {
-                text.push_str(&format!(
-                    "| {} | {} | {} | {} | {} |\n",
-                    check.rule.id,
-                    check.rule.level(),
-                    check.rule.section,
-                    check.scope,
-                    check.rule.title
-                ));
-            }
-            Ok(text)
-        }
-        ReportFormat::Text => Ok(checks
-            .iter()
-            .map(|check| {
-                format!(
-                    "{}  {:6}  {} ({})\n",
-                    check.rule.id,
-                    check.rule.level(),
-                    check.rule.title,
-                    check.scope
-                )
+            let head =
+                "| Id | Level | Section | Applies to | Requirement |\n|---|---|---|---|---|\n";
+            lines(head, |CheckInfo { rule, scope, .. }| {
+                let (id, level, section, title) = (rule.id, rule.level(), rule.section, rule.title);
+                format!("| {id} | {level} | {section} | {scope} | {title} |\n")
             })
-            .collect()),
-        ReportFormat::Junit | ReportFormat::Sarif | ReportFormat::Yaml => {
-            Err(Failure::usage("--list has the formats text, json and markdown"))
         }
-    }
+        ReportFormat::Text => lines("", |CheckInfo { rule, scope, .. }| {
+            format!("{}  {:6}  {} ({scope})\n", rule.id, rule.level(), rule.title)
+        }),
+        ReportFormat::Junit | ReportFormat::Sarif | ReportFormat::Yaml => {
+            return Err(Failure::usage("--list has the formats text, json and markdown"));
+        }
+    })
 }

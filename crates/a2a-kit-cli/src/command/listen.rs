@@ -67,13 +67,13 @@ impl Listen {
         let receiver = self.receiver(&url, settings)?;
         self.announce(&local, &url, settings)?;
 
-        let (mut deliveries, events) =
-            Deliveries::new(self.path.clone(), receiver, self.count, settings.output);
-        if self.is_open(settings) {
+        let guard = self.is_open(settings).then(|| {
             let of_url = uri::parse(&url).ok().and_then(|url| Some(url.host()?.to_owned()));
-            let hosts = of_url.into_iter().chain([self.host.clone()]);
-            deliveries = deliveries.with_guard(SiteGuard::new(address).with_hosts(hosts));
-        }
+            SiteGuard::new(address).with_hosts(of_url.into_iter().chain([self.host.clone()]))
+        });
+        let path = self.path.clone();
+        let (deliveries, events) =
+            Deliveries::new(path, receiver, guard, self.count, settings.output);
         let (stop, stopped) = oneshot::channel::<()>();
         let shutdown = async {
             tokio::select! {
@@ -199,7 +199,7 @@ struct Printer {
 
 impl Printer {
     fn new(output: Output) -> Self {
-        Self { output, task_id: None, events: EventText::new(output.verbose()) }
+        Self { output, task_id: None, events: EventText::new(output.verbose) }
     }
 
     /// Prints an event.
@@ -214,7 +214,7 @@ impl Printer {
     fn write(&mut self, text: &mut Text, event: &StreamResponse) {
         let task_id = event.task_id().map(str::to_owned);
         if task_id != self.task_id {
-            self.events = EventText::new(self.output.verbose());
+            self.events = EventText::new(self.output.verbose);
             // A task and a message show their ids themselves.
             let context_id = match &event.payload {
                 Some(Payload::StatusUpdate(update)) => Some(&update.context_id),

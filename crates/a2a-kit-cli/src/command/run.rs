@@ -84,18 +84,17 @@ pub(crate) fn run(
     if settings.debug {
         settings.observer = Some(Arc::new(WireLog::new(&settings)));
     }
-    for note in sources.notes() {
+    for note in &sources.notes {
         output.note(note);
     }
-    for warning in sources.warnings() {
+    for warning in &sources.warnings {
         output.warning(warning);
     }
     agent::warn_if_insecure(&settings);
     match dispatch(command, &matches, &settings, environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let redaction = settings.redaction();
-            report(&failure.redacted(|value| redaction.apply_to(value)), output)
+            report(&failure.redacted(|value| settings.redaction.apply_to(value)), output)
         }
     }
 }

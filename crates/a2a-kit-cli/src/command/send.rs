@@ -7,13 +7,14 @@ use a2a_core::{
     v1::{AuthenticationInfo, SendMessageRequest, SendMessageResponse, TaskPushNotificationConfig},
     well_known::Struct,
 };
+use a2a_kit_artifacts::{Download, Downloaded};
 use a2a_kit_client::{MessageRequest, SendOutcome};
 use clap::{Args, ValueHint};
 
 use super::part::{self, MAX_INLINE, PartFlag};
 use crate::{
     agent::{RemoteAgent, Retries},
-    download::{Download, Report},
+    artifacts,
     failure::{Code, Failure},
     output,
     settings::{Settings, UserSecret, Waiting, value},
@@ -82,7 +83,7 @@ impl Send {
     ) -> Result<(), Failure> {
         let credentials = self.push_auth.as_deref().and_then(|auth| Some(auth.split_once(':')?.1));
         let secrets = [self.push_token.as_deref(), credentials];
-        settings.token_redaction.add_webhook(self.push_url.as_deref(), secrets);
+        settings.redaction.add_webhook(self.push_url.as_deref(), secrets);
         if self.push_token.is_some() || self.push_auth.is_some() {
             settings.check_secret(UserSecret::Flag("push-auth"))?;
         }
@@ -95,7 +96,7 @@ impl Send {
         // Before the message is sent, as a directory that can't be created would be noticed too late.
         let download = self.save_artifacts.as_deref().map(Download::into).transpose()?;
         let agent = RemoteAgent::connect(settings, Retries::of_command()).await?;
-        if settings.output.verbose() && !settings.output.is_json() {
+        if settings.output.verbose && !settings.output.is_json() {
             let sent = request.message.iter();
             settings.output.text(|text| sent.for_each(|one| output::message(text, one, true)))?;
         }
@@ -108,7 +109,7 @@ impl Send {
             if settings.waiting == Waiting::No && !settings.stream {
                 return send_async(&agent, request, settings, &progress).await;
             }
-            let client = agent.client();
+            let client = &agent.client;
             let streams = client.card().can_stream();
             if settings.stream && !streams {
                 settings.output.note("the agent does not stream: polling instead");
@@ -122,17 +123,18 @@ impl Send {
             .map_err(|failure| explain_lost(failure, &progress, &message_id, settings))?;
         let report = match (download, outcome.task()) {
             (Some(download), Some(task)) => save(&download, task, &agent).await?,
-            _ => Report::default(),
+            _ => Downloaded::default(),
         };
         if settings.output.is_json() {
-            report.note(settings.output);
+            artifacts::note_saved(&report, settings.output);
+            artifacts::note_skipped(&report, settings.output);
         }
         if settings.stream {
             watcher.end(&outcome)?;
             return if settings.output.is_json() {
                 Ok(())
             } else {
-                settings.output.text(|text| report.write(text))
+                settings.output.text(|text| artifacts::write(text, &report))
             };
         }
         if let Some(task) = outcome.task() {
@@ -140,7 +142,7 @@ impl Send {
         }
         settings.output.result(&SendMessageResponse::from(outcome.clone()), |text| {
             watcher.write(text, &outcome, self.history.is_some());
-            report.write(text);
+            artifacts::write(text, &report);
         })
     }
 
@@ -237,7 +239,7 @@ async fn send_async(
     progress: &Progress<'_>,
 ) -> Result<SendOutcome, Failure> {
     let request = MessageRequest::from(request).returning_immediately();
-    let outcome = within_request(settings, agent.client().send(request)).await;
+    let outcome = within_request(settings, agent.client.send(request)).await;
     let outcome = outcome.map_err(|error| agent.failure(&error))?;
     if let Some(task) = outcome.task() {
         progress.record(task);
@@ -246,14 +248,18 @@ async fn send_async(
 }
 
 /// Saves the artifacts of the task; a failure explains how to do that later.
-async fn save(download: &Download, task: &Task, agent: &RemoteAgent) -> Result<Report, Failure> {
-    download.save(task, &[]).await.map_err(|failure| {
+async fn save(
+    download: &Download,
+    task: &Task,
+    agent: &RemoteAgent,
+) -> Result<Downloaded, Failure> {
+    download.save(task, &[]).await.map_err(|error| {
         let command = format!(
             "the message was sent: save its artifacts with `a2a task download {} {} --out <dir>`",
             output::quoted(&task.id),
-            agent.flags()
+            agent.flags
         );
-        failure.with_hint(command)
+        Failure::from(error).with_hint(command)
     })
 }
 

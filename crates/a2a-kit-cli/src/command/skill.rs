@@ -8,11 +8,8 @@ use std::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::{
-    download::{new_file, unwritable},
-    failure::Failure,
-    output::Output,
-};
+use super::card::replace;
+use crate::{failure::Failure, output::Output};
 
 /// The files of the skill, by their path in its directory.
 const FILES: [(&str, &str); 2] = [
@@ -104,14 +101,11 @@ impl Install {
     }
 }
 
-/// Writes a file completely, under its own name only at the end.
 fn write(path: &Path, content: &str) -> io::Result<()> {
-    use io::Write as _;
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    replace(path, content.as_bytes())
+}
 
-    let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let mut file = new_file(directory)?;
-    file.write_all(content.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::internal(format!("failed to write {}: {error}", path.display()))
 }

@@ -109,10 +109,6 @@ impl Chosen {
         Ok(query)
     }
 
-    async fn open(&self, environment: &Environment) -> Result<OpenStore, Failure> {
-        OpenStore::open(self.location(environment)?.as_deref()).await
-    }
-
     fn location(&self, environment: &Environment) -> Result<Option<String>, Failure> {
         match &self.store {
             Some(location) => Ok(Some(location.clone())),
@@ -122,7 +118,7 @@ impl Chosen {
 
     async fn redeliver(self, environment: &Environment, output: Output) -> Result<(), Failure> {
         let query = self.query()?;
-        let store = self.open(environment).await?;
+        let store = OpenStore::open(self.location(environment)?.as_deref()).await?;
         let done = store.run(async |store| store.redeliver(&query).await).await?;
         output.result(&json!({ "queued": done.queued, "lost": done.lost }), |text| {
             text.line("Queued", &done.queued.to_string());
@@ -153,7 +149,7 @@ impl Purge {
             return Err(Failure::usage("purge deletes dead letters for good")
                 .with_hint("confirm with --yes"));
         }
-        let store = self.chosen.open(environment).await?;
+        let store = OpenStore::open(self.chosen.location(environment)?.as_deref()).await?;
         let purge = async |store: &dyn a2a_kit_operations::Store| {
             if !self.yes {
                 let letters = store.dead_letters(&query).await?.len();

@@ -89,15 +89,14 @@ fn failure(error: &clap::Error) -> Failure {
         return Failure::usage("missing command").with_hint("see --help");
     }
     if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
-        && let Some(new) = renamed_flag::<Serve>(flag).filter(|_| is_of_serve(error))
-    {
-        return Failure::usage(format!("{flag} was renamed to {new}"));
-    }
-    if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
-        && is_of_test_agent(flag)
         && is_of_serve(error)
     {
-        return Failure::usage(format!("`a2a serve` has no {flag}")).with_hint(TEST_AGENT);
+        if let Some(new) = renamed_flag::<Serve>(flag) {
+            return Failure::usage(format!("{flag} was renamed to {new}"));
+        }
+        if is_of_test_agent(flag) {
+            return Failure::usage(format!("`a2a serve` has no {flag}")).with_hint(TEST_AGENT);
+        }
     }
     let rendered = error.render().to_string();
     let paragraph = rendered.split("\n\n").next().unwrap_or(&rendered);

@@ -24,9 +24,7 @@ use a2a_core::escape::{escape, escape_json, escape_line};
 use anstyle::Style;
 use serde::Serialize;
 
-pub(crate) use a2a_core::escape::{
-    escape_json as escaped_json, escape_line as escaped, is_terminal_control,
-};
+pub(crate) use a2a_core::escape::{escape_json as escaped_json, escape_line as escaped};
 pub(crate) use card::card;
 pub(crate) use event::EventText;
 use markdown::MarkdownStream;
@@ -48,11 +46,13 @@ pub(crate) struct Output {
     format: Format,
     /// Whether each JSON document is one line.
     lines: bool,
-    verbose: bool,
+    /// Whether all parts, history and metadata are printed.
+    pub(crate) verbose: bool,
     debug: bool,
     /// Whether notes and warnings are events of the log.
     is_logged: bool,
-    terminal: Terminal,
+    /// What stdout and stderr are connected to.
+    pub(crate) terminal: Terminal,
 }
 
 impl Output {
@@ -87,15 +87,6 @@ impl Output {
 
     pub(crate) fn is_json(self) -> bool {
         self.format == Format::Json
-    }
-
-    pub(crate) fn verbose(self) -> bool {
-        self.verbose
-    }
-
-    /// What stdout and stderr are connected to.
-    pub(crate) fn terminal(self) -> Terminal {
-        self.terminal
     }
 
     /// The line that shows the progress of a wait, on a terminal only.

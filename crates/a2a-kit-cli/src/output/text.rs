@@ -9,7 +9,6 @@ use a2a_core::{
 use serde::Serialize;
 
 use super::style::state_name;
-use crate::part_run::{joined, part_runs};
 
 /// Text output under construction. `plain` in `styled.rs` is its form in pipes and files, which is
 /// stable; `styled` its form on a terminal.
@@ -111,7 +110,7 @@ impl Text {
 
     /// Adds the parts of an artifact: the chunks of one text or file as one part.
     pub(crate) fn joined_parts(&mut self, parts: &[Part]) {
-        part_runs(parts).filter_map(joined).for_each(|part| self.part(&part));
+        a2a_kit_artifacts::joined_parts(parts).for_each(|part| self.part(&part));
     }
 
     /// Adds all parts of a message or an artifact.

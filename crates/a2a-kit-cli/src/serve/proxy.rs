@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    fmt,
     hash::{BuildHasher as _, RandomState},
     io,
     sync::{Arc, LazyLock},
@@ -104,7 +103,7 @@ impl Upstream {
             within_capabilities(serve, card)
         };
         let remote = RemoteAgent::connect_with(&settings, Retries::none(), limited).await?;
-        let client = remote.client();
+        let client = &remote.client;
         warn_of_missing_credential(&client.card(), &serve.proxy, &settings);
         if isolation == ProxyIsolation::Tenant && !client.interface().is_some_and(has_tenants) {
             return Err(Failure::usage(
@@ -252,7 +251,7 @@ async fn starting(options: &Options, listener: TcpListener) {
 
 /// Asks an agent for an unknown task, and returns the error if it can't be reached.
 pub(super) async fn probe(agent: Arc<dyn Agent>) -> a2a_core::Result<()> {
-    let unknown = GetTaskRequest { id: UNKNOWN.to_owned(), ..GetTaskRequest::default() };
+    let unknown = GetTaskRequest { id: "readiness-probe".to_owned(), ..GetTaskRequest::default() };
     match agent.get_task(Call::new(unknown)).await {
         Err(error)
             if matches!(error.kind(), ErrorKind::Unavailable | ErrorKind::DeadlineExceeded) =>
@@ -262,9 +261,6 @@ pub(super) async fn probe(agent: Arc<dyn Agent>) -> a2a_core::Result<()> {
         _ => Ok(()),
     }
 }
-
-/// The id of a task that no agent has.
-const UNKNOWN: &str = "readiness-probe";
 
 /// Warns if the upstream agent requires a credential, and the proxy has none to send.
 fn warn_of_missing_credential(card: &AgentCard, proxy: &Proxy, settings: &Settings) {
@@ -340,12 +336,6 @@ pub(super) async fn keep_credential(mut request: Request, next: Next) -> Respons
         request.extensions_mut().insert(caller.with_credential(credential));
     }
     next.run(request).await
-}
-
-impl fmt::Debug for Upstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("place", &self.place).finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

@@ -50,8 +50,11 @@ pub(crate) use variables::{Environment, PREFIX};
 use crate::{
     failure::Failure,
     output::Output,
-    redaction::{Redaction, SHORTEST_SECRET, TokenRedaction, basic_forms},
+    redaction::{Redaction, SHORTEST_SECRET, basic_forms},
 };
+
+/// The time of what no setting limits.
+pub(crate) const UNLIMITED: Duration = Duration::from_secs(24 * 3600);
 
 /// The effective settings of one run.
 #[derive(Clone, Debug)]
@@ -90,8 +93,8 @@ pub(crate) struct Settings {
     /// The budget for the bytes of responses that are being read; `None` for a command that reads
     /// for one user.
     pub(crate) read_budget: Option<ReadBudget>,
-    /// Tokens that diagnostics must not show.
-    pub(crate) token_redaction: TokenRedaction,
+    /// Secrets that diagnostics must not show.
+    pub(crate) redaction: Redaction,
     /// Origins besides the card's to which credentials are sent.
     pub(crate) credential_origins: Vec<Origin>,
     /// Whether the credentials of callers are forwarded.
@@ -129,20 +132,6 @@ pub(crate) enum Waiting {
 }
 
 impl Settings {
-    /// Redacts the secrets of these settings.
-    pub(crate) fn redaction(&self) -> Redaction {
-        let credentials = [&self.bearer, &self.api_key, &self.basic, &self.client_secret];
-        let credentials = credentials.into_iter().flatten().cloned();
-        let basic = self.basic.iter().map(|pair| BASE64_STANDARD.encode(pair));
-        let client = self.client_id.iter().zip(&self.client_secret);
-        let client = client.flat_map(|(id, secret)| basic_forms(id, secret));
-        let parameters = self.service_parameters.iter().map(|(_, value)| value.clone());
-        let password = self.basic.iter().filter_map(|pair| Some(pair.split_once(':')?.1.into()));
-        let short = parameters.chain(password).filter(|value| value.len() >= SHORTEST_SECRET);
-        let all = credentials.chain(basic).chain(client).chain(short);
-        Redaction::new(all, self.token_redaction.clone())
-    }
-
     /// Reads the settings from all sources; `stream` is the flag `--stream`.
     /// Errors: a usage failure with all invalid values, or for mutually exclusive settings.
     pub(crate) fn resolve(sources: &Sources, stream: bool) -> Result<Self, Failure> {
@@ -184,6 +173,7 @@ impl Settings {
         if is_unlimited {
             layer.values.insert("timeout".to_owned(), serde_json::Value::Null);
         }
+        let redaction = Redaction::new(secrets(&credentials, &request.service_parameters));
         let insecure = tls.insecure;
         let (trust, tls) = tls.read()?;
         let timeout = Some(waiting.timeout.0).filter(|limit| !is_unlimited && !limit.is_zero());
@@ -217,7 +207,7 @@ impl Settings {
             client_secret: credentials.client_secret.map(|secret| secret.0),
             uses_stored_tokens: true,
             read_budget: None,
-            token_redaction: TokenRedaction::default(),
+            redaction,
             credential_origins: credentials.origins.into_iter().map(|origin| origin.0).collect(),
             passes_credentials: false,
             tls,
@@ -266,6 +256,23 @@ impl Settings {
             .with_observer(self.observer.clone())
             .with_read_budget(self.read_budget.clone())
     }
+}
+
+/// The secrets of credentials and service parameters, as they are and as they are sent.
+fn secrets(
+    credentials: &client::Credentials,
+    parameters: &[types::ServiceParameter],
+) -> impl Iterator<Item = String> {
+    let client::Credentials { bearer, api_key, basic, client_id, client_secret, .. } = credentials;
+    let all =
+        [bearer, api_key, basic, client_secret].into_iter().flatten().map(|one| one.0.clone());
+    let pair = basic.iter().map(|pair| BASE64_STANDARD.encode(&pair.0));
+    let client = client_id.iter().zip(client_secret);
+    let client = client.flat_map(|(id, secret)| basic_forms(id, &secret.0));
+    let parameters = parameters.iter().map(|one| one.0.1.clone());
+    let password = basic.iter().filter_map(|pair| Some(pair.0.split_once(':')?.1.into()));
+    let short = parameters.chain(password).filter(|value: &String| value.len() >= SHORTEST_SECRET);
+    all.chain(pair).chain(client).chain(short)
 }
 
 /// The flags that every command takes.

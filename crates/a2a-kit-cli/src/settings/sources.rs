@@ -30,8 +30,10 @@ pub(crate) struct Sources {
     pub(super) problems: Vec<Problem>,
     /// Where the files of agents are.
     agent_files: Option<PathBuf>,
-    warnings: Vec<String>,
-    notes: Vec<String>,
+    /// What is worth a warning: files with credentials that other users can read.
+    pub(crate) warnings: Vec<String>,
+    /// Which files were not read.
+    pub(crate) notes: Vec<String>,
 }
 
 /// The variables that hold credentials, by the names of their flags.
@@ -90,16 +92,6 @@ impl Sources {
     pub(crate) fn format(&self) -> Format {
         let output = self.layer.values.get("output");
         output.and_then(|value| Format::deserialize(value).ok()).unwrap_or_default()
-    }
-
-    /// What is worth a warning: files with credentials that other users can read.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
-
-    /// Which files were not read.
-    pub(crate) fn notes(&self) -> &[String] {
-        &self.notes
     }
 
     /// Adds the nearest `.env` of the project that only this user can have written.

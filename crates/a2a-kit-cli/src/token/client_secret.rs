@@ -2,8 +2,8 @@
 
 use std::{
     fs::File,
-    io::{self, Read as _},
-    path::{Path, PathBuf},
+    io::{self, Read},
+    path::PathBuf,
 };
 
 use a2a_kit_client::credentials::{CredentialError, OAuthClient};
@@ -30,12 +30,15 @@ impl ClientSecret {
             Self::Environment => settings.client_secret.clone().ok_or_else(|| {
                 Failure::usage("the client secret is missing: set A2ACLI_CLIENT_SECRET")
             })?,
-            Self::File(path) => of_file(path).map_err(|error| {
-                Failure::usage(format!(
-                    "failed to read the client secret in {}: {error}",
-                    path.display()
-                ))
-            })?,
+            Self::File(path) => {
+                let secret = File::open(path).and_then(|file| read_secret(file, MAX_LENGTH));
+                secret.map_err(|error| {
+                    Failure::usage(format!(
+                        "failed to read the client secret in {}: {error}",
+                        path.display()
+                    ))
+                })?
+            }
         };
         if secret.is_empty() || secret.len() > MAX_LENGTH || secret.contains(char::is_control) {
             return Err(Failure::usage(format!(
@@ -56,11 +59,12 @@ impl std::fmt::Display for ClientSecret {
     }
 }
 
-/// Reads a secret from a file. A trailing line break is ignored.
-fn of_file(path: &Path) -> io::Result<String> {
-    let limit = u64::try_from(2 * MAX_LENGTH).unwrap_or(u64::MAX);
+/// Reads a secret of at most `max` bytes, or the start of a longer text. A trailing line break is
+/// ignored.
+pub(crate) fn read_secret(reader: impl Read, max: usize) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(limit).read_to_string(&mut text)?;
+    let limit = u64::try_from(2 * max).unwrap_or(u64::MAX);
+    reader.take(limit).read_to_string(&mut text)?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }

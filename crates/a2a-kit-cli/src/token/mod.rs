@@ -6,7 +6,7 @@ mod source;
 mod store;
 mod stored_token;
 
-pub(crate) use client_secret::{ClientSecret, client};
+pub(crate) use client_secret::{ClientSecret, client, read_secret};
 pub(crate) use source::{StoredCredentials, for_card, is_unsent};
 pub(crate) use store::TokenStore;
 pub(crate) use stored_token::{Flow, StoredOrigin, StoredToken};

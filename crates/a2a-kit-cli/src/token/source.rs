@@ -93,7 +93,7 @@ impl StoredTokenSource {
             return Ok(secret);
         }
         let secret = self.renew(&token, request).await?;
-        self.settings.token_redaction.add(secret.expose());
+        self.settings.redaction.add(secret.expose());
         if let Err(failure) = locked.insert(token.with_secret(&secret)) {
             self.settings.output.warning(&format!("the refreshed token is not stored: {failure}"));
         }
@@ -122,7 +122,7 @@ impl StoredTokenSource {
         if is_previous || !token.is_usable() {
             return None;
         }
-        self.settings.token_redaction.add(&token.access_token);
+        self.settings.redaction.add(&token.access_token);
         Some(token.secret())
     }
 

@@ -18,7 +18,7 @@ use crate::{failure::Failure, output::Output, settings::Directories};
 /// It is replaced atomically, so readers need no lock.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenStore {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// The store while other processes can't change it.
@@ -58,10 +58,6 @@ impl TokenStore {
                 .with_hint("set XDG_CONFIG_HOME to an absolute path")
         })?;
         Ok(Self { path: directory.join(NAME) })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Reads all tokens; a missing file has none.

@@ -1,15 +1,12 @@
 //! `a2a auth hash-password`.
 
-use std::{
-    fs,
-    io::{self, Read as _},
-};
+use std::{fs::File, io};
 
 use argon2::{Argon2, PasswordHasher as _, password_hash};
 use clap::Args;
 use serde_json::json;
 
-use crate::{failure::Failure, output::Output};
+use crate::{failure::Failure, output::Output, token::read_secret};
 
 /// Maximum length of a password, in bytes; servers reject longer ones.
 const MAX_PASSWORD: usize = 1 << 10;
@@ -23,23 +20,18 @@ pub(crate) struct HashPassword {
 
 impl HashPassword {
     pub(super) fn run(&self, output: Output) -> Result<(), Failure> {
-        let text = if self.file == "-" {
-            let mut text = String::new();
-            let limit = u64::try_from(2 * MAX_PASSWORD).unwrap_or(u64::MAX);
-            io::stdin().lock().take(limit).read_to_string(&mut text).map(|_length| text)
-        } else {
-            fs::read_to_string(&self.file)
+        let password = match self.file.as_str() {
+            "-" => read_secret(io::stdin().lock(), MAX_PASSWORD),
+            path => File::open(path).and_then(|file| read_secret(file, MAX_PASSWORD)),
         };
-        let text =
-            text.map_err(|error| Failure::usage(format!("failed to read {}: {error}", self.file)))?;
-        let password = text.strip_suffix('\n').unwrap_or(&text);
-        let password = password.strip_suffix('\r').unwrap_or(password);
+        let password = password
+            .map_err(|error| Failure::usage(format!("failed to read {}: {error}", self.file)))?;
         if password.is_empty() || password.len() > MAX_PASSWORD {
             return Err(Failure::usage(format!(
                 "invalid password (expected 1 to {MAX_PASSWORD} bytes)"
             )));
         }
-        let hash = hash(password)
+        let hash = hash(&password)
             .map_err(|error| Failure::internal(format!("failed to hash the password: {error}")))?;
         output.result(&json!({ "passwordHash": hash }), |text| {
             text.line("Password hash", &hash);

@@ -21,7 +21,7 @@ use crate::{
     failure::{Code, Failure, chain},
     output::{Output, escaped},
     redaction::basic_forms,
-    settings::{Settings, UserSecret, value},
+    settings::{Settings, UNLIMITED, UserSecret, value},
     token::{self, ClientSecret, Flow, StoredOrigin, StoredToken, TokenStore},
     watch::within_limits,
 };
@@ -72,8 +72,8 @@ impl Login {
         let secret = self.secret(settings);
         let value = secret.as_ref().map(|secret| secret.read(settings)).transpose()?;
         if let Some(value) = &value {
-            settings.token_redaction.add(value);
-            basic_forms(id, value).iter().for_each(|pair| settings.token_redaction.add(pair));
+            settings.redaction.add(value);
+            basic_forms(id, value).iter().for_each(|pair| settings.redaction.add(pair));
         }
         // A store that can't be read must not be found out after the user has logged in.
         let store = TokenStore::of_user()?;
@@ -222,7 +222,7 @@ impl Login {
                 let starts_browser = !self.no_browser;
                 let open = move |url: &str| open_url(url, starts_browser, output);
                 // The time is limited by --timeout.
-                let source = AuthorizationCode::new(client, open).with_timeout(MAX_WAIT);
+                let source = AuthorizationCode::new(client, open).with_timeout(UNLIMITED);
                 source.obtain(request, None).await
             }
             Flow::ClientCredentials => ClientCredentials::new(client).obtain(request, None).await,
@@ -230,9 +230,6 @@ impl Login {
         granted.map_err(|error| login_failure(&error))
     }
 }
-
-/// Bounds a login with `--timeout 0`.
-const MAX_WAIT: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
 /// Returns the origins of the interfaces that the token may be sent to: that of the card, and those
 /// of `--credential-origin`. The user vouches for all interfaces of a card in a file.

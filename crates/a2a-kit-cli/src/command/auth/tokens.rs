@@ -29,7 +29,7 @@ impl Status {
         let mut tokens = store.read()?;
         tokens.retain(|token| filter.matches(token));
         if tokens.is_empty() {
-            settings.output.note(&format!("no stored tokens in {}", store.path().display()));
+            settings.output.note(&format!("no stored tokens in {}", store.path.display()));
         }
         let listed: Vec<Listed<'_>> = tokens.iter().map(Listed::from).collect();
         settings.output.result(&json!({ "tokens": listed }), |text| {

@@ -40,12 +40,12 @@ impl Get {
             if !self.extended {
                 let (document, signature) = self.verified(document, settings).await?;
                 let form = Some(document.version)
-                    .filter(|form| settings.output.verbose() && *form != ProtocolVersion::LATEST);
+                    .filter(|form| settings.output.verbose && *form != ProtocolVersion::LATEST);
                 return show(&document.card, form, &signature, settings);
             }
         }
         let agent = RemoteAgent::connect(settings, Retries::of_read(settings)).await?;
-        let card = agent.client().extended_card().await;
+        let card = agent.client.extended_card().await;
         let card = card.map_err(|error| agent.failure(&error))?;
         // The received JSON is lost, but not the signed members.
         let signature = match serde_json::to_vec(&*card) {

@@ -7,6 +7,7 @@ mod trust;
 mod verify;
 
 use clap::Subcommand;
+pub(super) use lint::replace;
 pub(crate) use trust::{Keys, keys};
 
 use crate::{failure::Failure, settings::Settings};

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::single;
 use crate::{
-    download::{self, Fetcher},
+    artifacts,
     failure::Failure,
     output::{self},
     settings::{Settings, value},
@@ -38,21 +38,21 @@ pub(crate) struct Download {
 impl Download {
     pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let (id, agent) = single::connect(self.task.as_ref(), settings).await?;
-        let task = agent.client().get(id).await.map_err(|error| agent.failure(&error))?;
-        let fetcher = self.fetch_urls.then(|| Fetcher::new(&agent, settings)).transpose()?;
-        let mut download = download::Download::into(&self.out)?;
-        download.overwrite = self.overwrite;
-        download.max_bytes = u64::try_from(self.max_bytes).unwrap_or(u64::MAX);
-        download.fetcher = fetcher;
-        let save = download.save(&task, &self.artifact);
-        let report = Progress::new(&agent).limit(settings, save).await?;
-        report.note_skipped(settings.output);
-        if settings.output.is_json() {
-            return report.print_json(settings.stream, settings.output);
+        let task = agent.client.get(id).await.map_err(|error| agent.failure(&error))?;
+        let fetcher = self.fetch_urls.then(|| artifacts::fetcher(&agent, settings)).transpose()?;
+        let download = a2a_kit_artifacts::Download::into(&self.out)?
+            .with_overwrite(self.overwrite)
+            .with_max_bytes(u64::try_from(self.max_bytes).unwrap_or(u64::MAX))
+            .with_fetcher(fetcher);
+        let save = async { Ok(download.save(&task, &self.artifact).await?) };
+        let files = Progress::new(&agent).limit(settings, save).await?;
+        artifacts::note_skipped(&files, settings.output);
+        if settings.output.is_json() && settings.stream {
+            return files.saved.iter().try_for_each(|saved| settings.output.json(saved));
         }
-        settings.output.text(|text| {
+        settings.output.result(&files, |text| {
             output::ids(text, &task.id, &task.context_id, task.state());
-            report.write(text);
+            artifacts::write(text, &files);
         })
     }
 }

@@ -46,7 +46,7 @@ impl List {
         let agent = RemoteAgent::connect(settings, Retries::of_read(settings)).await?;
         let mut list: Option<ListTasksResponse> = None;
         loop {
-            let page = agent.client().list_page(request.clone()).await;
+            let page = agent.client.list_page(request.clone()).await;
             let page = page.map_err(|error| agent.failure(&error))?;
             request.page_token.clone_from(&page.next_page_token);
             let merged = match list.take() {

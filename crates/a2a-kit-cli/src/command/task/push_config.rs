@@ -84,7 +84,7 @@ impl PushConfigCommand {
         };
         if let Self::Create(create) = self {
             let secrets = [create.token.as_deref(), create.auth_credentials.as_deref()];
-            settings.token_redaction.add_webhook(Some(&create.url), secrets);
+            settings.redaction.add_webhook(Some(&create.url), secrets);
             if create.has_secret() {
                 settings.check_secret(UserSecret::Flag("auth-credentials"))?;
             }
@@ -117,19 +117,19 @@ impl Create {
             authentication,
             ..TaskPushNotificationConfig::default()
         };
-        let created = agent.client().create_push_config(config).await;
+        let created = agent.client.create_push_config(config).await;
         print(created.map_err(|error| agent.failure(&error))?, agent)
     }
 }
 
 impl Named {
     async fn get(&self, task: String, agent: &RemoteAgent) -> Result<(), Failure> {
-        let config = agent.client().push_config(task, &self.config_id).await;
+        let config = agent.client.push_config(task, &self.config_id).await;
         print(config.map_err(|error| agent.failure(&error))?, agent)
     }
 
     async fn delete(&self, task: String, agent: &RemoteAgent) -> Result<(), Failure> {
-        let deleted = agent.client().delete_push_config(&task, &self.config_id).await;
+        let deleted = agent.client.delete_push_config(&task, &self.config_id).await;
         deleted.map_err(|error| agent.failure(&error))?;
         agent.output.result(&json!({}), |text| {
             text.line("Task ID", &task);
@@ -140,7 +140,7 @@ impl Named {
 
 impl List {
     async fn run(&self, task: String, agent: &RemoteAgent) -> Result<(), Failure> {
-        let client = agent.client();
+        let client = &agent.client;
         let request = ListTaskPushNotificationConfigsRequest {
             task_id: task,
             page_size: self.page_size.map(Into::into).unwrap_or_default(),

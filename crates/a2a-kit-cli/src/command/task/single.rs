@@ -29,7 +29,7 @@ pub(crate) struct Get {
 impl Get {
     pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         let (id, agent) = connect(self.task.as_ref(), settings).await?;
-        let client = agent.client();
+        let client = &agent.client;
         let progress = Progress::new(&agent);
         let options = wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Polling);
         let mut watcher = Watcher::new(&progress, &options);
@@ -66,7 +66,7 @@ impl Subscribe {
         let progress = Progress::new(&agent);
         let options =
             wait_options(settings, self.auth_wait).with_delivery(UpdateDelivery::Streaming);
-        let watch = agent.client().watch(id, options.clone());
+        let watch = agent.client.watch(id, options.clone());
         let mut watcher = Watcher::new(&progress, &options).with_events(settings.stream);
         let outcome = progress.limit(settings, watcher.run(watch)).await?;
         if settings.stream {
@@ -103,7 +103,7 @@ async fn cancel(
     id: String,
     settings: &Settings,
 ) -> Result<Arc<Task>, Failure> {
-    let client = agent.client();
+    let client = &agent.client;
     let request = CancelTaskRequest {
         id: id.clone(),
         metadata: settings.metadata.clone(),

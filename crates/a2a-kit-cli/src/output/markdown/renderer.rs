@@ -287,7 +287,7 @@ impl Renderer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::is_terminal_control;
+    use a2a_core::escape::is_terminal_control;
 
     fn plain(text: &str) -> String {
         render(text, false)

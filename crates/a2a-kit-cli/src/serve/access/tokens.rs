@@ -38,7 +38,7 @@ pub(super) fn of_issuers(auth: &Auth, trust: &ClientTls) -> Result<Vec<Declared>
         };
         let (scopes, source) = (scopes.to_vec(), format!("auth.{table}"));
         schemes.push(Declared { name, scheme, scopes, verifier, source });
-        Ok(())
+        Ok::<_, Failure>(())
     };
     for (index, row) in auth.jwt.iter().enumerate() {
         declare("jwt", index, row.scheme.as_ref(), &row.scopes, of_keys(row, trust))?;

@@ -1,9 +1,6 @@
 //! `a2a card lint`: checks a card for errors and bad practice.
 
-mod caching;
-mod live;
 mod report;
-mod signature;
 
 use std::{
     fs,
@@ -12,11 +9,16 @@ use std::{
     sync::Arc,
 };
 
+use a2a_kit_auth::card::{CardVerification, SignatureError};
 use a2a_kit_client::{CardReference, Document};
-use a2a_kit_lint::{self as lint, Findings, Fixed, Subject, apply_fixes};
+use a2a_kit_conformance::{CardResponses, check_interfaces};
+use a2a_kit_lint::{
+    self as lint, Findings, Fixed, Subject, apply_fixes,
+    network::{BROKEN_SIGNATURE, UNVERIFIED_SIGNATURE},
+};
 use clap::{Args, ValueHint};
 
-use self::{caching::CardResponses, report::Report};
+use self::report::Report;
 use super::{super::report_format::ReportFormat, trust::Trust};
 use crate::{
     agent::Connector,
@@ -90,7 +92,7 @@ impl Lint {
         }
         let check = async |document: &Document| {
             let mut findings = lint::check(&subject(document, &url));
-            signature::check(&verifier.verify(&document.json).await, &mut findings);
+            check_signatures(&verifier.verify(&document.json).await, &mut findings);
             findings
         };
         let mut findings = check(&document).await;
@@ -106,7 +108,8 @@ impl Lint {
         }
         if self.live {
             let subject = subject(&document, &url);
-            live::check(&document.card, &subject, &connector, &mut live).await;
+            let connect = |index| connector.connect(&document.card, index);
+            check_interfaces(&document.card, &subject, connect, &mut live).await;
         }
         findings.append(live);
         let report = Report::new(&reference, &document.json, findings, self.strict, self.live);
@@ -169,7 +172,7 @@ fn reread(fixed: Fixed, original: &Document) -> Result<Document, Failure> {
 }
 
 /// Replaces a file at once, so that a crash leaves the old or the new one. Permissions are kept.
-fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+pub(in crate::command) fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(content)?;
@@ -178,7 +181,7 @@ fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
         #[cfg(unix)]
         Err(_new) => {
             use std::os::unix::fs::PermissionsExt as _;
-            // Temporary files are private; a card is not.
+            // Temporary files are private; these are not.
             file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
         }
         #[cfg(not(unix))]
@@ -198,4 +201,44 @@ fn list(format: ReportFormat, output: Output) -> Result<(), Failure> {
             text.line(&format!("{} {}", rule.severity, rule.id), rule.title);
         }
     })
+}
+
+/// Adds a finding for each signature that is not valid, unless one is.
+fn check_signatures(verification: &CardVerification, findings: &mut Findings) {
+    let CardVerification::Unverifiable(rejected) = verification else { return };
+    for (index, one) in rejected.iter().enumerate() {
+        let rule = match one.reason {
+            SignatureError::UnknownKey
+            | SignatureError::UntrustedAddress(_)
+            | SignatureError::Keys(_) => &UNVERIFIED_SIGNATURE,
+            _ => &BROKEN_SIGNATURE,
+        };
+        findings.add(rule, format!("/signatures/{index}"), one.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_kit_auth::card::{JwsCardVerifier, TrustStore};
+    use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn malformed_signature_is_broken_and_one_of_an_unknown_key_unverified() {
+        let header = json!({"alg": "ES256", "kid": "k", "typ": "JOSE"}).to_string();
+        let header = BASE64_URL_SAFE_NO_PAD.encode(header);
+        for (protected, signature, id) in
+            [("e30", "eA", "broken-signature"), (&header, "eA", "unverified-signature")]
+        {
+            let card = json!({"signatures": [{"protected": protected, "signature": signature}]});
+            let card = card.to_string();
+            let verifier = JwsCardVerifier::new(TrustStore::new());
+            let mut findings = Findings::default();
+            check_signatures(&verifier.verify(card.as_bytes()).await, &mut findings);
+            let found = &findings.list()[0];
+            assert_eq!((found.rule.id, found.pointer.as_deref()), (id, Some("/signatures/0")));
+        }
+    }
 }

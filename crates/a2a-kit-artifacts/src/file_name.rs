@@ -4,8 +4,6 @@ use std::collections::HashMap;
 
 use a2a_kit_lint::is_invisible;
 
-use crate::output::is_terminal_control;
-
 /// Maximum length of a name, in bytes: file systems allow 255, and a number may be added.
 const MAX_LENGTH: usize = 200;
 /// Maximum length of an extension that is kept when a long name is cut, with its dot, in bytes.
@@ -20,7 +18,7 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 /// direction of text, and those that are reserved on Windows are replaced by `_`. A name starts with a
 /// letter or a digit: an agent must not be able to create a hidden file that configures another
 /// program, or a name that a shell or a program takes for something else, such as `~` or `-rf`.
-pub(crate) fn safe(path: &str) -> Option<String> {
+pub fn safe_file_name(path: &str) -> Option<String> {
     let base = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let base = base.trim_end_matches(['.', ' ']);
     let name: String = base.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect();
@@ -33,7 +31,10 @@ pub(crate) fn safe(path: &str) -> Option<String> {
 }
 
 fn is_unsafe(c: char) -> bool {
-    is_terminal_control(c) || is_invisible(c) || "<>:\"|?*".contains(c)
+    let is_separator = matches!(c, '\u{2028}' | '\u{2029}');
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}');
+    c.is_control() || is_separator || turns || is_invisible(c) || "<>:\"|?*".contains(c)
 }
 
 fn is_device(name: &str) -> bool {
@@ -136,17 +137,17 @@ mod tests {
             ("console", Some("console")),
             ("Größe 1.csv", Some("Größe 1.csv")),
         ] {
-            assert_eq!(safe(path).as_deref(), expected, "{path:?}");
+            assert_eq!(safe_file_name(path).as_deref(), expected, "{path:?}");
         }
     }
 
     #[test]
     fn long_name_is_cut_and_keeps_its_extension() {
-        let name = safe(&format!("{}.json", "ä".repeat(300))).unwrap();
+        let name = safe_file_name(&format!("{}.json", "ä".repeat(300))).unwrap();
         assert!(name.len() <= MAX_LENGTH && name.ends_with("ä.json"), "{name}");
-        let name = safe(&format!("a.{}", "x".repeat(300))).unwrap();
+        let name = safe_file_name(&format!("a.{}", "x".repeat(300))).unwrap();
         assert_eq!(name, "a");
-        assert_eq!(safe(&"y".repeat(300)).unwrap().len(), MAX_LENGTH);
+        assert_eq!(safe_file_name(&"y".repeat(300)).unwrap().len(), MAX_LENGTH);
     }
 
     #[test]

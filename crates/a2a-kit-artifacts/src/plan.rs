@@ -6,30 +6,30 @@ use a2a_core::{Artifact, Part, Task, media_type, v1::part::Content};
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 
-use super::file_name::{DistinctNames, safe};
 use crate::{
-    failure::Failure,
+    SaveError,
+    file_name::{DistinctNames, safe_file_name},
     part_run::{joined, part_runs},
 };
 
 /// Maximum number of files of a task.
-const MAX_FILES: usize = 10_000;
+pub(crate) const MAX_FILES: usize = 10_000;
 
 /// A part of an artifact, or consecutive chunks of one text or file, as a file.
 #[derive(Debug)]
-pub(super) struct PlannedFile {
-    pub(super) artifact_id: String,
+pub(crate) struct PlannedFile {
+    pub(crate) artifact_id: String,
     /// The index in its artifact of the first part.
-    pub(super) part: usize,
-    pub(super) path: PathBuf,
+    pub(crate) part: usize,
+    pub(crate) path: PathBuf,
     /// Empty for a URL whose type is unknown.
-    pub(super) media_type: String,
-    pub(super) source: Source,
+    pub(crate) media_type: String,
+    pub(crate) source: Source,
 }
 
 /// Where the content of a file comes from.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Inline(Bytes),
     Url(String),
 }
@@ -37,24 +37,20 @@ pub(super) enum Source {
 /// Plans the files of a task: of all artifacts, or of those whose id or name is `selected`.
 ///
 /// The names do not depend on the selection, so that files have the same names in each run.
-/// Errors: a usage failure for an artifact that the task does not have, and for too many parts.
-pub(super) fn plan(task: &Task, selected: &[String]) -> Result<Vec<PlannedFile>, Failure> {
+pub(crate) fn plan(task: &Task, selected: &[String]) -> Result<Vec<PlannedFile>, SaveError> {
     let is_named = |artifact: &Artifact, name: &String| {
         *name == artifact.artifact_id || *name == artifact.name
     };
     for name in selected {
         if !task.artifacts.iter().any(|artifact| is_named(artifact, name)) {
-            return Err(Failure::usage(format!("task {} has no artifact {name:?}", task.id))
-                .with_hint("list the artifacts with `a2a task get`"));
+            let (task, name) = (task.id.clone(), name.clone());
+            return Err(SaveError::NoArtifact { task, name });
         }
     }
     let count: usize =
         task.artifacts.iter().map(|artifact| part_runs(&artifact.parts).count()).sum();
     if count > MAX_FILES {
-        return Err(Failure::usage(format!(
-            "task {} has {count} files (maximum: {MAX_FILES})",
-            task.id
-        )));
+        return Err(SaveError::TooManyFiles { task: task.id.clone(), count });
     }
     let mut names = DistinctNames::default();
     let mut files = Vec::new();
@@ -110,7 +106,7 @@ fn media_type_of(part: &Part) -> String {
 /// The file name of the part. Without one, that of the URL or the artifact, with an extension by the
 /// media type.
 fn name(artifact: &Artifact, part: &Part, media_type: &str) -> String {
-    if let Some(name) = safe(&part.filename) {
+    if let Some(name) = safe_file_name(&part.filename) {
         return name;
     }
     let of_url = match &part.content {
@@ -118,8 +114,8 @@ fn name(artifact: &Artifact, part: &Part, media_type: &str) -> String {
         _ => None,
     };
     let name = of_url
-        .or_else(|| safe(&artifact.name))
-        .or_else(|| safe(&artifact.artifact_id))
+        .or_else(|| safe_file_name(&artifact.name))
+        .or_else(|| safe_file_name(&artifact.artifact_id))
         .unwrap_or_else(|| "artifact".to_owned());
     match media_type::extension(media_type) {
         Some(extension) if media_type::of_name(&name).is_none() => format!("{name}.{extension}"),
@@ -132,7 +128,7 @@ fn url_name(url: &str) -> Option<String> {
     let path = url.split(['?', '#']).next()?;
     let (_, path) = path.split_once("://")?;
     let (_, path) = path.split_once('/')?;
-    safe(&percent_decode_str(path).decode_utf8_lossy())
+    safe_file_name(&percent_decode_str(path).decode_utf8_lossy())
 }
 
 #[cfg(test)]
@@ -208,7 +204,7 @@ mod tests {
             assert_eq!(files[0].path.to_str(), Some("same-2.txt"));
         }
         let failure = plan(&task, &["3".to_owned()]).unwrap_err();
-        assert!(failure.message().contains("\"3\""), "{failure}");
+        assert!(failure.to_string().contains("\"3\""), "{failure}");
     }
 
     #[test]

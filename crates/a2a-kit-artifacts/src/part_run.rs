@@ -4,6 +4,12 @@ use std::borrow::Cow;
 
 use a2a_core::{Part, v1::part::Content};
 
+/// The parts of an artifact, with the chunks of one text or file joined: consecutive texts, and
+/// consecutive bytes with a file name, of one name and media type.
+pub fn joined_parts(parts: &[Part]) -> impl Iterator<Item = Cow<'_, Part>> {
+    part_runs(parts).filter_map(joined)
+}
+
 /// Splits the parts of an artifact into runs: each is one text, one file, or one other part.
 pub(crate) fn part_runs(parts: &[Part]) -> impl Iterator<Item = &[Part]> {
     parts.chunk_by(|part, next| {
