@@ -1,20 +1,21 @@
 //! TLS for outgoing connections.
 
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use rustls::{
     ClientConfig, RootCertStore,
     client::{WebPkiServerVerifier, danger::ServerCertVerifier},
-    crypto::CryptoProvider,
     pki_types::CertificateDer,
     sign::{CertifiedKey, SingleCertAndKey},
 };
 use rustls_platform_verifier::Verifier;
 
-use crate::{Pem, TlsError, crypto::provider, pem, verify::CertificateVerifier};
+use crate::{
+    Pem, TlsError,
+    crypto::provider,
+    pem,
+    verify::{CertificateVerifier, Check},
+};
 
 /// TLS client configuration: trust anchors and client certificate.
 ///
@@ -63,7 +64,7 @@ impl ClientTls {
     ///
     /// [`TlsError`] if they can't be read, or are not certificates.
     pub fn with_more_roots(mut self, roots: &Pem) -> Result<Self, TlsError> {
-        let roots = pem::certificates(&roots.read(ROOTS)?, ROOTS)?;
+        let roots = pem::all(&roots.read(ROOTS)?, ROOTS)?;
         store(&roots)?;
         self.roots.extend(roots);
         Ok(self)
@@ -76,7 +77,7 @@ impl ClientTls {
     ///
     /// [`TlsError`] if they can't be read, or do not match.
     pub fn with_identity(mut self, certificate: &Pem, key: &Pem) -> Result<Self, TlsError> {
-        let chain = pem::certificates(&certificate.read("certificate")?, "certificate")?;
+        let chain = pem::all(&certificate.read("certificate")?, "certificate")?;
         let key = pem::key(&key.read("private key")?)?;
         let certified = CertifiedKey::from_der(chain, key, &provider())
             .map_err(|error| TlsError::Identity(error.into()))?;
@@ -147,45 +148,29 @@ impl ClientTls {
         if self.roots.is_empty() && !is_special && self.identity.is_none() {
             return platform_config();
         }
-        let provider = provider();
-        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| TlsError::Setup(error.into()))?
-            .dangerous()
-            .with_custom_certificate_verifier(self.verifier(provider)?);
-        Ok(match &self.identity {
-            None => builder.with_no_client_auth(),
-            Some(identity) => builder.with_client_cert_resolver(identity.clone()),
-        })
+        config_with(self.verifier()?, self.identity.clone())
     }
 
-    fn verifier(
-        &self,
-        provider: Arc<CryptoProvider>,
-    ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
-        if !self.pins.is_empty() {
-            return Ok(Arc::new(CertificateVerifier::pinned(provider, self.pins.clone())));
-        }
-        if self.without_verification {
-            return Ok(Arc::new(CertificateVerifier::unverified(provider)));
-        }
-        let verifier = self.full_verifier(Arc::clone(&provider))?;
-        if self.without_names {
-            return Ok(Arc::new(CertificateVerifier::without_name(provider, verifier)));
-        }
-        Ok(verifier)
+    fn verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+        let check = if !self.pins.is_empty() {
+            Check::Pinned(self.pins.clone())
+        } else if self.without_verification {
+            Check::None
+        } else if self.without_names {
+            Check::WithoutName(self.full_verifier()?)
+        } else {
+            return self.full_verifier();
+        };
+        Ok(Arc::new(CertificateVerifier::new(check)))
     }
 
-    fn full_verifier(
-        &self,
-        provider: Arc<CryptoProvider>,
-    ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
+    fn full_verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
         if !self.without_platform {
-            let verifier = Verifier::new_with_extra_roots(self.roots.iter().cloned(), provider);
+            let verifier = Verifier::new_with_extra_roots(self.roots.iter().cloned(), provider());
             return Ok(Arc::new(verifier.map_err(|error| TlsError::Setup(error.into()))?));
         }
         let roots = Arc::new(store(&self.roots)?);
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider()).build();
         Ok(verifier.map_err(|error| TlsError::Unusable { what: ROOTS, source: error.into() })?)
     }
 }
@@ -208,25 +193,30 @@ fn platform_config() -> Result<ClientConfig, TlsError> {
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());
     }
-    let provider = provider();
-    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| TlsError::Setup(error.into()))?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(CertificateVerifier::platform(provider)))
-        .with_no_client_auth();
+    let verifier = CertificateVerifier::new(Check::Platform(OnceLock::new()));
+    let config = config_with(Arc::new(verifier), None)?;
     Ok(CONFIG.get_or_init(|| config).clone())
 }
 
-impl fmt::Debug for ClientTls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientTls")
-            .field("roots", &self.roots.len())
-            .field("platform", &!self.without_platform)
-            .field("verifies", &!self.without_verification)
-            .field("names", &!self.without_names)
-            .field("pins", &self.pins.len())
-            .field("identity", &self.identity.is_some())
-            .finish()
-    }
+fn config_with(
+    verifier: Arc<dyn ServerCertVerifier>,
+    identity: Option<Arc<SingleCertAndKey>>,
+) -> Result<ClientConfig, TlsError> {
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TlsError::Setup(error.into()))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    Ok(match identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => builder.with_client_cert_resolver(identity),
+    })
 }
+
+a2a_core::debug_fields!(ClientTls {
+    without_platform,
+    without_verification,
+    without_names,
+    pins,
+    ..
+});

@@ -2,9 +2,7 @@
 
 use std::{borrow::Cow, fmt, fs::File, io, io::Read as _, path::PathBuf, sync::Arc};
 
-use rustls::pki_types::{
-    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, pem::PemObject,
-};
+use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 
 use crate::TlsError;
 
@@ -70,28 +68,15 @@ impl fmt::Debug for Pem {
     }
 }
 
-/// Parses all certificates of a text; at least one.
+/// Parses all certificates, or certificate revocation lists, of a text; at least one.
 ///
 /// # Errors
 ///
 /// [`TlsError::Pem`] and [`TlsError::Missing`].
-pub fn certificates(
-    text: &[u8],
-    what: &'static str,
-) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    all(text, what)
-}
-
-/// Parses all certificate revocation lists of a text; at least one.
-///
-/// # Errors
-///
-/// [`TlsError::Pem`] and [`TlsError::Missing`].
-pub fn revocations(
-    text: &[u8],
-    what: &'static str,
-) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
-    all(text, what)
+pub fn all<T: PemObject>(text: &[u8], what: &'static str) -> Result<Vec<T>, TlsError> {
+    let items: Result<Vec<T>, _> = T::pem_slice_iter(text).collect();
+    let items = items.map_err(|error| TlsError::Pem { what, source: error.into() })?;
+    if items.is_empty() { Err(TlsError::Missing(what)) } else { Ok(items) }
 }
 
 /// Parses the first private key of a text, in PKCS #8, SEC 1 or PKCS #1.
@@ -104,10 +89,4 @@ pub fn key(text: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
         .next()
         .ok_or(TlsError::Missing("private key"))?
         .map_err(|error| TlsError::Pem { what: "private key", source: error.into() })
-}
-
-fn all<T: PemObject>(text: &[u8], what: &'static str) -> Result<Vec<T>, TlsError> {
-    let items: Result<Vec<T>, _> = T::pem_slice_iter(text).collect();
-    let items = items.map_err(|error| TlsError::Pem { what, source: error.into() })?;
-    if items.is_empty() { Err(TlsError::Missing(what)) } else { Ok(items) }
 }

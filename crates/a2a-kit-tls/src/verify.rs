@@ -11,6 +11,8 @@ use rustls::{
 };
 use rustls_platform_verifier::Verifier;
 
+use crate::crypto::provider;
+
 /// Verifies that a server has the key of its certificate, and the certificate by one of several
 /// [checks](Check).
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct CertificateVerifier {
 }
 
 #[derive(Debug)]
-enum Check {
+pub(crate) enum Check {
     /// Any certificate is accepted.
     None,
     /// The certificate has to be valid for the inner verifier, but for any host name.
@@ -34,27 +36,8 @@ enum Check {
 }
 
 impl CertificateVerifier {
-    /// Accepts any certificate.
-    pub(crate) fn unverified(provider: Arc<CryptoProvider>) -> Self {
-        Self { provider, check: Check::None }
-    }
-
-    /// Accepts what the inner verifier accepts, for any host name.
-    pub(crate) fn without_name(
-        provider: Arc<CryptoProvider>,
-        inner: Arc<dyn ServerCertVerifier>,
-    ) -> Self {
-        Self { provider, check: Check::WithoutName(inner) }
-    }
-
-    /// Accepts certificates with one of these fingerprints, and those with such a public key.
-    pub(crate) fn pinned(provider: Arc<CryptoProvider>, pins: Vec<[u8; 32]>) -> Self {
-        Self { provider, check: Check::Pinned(pins) }
-    }
-
-    /// Accepts what the platform trusts.
-    pub(crate) fn platform(provider: Arc<CryptoProvider>) -> Self {
-        Self { provider, check: Check::Platform(OnceLock::new()) }
+    pub(crate) fn new(check: Check) -> Self {
+        Self { provider: provider(), check }
     }
 
     fn verify_pin(

@@ -1,6 +1,8 @@
 //! When a certificate expires (RFC 5280 §4.1.2.5).
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
+
+use a2a_core::well_known::Timestamp;
 
 const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
@@ -42,25 +44,24 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 fn time(tag: u8, text: &[u8]) -> Option<SystemTime> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let (year, rest) = text.split_at_checked(text.len().checked_sub(10)?)?;
-    let year: i64 = match (tag, year.parse::<i64>().ok()?) {
-        (UTC_TIME, year @ 0..50) => 2000 + year,
-        (UTC_TIME, year) => 1900 + year,
-        (GENERALIZED_TIME, year) => year,
+    let century = match (tag, year.as_bytes().first()?) {
+        (UTC_TIME, b'0'..=b'4') => "20",
+        (UTC_TIME, _) => "19",
+        (GENERALIZED_TIME, _) => "",
         _ => return None,
     };
-    let two = |index: usize| rest.get(index * 2..index * 2 + 2)?.parse::<i64>().ok();
-    let (month, day) = (two(0)?, two(1)?);
-    // Days since the epoch, with years that begin in March.
-    let year = year - i64::from(month <= 2);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468;
-    let seconds = ((days * 24 + two(2)?) * 60 + two(3)?) * 60 + two(4)?;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))
+    let two = |index: usize| rest.get(index * 2..index * 2 + 2);
+    let (month, day, hour, minute, second) = (two(0)?, two(1)?, two(2)?, two(3)?, two(4)?);
+    let text = format!("{century}{year}-{month}-{day}T{hour}:{minute}:{second}Z");
+    text.parse::<Timestamp>().ok()?.try_into().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use a2a_kit_tls::pem;
+    use rustls::pki_types::CertificateDer;
 
     use super::*;
 
@@ -95,7 +96,8 @@ Tsr2gpCSoQ5O/VVwDDOS0U7YHnc7E27uoAcoeXNPJAg=
 
     #[test]
     fn expiry_is_that_of_the_certificate() {
-        let chain = pem::certificates(CERTIFICATE.as_bytes(), "certificate").unwrap();
+        let chain: Vec<CertificateDer<'_>> =
+            pem::all(CERTIFICATE.as_bytes(), "certificate").unwrap();
         let expected = SystemTime::UNIX_EPOCH + Duration::from_secs(1_941_369_146);
         assert_eq!(not_after(&chain[0]), Some(expected));
     }

@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    fmt,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::SystemTime,
 };
@@ -28,7 +27,7 @@ use super::{
 /// While the server runs, changed files are reloaded. New connections use the new certificate;
 /// existing ones are not affected. If the new files are invalid, a warning is logged and the
 /// previous certificate stays in use.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Tls(Arc<Shared>);
 
 struct Shared {
@@ -37,7 +36,7 @@ struct Shared {
     not_after: Mutex<Option<SystemTime>>,
     /// Fingerprint of the last read, whether or not it was valid.
     last_read: Mutex<Fingerprint>,
-    handshakes: Arc<Semaphore>,
+    handshakes: Semaphore,
     hsts: Option<HeaderValue>,
 }
 
@@ -49,26 +48,20 @@ impl TlsSettings {
     /// [`TlsError`], which names the invalid setting.
     pub fn load(self) -> Result<Tls, TlsError> {
         let material = Material::read(&self)?;
-        let config = material.config(&self)?;
-        Ok(Tls::new(self, &material, config))
+        let config = RwLock::new(Arc::new(material.config(&self)?));
+        let hsts = self.hsts.map(|age| format!("max-age={}", age.as_secs()));
+        Ok(Tls(Arc::new(Shared {
+            config,
+            not_after: Mutex::new(material.not_after()),
+            last_read: Mutex::new(material.fingerprint()),
+            handshakes: Semaphore::new(self.max_handshakes.clamp(1, Semaphore::MAX_PERMITS)),
+            hsts: hsts.and_then(|line| HeaderValue::try_from(line).ok()),
+            settings: self,
+        })))
     }
 }
 
 impl Tls {
-    fn new(settings: TlsSettings, material: &Material, config: ServerConfig) -> Self {
-        let hsts = settings.hsts.map(|age| format!("max-age={}", age.as_secs()));
-        Self(Arc::new(Shared {
-            config: RwLock::new(Arc::new(config)),
-            not_after: Mutex::new(material.not_after()),
-            last_read: Mutex::new(material.fingerprint()),
-            handshakes: Arc::new(Semaphore::new(
-                settings.max_handshakes.clamp(1, Semaphore::MAX_PERMITS),
-            )),
-            hsts: hsts.and_then(|line| HeaderValue::try_from(line).ok()),
-            settings,
-        }))
-    }
-
     /// Returns the settings that it was loaded from.
     pub fn settings(&self) -> &TlsSettings {
         &self.0.settings
@@ -163,7 +156,7 @@ impl Tls {
         Arc::clone(&self.0.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn handshakes(&self) -> &Arc<Semaphore> {
+    pub(crate) fn handshakes(&self) -> &Semaphore {
         &self.0.handshakes
     }
 
@@ -172,8 +165,4 @@ impl Tls {
     }
 }
 
-impl fmt::Debug for Tls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Tls").field(self.settings()).finish()
-    }
-}
+a2a_core::debug_fields!(Shared { settings, .. });

@@ -11,6 +11,7 @@ use ring::digest;
 use rustls::{
     RootCertStore, ServerConfig, SupportedProtocolVersion,
     crypto::CryptoProvider,
+    pki_types::CertificateDer,
     server::{NoServerSessionStorage, WebPkiClientVerifier, danger::ClientCertVerifier},
     version::{TLS12, TLS13},
 };
@@ -157,7 +158,7 @@ impl Material {
 
     /// When the server certificate expires, if that can be read.
     pub(super) fn not_after(&self) -> Option<SystemTime> {
-        let chain = pem::certificates(&self.certificate, "certificate").ok()?;
+        let chain: Vec<CertificateDer<'_>> = pem::all(&self.certificate, "certificate").ok()?;
         expiry::not_after(chain.first()?)
     }
 
@@ -174,7 +175,7 @@ impl Material {
             Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
         };
-        let chain = pem::certificates(&self.certificate, "certificate")?;
+        let chain = pem::all(&self.certificate, "certificate")?;
         let key = pem::key(&self.key)?;
         let mut config = builder
             .with_single_cert(chain, key)
@@ -197,7 +198,7 @@ impl Material {
     ) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
         let Some(text) = &self.client_roots else { return Ok(None) };
         let mut roots = RootCertStore::empty();
-        for root in pem::certificates(text, "client root certificate")? {
+        for root in pem::all(text, "client root certificate")? {
             roots.add(root).map_err(|error| TlsError::Unusable {
                 what: "client root certificate",
                 source: error.into(),
@@ -205,7 +206,7 @@ impl Material {
         }
         let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
         if let Some(text) = &self.revocations {
-            let lists = pem::revocations(text, "certificate revocation list")?;
+            let lists = pem::all(text, "certificate revocation list")?;
             builder = builder.with_crls(lists).allow_unknown_revocation_status();
         }
         if settings.client_certificates == ClientCertificates::Optional {
