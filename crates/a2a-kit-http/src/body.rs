@@ -17,7 +17,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
-use crate::Limits;
+use crate::{Limits, error_log::causes};
 
 /// How much of an oversized body is discarded, in bytes, so that the connection stays usable and a
 /// peer that sends before it reads gets the response.
@@ -228,14 +228,7 @@ pub async fn discard(mut body: Body, limits: &Limits) {
 /// Returns the server limit that made a body fail, for bindings that read bodies themselves. `None`
 /// if the body failed for another reason.
 pub fn failure(error: &(dyn StdError + 'static)) -> Option<Error> {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(body_error) = error.downcast_ref::<BodyError>() {
-            return Some((*body_error).into());
-        }
-        cause = error.source();
-    }
-    None
+    causes(error).find_map(|cause| cause.downcast_ref::<BodyError>()).map(|error| (*error).into())
 }
 
 /// Why the server stopped reading a body.

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use a2a_core::{AgentCard, Error, Result};
 use axum::{Router, body::Body, routing::get};
 use bytes::Bytes;
+use derive_setters::Setters;
 use http::{
     HeaderMap, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
@@ -30,13 +31,19 @@ pub fn router(card: AgentCard) -> Result<Router> {
 
 /// A serialized card with its response headers.
 #[doc(hidden)]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Setters)]
+#[setters(generate = false)]
 pub struct CardDocument {
     json: Bytes,
     etag: HeaderValue,
     cache_control: HeaderValue,
+    /// Sets `Last-Modified`.
+    #[setters(generate, rename = "with_last_modified")]
     last_modified: SystemTime,
-    has_cors: bool,
+    /// Omits the CORS layer, which allows every origin to read the card, so that an outer layer
+    /// can set the policy.
+    #[setters(generate, bool)]
+    without_cors: bool,
 }
 
 impl CardDocument {
@@ -59,7 +66,7 @@ impl CardDocument {
             etag,
             cache_control: HeaderValue::from_static("public"),
             last_modified: SystemTime::now(),
-            has_cors: true,
+            without_cors: false,
         };
         document.with_max_age(MAX_AGE)
     }
@@ -71,21 +78,6 @@ impl CardDocument {
         if let Ok(value) = HeaderValue::try_from(text) {
             self.cache_control = value;
         }
-        self
-    }
-
-    /// Sets `Last-Modified`.
-    #[must_use]
-    pub fn with_last_modified(mut self, time: SystemTime) -> Self {
-        self.last_modified = time;
-        self
-    }
-
-    /// Omits the CORS layer, which allows every origin to read the card, so that an outer layer
-    /// can set the policy.
-    #[must_use]
-    pub fn without_cors(mut self) -> Self {
-        self.has_cors = false;
         self
     }
 
@@ -126,9 +118,9 @@ impl CardDocument {
             .allow_methods([http::Method::GET, http::Method::HEAD])
             .allow_headers(Any)
             .expose_headers([ETAG, LAST_MODIFIED]);
-        let has_cors = self.has_cors;
+        let without_cors = self.without_cors;
         let route = get(async move |headers: HeaderMap| self.respond(&headers));
-        let route = if has_cors { route.layer(cors) } else { route };
+        let route = if without_cors { route } else { route.layer(cors) };
         Router::new().route(path, route.clone()).route(&format!("{path}/"), route)
     }
 

@@ -3,20 +3,15 @@
 mod call;
 mod html;
 
-use std::{
-    convert::Infallible,
-    task::{Context, Poll},
-};
-
 use a2a_core::{AgentCard, Error, Result};
 use axum::{
     Router,
     body::Body,
     extract::Request,
     response::{IntoResponse as _, Response},
-    routing::{Route, get},
+    routing::get,
 };
-use futures_util::future::{BoxFuture, Either, FutureExt as _};
+use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
     header::{
@@ -25,9 +20,9 @@ use http::{
     },
     request::Parts,
 };
-use tower::{Service, ServiceExt as _, layer::layer_fn};
+use tower::ServiceExt as _;
 
-use crate::card::CardDocument;
+use crate::{card::CardDocument, head_check::answer_heads};
 use html::{fill, fill_each, link, section};
 
 /// The headers of every page. Nothing is loaded and nothing runs: the style is named by its hash.
@@ -126,46 +121,19 @@ impl CardPage {
 /// Answers browsers at `/` with the routes in `pages`, unless `own` has a route there.
 /// Other requests, and those of clients that don't ask for HTML, reach `router`.
 pub fn layer(router: Router, own: Router, pages: Router) -> Router {
-    router.layer(layer_fn(move |route: Route| Fork {
-        route,
-        own: own.clone(),
-        pages: pages.clone(),
-    }))
-}
-
-#[derive(Clone)]
-struct Fork {
-    route: Route,
-    own: Router,
-    pages: Router,
-}
-
-impl Service<Request> for Fork {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = Either<
-        <Route as Service<Request>>::Future,
-        BoxFuture<'static, Result<Response, Infallible>>,
-    >;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Service::<Request>::poll_ready(&mut self.route, cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let (parts, body) = request.into_parts();
-        if !asks_for_page(&parts) {
-            return Either::Left(self.route.call(Request::from_parts(parts, body)));
+    answer_heads(router, move |parts| {
+        if !asks_for_page(parts) {
+            return None;
         }
-        let (own, pages) = (self.own.clone(), self.pages.clone());
+        let (own, pages, parts) = (own.clone(), pages.clone(), parts.clone());
         let answer = async move {
             let request = || Request::from_parts(parts.clone(), Body::empty());
             let response = own.oneshot(request()).await.into_response();
             let is_free = response.status() == StatusCode::NOT_FOUND;
             Ok(if is_free { pages.oneshot(request()).await.into_response() } else { response })
         };
-        Either::Right(answer.boxed())
-    }
+        Some(answer.boxed())
+    })
 }
 
 /// Returns whether a request is for the page at `/`: a GET or HEAD of a client that names HTML, and

@@ -35,12 +35,10 @@ pub fn require_jsonrpc(headers: &HeaderMap) -> Result<()> {
 }
 
 fn require(headers: &HeaderMap, others: &[&str]) -> Result<()> {
-    if let Some(coding) = headers.get_all(CONTENT_ENCODING).iter().find(|value| !is_identity(value))
-    {
-        let shown: String = coding.to_str().unwrap_or("?").chars().take(80).collect();
+    if let Some(coding) = coding(headers) {
         return Err(Error::new(
             ErrorKind::UnsupportedMediaType,
-            format!("unsupported content encoding {shown:?}: send the body uncompressed"),
+            format!("unsupported content encoding {coding}: send the body uncompressed"),
         ));
     }
     let text = match headers.get(CONTENT_TYPE) {

@@ -1,11 +1,7 @@
 //! Errors in HTTP responses: writes the headers that both bindings send, and decodes the error
 //! formats of peers.
 
-use std::{
-    error::Error as StdError,
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use a2a_core::{Detail, Error, ErrorKind, json};
 use http::{
@@ -133,16 +129,9 @@ pub fn read_object(status: StatusCode, mut error: Value) -> Error {
 
 /// What an agent says about an error beside its message, in a format of its own: the source of the
 /// [`Error`].
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 struct ErrorData(String);
-
-impl fmt::Display for ErrorData {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl StdError for ErrorData {}
 
 /// Adds the challenge and the retry delay from the headers of an error response.
 pub fn read_headers(mut error: Error, headers: &HeaderMap) -> Error {
@@ -159,12 +148,16 @@ pub fn read_headers(mut error: Error, headers: &HeaderMap) -> Error {
 /// Reads a `Retry-After`: a number of seconds, or a date (RFC 9110 §10.2.3), for which the delay is
 /// that from now on.
 pub fn retry_delay(value: &str) -> Option<Duration> {
+    retry_delay_at(value, SystemTime::now())
+}
+
+pub(crate) fn retry_delay_at(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
     let date = httpdate::parse_http_date(value).ok()?;
-    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+    Some(date.duration_since(now).unwrap_or_default())
 }
 
 // JSON-RPC codes are negative, HTTP statuses have three digits: one decoder handles both, also
@@ -200,6 +193,8 @@ fn truncated(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use super::*;
 
     fn read_text(status: u16, body: &str) -> Error {

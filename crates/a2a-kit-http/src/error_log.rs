@@ -55,17 +55,19 @@ fn is_about_input(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ParseError | ErrorKind::InvalidRequest | ErrorKind::InvalidParams)
 }
 
+/// An error, then its sources.
+pub(crate) fn causes<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| (**error).source())
+}
+
 /// Formats the source chain of an error, each source after a colon.
 pub(crate) struct Causes<'a>(pub(crate) &'a (dyn StdError + 'static));
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
+        causes(self.0).skip(1).try_for_each(|cause| write!(f, ": {cause}"))
     }
 }
 

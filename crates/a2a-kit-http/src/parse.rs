@@ -16,7 +16,7 @@ use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot},
 };
 
-use crate::serve::Reservation;
+use crate::{read_budget::guarded, serve::Reservation};
 
 /// Maximum size of a body that is parsed and validated inline, in bytes: it takes about a
 /// millisecond.
@@ -133,9 +133,7 @@ impl PendingBody {
     #[must_use]
     pub fn hold(extensions: &Extensions, body: Bytes) -> Bytes {
         match extensions.get::<Self>().and_then(Self::take) {
-            Some(reservation) => {
-                Bytes::from_owner(ReservedBody { body, _reservation: reservation })
-            }
+            Some(reservation) => guarded(body, reservation),
             None => body,
         }
     }
@@ -147,18 +145,6 @@ impl PendingBody {
 
     fn take(&self) -> Option<Reservation> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// A body and its reservation.
-struct ReservedBody {
-    body: Bytes,
-    _reservation: Reservation,
-}
-
-impl AsRef<[u8]> for ReservedBody {
-    fn as_ref(&self) -> &[u8] {
-        &self.body
     }
 }
 

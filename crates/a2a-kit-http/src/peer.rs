@@ -1,6 +1,6 @@
 //! TLS client certificates of a connection.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use http::Extensions;
 
@@ -39,11 +39,7 @@ impl PeerCertificates {
     }
 }
 
-impl fmt::Debug for PeerCertificates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PeerCertificates({})", self.0.len())
-    }
-}
+a2a_core::debug_fields!(PeerCertificates(..));
 
 #[cfg(test)]
 mod tests {

@@ -79,7 +79,7 @@ impl HeldBytes {
 
     /// Returns bytes that count until every part of them is dropped.
     pub(crate) fn keep(self, bytes: Bytes) -> Bytes {
-        if self.counted == 0 { bytes } else { Bytes::from_owner(Held { bytes, _held: self }) }
+        if self.counted == 0 { bytes } else { guarded(bytes, self) }
     }
 }
 
@@ -91,12 +91,17 @@ impl Drop for HeldBytes {
     }
 }
 
-struct Held {
-    bytes: Bytes,
-    _held: HeldBytes,
+/// Returns bytes that keep `guard` until every part of them is dropped.
+pub(crate) fn guarded(bytes: Bytes, guard: impl Send + 'static) -> Bytes {
+    Bytes::from_owner(Guarded { bytes, _guard: guard })
 }
 
-impl AsRef<[u8]> for Held {
+struct Guarded<G> {
+    bytes: Bytes,
+    _guard: G,
+}
+
+impl<G> AsRef<[u8]> for Guarded<G> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -5,6 +5,8 @@ use std::{error::Error as StdError, fmt};
 use a2a_core::Error;
 use http::{HeaderMap, StatusCode, Uri, header::LOCATION, response::Parts};
 
+use crate::error_log::causes;
+
 /// The HTTP response that an operation failed with, if its body is not an error of the protocol. It
 /// is a source of the [`Error`] that the operation returns: see [`ResponseError::of`].
 #[derive(Debug)]
@@ -25,14 +27,7 @@ pub(crate) struct ResponseUrl(pub(crate) Uri);
 impl ResponseError {
     /// Returns the response in the source chain of an error, if any.
     pub fn of(error: &Error) -> Option<&Self> {
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            if let Some(response) = error.downcast_ref() {
-                return Some(response);
-            }
-            cause = error.source();
-        }
-        None
+        causes(error).find_map(|cause| cause.downcast_ref())
     }
 
     /// The HTTP status.

@@ -3,7 +3,7 @@
 //! gRPC metadata has the same keys, so all three bindings read and write them here.
 
 use a2a_core::{Error, ExtensionSet, ProtocolVersion, Result};
-use a2a_kit_operations::{AgentLabel, CallContext, Caller, Credential, CredentialLocation};
+use a2a_kit_operations::{CallContext, Caller, Credential, CredentialLocation};
 use http::{
     Extensions, HeaderMap, HeaderName, HeaderValue,
     header::{AUTHORIZATION, COOKIE},
@@ -185,17 +185,12 @@ pub fn caller(extensions: &Extensions) -> Caller {
     extensions.get().cloned().unwrap_or_default()
 }
 
-/// Returns the label of the served agent in metrics, if a server added one to the request extensions.
-pub fn metrics_label(extensions: &Extensions) -> AgentLabel {
-    extensions.get().copied().unwrap_or_default()
-}
-
 /// Adds to a context what the layers in front of a binding know of its request: the [`caller`], the
-/// [`metrics_label`] and the client address, which is that of the peer unless a layer knows better.
+/// label of the agent in metrics and the client address, which is that of the peer unless a layer knows better.
 #[cfg(feature = "server")]
 pub fn identify(context: &mut CallContext, extensions: &Extensions) {
     context.caller = caller(extensions);
-    context.metrics_label = metrics_label(extensions);
+    context.metrics_label = extensions.get().copied().unwrap_or_default();
     context.client_address =
         extensions.get().map(|ClientAddress(address)| *address).or_else(|| {
             let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use a2a_core::{ErrorKind, Result};
 use a2a_kit_http::{
     HttpServer, WebhookPolicy,
-    client::{ClientSettings, Connector, HttpClient, TransportError},
+    client::{ClientSettings, Connector, HeldBytes, HttpClient, TransportError},
     sse,
 };
 use axum::{
@@ -127,7 +127,7 @@ async fn stream_ignores_the_request_timeout_and_ends_at_the_idle_timeout() {
     let client = HttpClient::new(settings).unwrap();
     let request = Request::get(&base).body(Bytes::new()).unwrap();
     let response = client.open(request).await.unwrap();
-    let mut events = sse::decode(response.into_body(), 1000);
+    let mut events = sse::decode(response.into_body(), 1000, HeldBytes::new(None));
     assert_eq!(events.next().await.unwrap().unwrap().data, "1");
     let error = events.next().await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
@@ -141,7 +141,8 @@ async fn interrupted_stream_ends_with_an_error() {
     )
     .await;
     let response = client().open(post(&base)).await.unwrap();
-    let events: Vec<Result<_>> = sse::decode(response.into_body(), 1000).collect().await;
+    let events: Vec<Result<_>> =
+        sse::decode(response.into_body(), 1000, HeldBytes::new(None)).collect().await;
     assert_eq!(events.len(), 2);
     assert!(events[0].is_ok());
     assert_eq!(events[1].as_ref().unwrap_err().kind(), ErrorKind::Unavailable);

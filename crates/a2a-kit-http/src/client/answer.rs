@@ -61,10 +61,8 @@ pub(super) fn is_event_text(body: &[u8]) -> bool {
 
 /// Returns the data of the last event that is not a keep-alive; empty if there is none.
 fn last_event(body: &[u8]) -> Result<Vec<u8>> {
-    let invalid =
-        |error: sse::DecodeError| Error::new(ErrorKind::InvalidAgentResponse, error.to_string());
     let mut decoder = sse::Decoder::with_limit(body.len());
-    decoder.push(body).map_err(invalid)?;
+    decoder.push(body)?;
     decoder.finish();
     let mut last = Vec::new();
     while let Some(event) = decoder.pop() {

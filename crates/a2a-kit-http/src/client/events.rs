@@ -81,7 +81,7 @@ pub async fn read_events_with(
     }
     let bytes = stream::iter([Ok(first)]).chain(body);
     let held = HeldBytes::new(settings.read_budget.clone());
-    let decoded = sse::decode_held(bytes, settings.max_event_bytes, held);
+    let decoded = sse::decode(bytes, settings.max_event_bytes, held);
     let reconnection_time = decoded.reconnection_time();
     let events = decoded.filter_map(move |item| {
         let event = item.and_then(|event| {

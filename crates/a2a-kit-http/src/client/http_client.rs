@@ -1,8 +1,8 @@
 //! The HTTP client.
 
-use std::{error::Error as _, future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use a2a_core::{Error, Result};
+use a2a_core::{Error, Result, error_chain};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header::LOCATION};
@@ -164,7 +164,7 @@ impl HttpClient {
             let mut response = self.pool.request(request).await.map_err(|error| {
                 let error = TransportError::no_response(error);
                 if let Some(exchange) = &exchange {
-                    exchange.show(WirePart::Failed(&describe(&error)));
+                    exchange.show(WirePart::Failed(&error_chain(&error)));
                 }
                 error.into_error(&target)
             })?;
@@ -199,14 +199,6 @@ fn redirect<B>(method: &Method, url: &Uri, response: &Response<B>) -> Option<Uri
     let next = uri::resolve(url, location).ok()?;
     let keeps_origin = uri::origin(&next) == uri::origin(url) && !uri::has_credentials(&next);
     (keeps_method && keeps_origin).then_some(next)
-}
-
-/// Formats an error with its cause.
-fn describe(error: &TransportError) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {cause}"),
-        None => error.to_string(),
-    }
 }
 
 async fn within<T>(

@@ -1,6 +1,6 @@
 //! The connection pool.
 
-use std::{error::Error as StdError, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{
@@ -20,7 +20,7 @@ use hyper_util::{
 use rustls::ClientConfig;
 
 use super::dialer::Dialer;
-use crate::webhook::resolver::Resolver;
+use crate::{error_log::causes, webhook::resolver::Resolver};
 
 /// How often a request that the server refused to process is sent again.
 const MAX_RETRIES: usize = 2;
@@ -91,19 +91,15 @@ impl Pool {
 /// Returns whether the server did not process the request (RFC 9113 §8.7), for example because it
 /// shuts down gracefully.
 fn is_refused(error: &Error) -> bool {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<h2::Error>() {
-            return error.is_remote()
-                && match error.reason() {
-                    Some(h2::Reason::NO_ERROR) => error.is_go_away(),
-                    Some(h2::Reason::REFUSED_STREAM) => error.is_reset(),
-                    _ => false,
-                };
-        }
-        cause = error.source();
-    }
-    false
+    let error = causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>());
+    error.is_some_and(|error| {
+        error.is_remote()
+            && match error.reason() {
+                Some(h2::Reason::NO_ERROR) => error.is_go_away(),
+                Some(h2::Reason::REFUSED_STREAM) => error.is_reset(),
+                _ => false,
+            }
+    })
 }
 
 a2a_core::debug_fields!(Pool { proxies, .. });

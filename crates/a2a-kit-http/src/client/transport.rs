@@ -6,6 +6,8 @@ use a2a_core::{Error, ErrorKind};
 use derive_setters::Setters;
 use hyper_util::client::legacy;
 
+use crate::error_log::causes;
+
 /// Why a request got no response, or an incomplete one. It is a source of the [`Error`] that the
 /// operation returns: see [`TransportError::of`].
 #[derive(Debug, Setters)]
@@ -23,14 +25,7 @@ pub struct TransportError {
 impl TransportError {
     /// Returns the transport error in the source chain of an error, if any.
     pub fn of(error: &Error) -> Option<&Self> {
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            if let Some(transport) = error.downcast_ref() {
-                return Some(transport);
-            }
-            cause = error.source();
-        }
-        None
+        causes(error).find_map(|cause| cause.downcast_ref())
     }
 
     /// Returns whether the peer may have received the request. If not, a retry is safe.
@@ -85,15 +80,8 @@ impl TransportError {
 
 /// Returns whether the cause of an error is a timeout, of the operating system or of this crate.
 fn is_timeout(error: &(dyn StdError + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        let io = error.downcast_ref::<io::Error>();
-        if io.is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    let mut io = causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+    io.any(|error| error.kind() == io::ErrorKind::TimedOut)
 }
 
 impl fmt::Display for TransportError {
@@ -109,10 +97,6 @@ impl fmt::Display for TransportError {
 impl StdError for TransportError {
     /// Returns the root cause: the intermediate errors of the client add no detail.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        let mut cause: &(dyn StdError + 'static) = self.source.as_ref();
-        while let Some(inner) = cause.source() {
-            cause = inner;
-        }
-        Some(cause)
+        causes(self.source.as_ref()).last()
     }
 }

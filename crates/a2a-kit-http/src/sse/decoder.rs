@@ -27,20 +27,6 @@ pub struct ServerSentEvent {
     pub data: Bytes,
 }
 
-/// Why an event stream cannot be decoded.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DecodeError {
-    /// An event exceeds the size limit.
-    #[error("event exceeds {limit} bytes")]
-    TooLarge {
-        /// The limit, in bytes.
-        limit: usize,
-    },
-}
-
-a2a_core::debug_as_chain!(DecodeError);
-
 /// An incremental decoder of server-sent events (WHATWG HTML §9.2).
 ///
 /// Accepts all line endings, and lines split across chunks. Ignores comments, unknown fields and
@@ -70,13 +56,8 @@ struct Pending {
 }
 
 impl Decoder {
-    /// The event size limit of [`Decoder::new`]: 64 MiB.
+    /// The usual event size limit: 64 MiB.
     pub const DEFAULT_LIMIT: usize = 64 << 20;
-
-    /// Creates a decoder for events of at most 64 MiB.
-    pub fn new() -> Self {
-        Self::with_limit(Self::DEFAULT_LIMIT)
-    }
 
     /// Creates a decoder for events of at most `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
@@ -95,8 +76,9 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// [`DecodeError::TooLarge`], after which the stream cannot be decoded further.
-    pub fn push(&mut self, mut chunk: &[u8]) -> Result<(), DecodeError> {
+    /// [`InvalidAgentResponse`](ErrorKind::InvalidAgentResponse) for an event beyond the limit, after
+    /// which the stream cannot be decoded further.
+    pub fn push(&mut self, mut chunk: &[u8]) -> Result<()> {
         while !chunk.is_empty() {
             if mem::take(&mut self.after_return)
                 && let Some(rest) = chunk.strip_prefix(b"\n")
@@ -151,10 +133,11 @@ impl Decoder {
         self.retry
     }
 
-    fn check(&self, more: usize) -> Result<(), DecodeError> {
+    fn check(&self, more: usize) -> Result<()> {
         let size = self.pending.data.len().saturating_add(self.line.len()).saturating_add(more);
         if size > self.limit {
-            return Err(DecodeError::TooLarge { limit: self.limit });
+            let message = format!("event exceeds {} bytes", self.limit);
+            return Err(Error::new(ErrorKind::InvalidAgentResponse, message));
         }
         Ok(())
     }
@@ -206,24 +189,11 @@ impl Decoder {
     }
 }
 
-impl Default for Decoder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Decodes a byte stream into events of at most `limit` bytes.
+/// Decodes a byte stream into events of at most `limit` bytes. The bytes of incomplete and unread
+/// events are `held`.
 ///
 /// A read error or an event beyond the limit is the last item of the stream.
-pub fn decode<S>(bytes: S, limit: usize) -> Decoded<S>
-where
-    S: Stream<Item = Result<Bytes>> + Unpin,
-{
-    decode_held(bytes, limit, HeldBytes::new(None))
-}
-
-/// Decodes a byte stream as [`decode`] does, and counts the bytes of incomplete and unread events.
-pub(crate) fn decode_held<S>(bytes: S, limit: usize, held: HeldBytes) -> Decoded<S> {
+pub fn decode<S>(bytes: S, limit: usize, held: HeldBytes) -> Decoded<S> {
     let retry = ReconnectionTime::new();
     Decoded { bytes: Some(bytes), decoder: Decoder::with_limit(limit), held, retry }
 }
@@ -260,9 +230,7 @@ where
             let Some(bytes) = &mut this.bytes else { return Poll::Ready(None) };
             match ready!(Pin::new(bytes).poll_next(cx)) {
                 Some(Ok(chunk)) => {
-                    let pushed = this.decoder.push(&chunk).map_err(|error| {
-                        Error::new(ErrorKind::InvalidAgentResponse, error.to_string())
-                    });
+                    let pushed = this.decoder.push(&chunk);
                     let held = pushed.and_then(|()| this.held.set(this.decoder.buffered()));
                     if let Err(error) = held {
                         this.bytes = None;
@@ -291,7 +259,7 @@ mod tests {
     use super::*;
 
     fn read(chunks: &[&[u8]]) -> Vec<ServerSentEvent> {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::with_limit(Decoder::DEFAULT_LIMIT);
         for chunk in chunks {
             decoder.push(chunk).unwrap();
         }
@@ -333,7 +301,7 @@ mod tests {
 
     #[test]
     fn retry_field_sets_the_reconnection_time() {
-        let mut decoder = Decoder::new();
+        let mut decoder = Decoder::with_limit(Decoder::DEFAULT_LIMIT);
         decoder.push(b"retry: 1500\nretry: soon\n\n").unwrap();
         assert_eq!(decoder.retry(), Some(Duration::from_millis(1500)));
     }
@@ -343,7 +311,8 @@ mod tests {
         for chunks in [&["data: 12345678901"][..], &["data: 123456\n", "data: 78901"]] {
             let mut decoder = Decoder::with_limit(16);
             let result = chunks.iter().try_for_each(|chunk| decoder.push(chunk.as_bytes()));
-            assert_eq!(result, Err(DecodeError::TooLarge { limit: 16 }), "{chunks:?}");
+            let error = result.expect_err(chunks[0]);
+            assert_eq!(error.message(), "event exceeds 16 bytes", "{chunks:?}");
         }
         let mut decoder = Decoder::with_limit(16);
         for _ in 0..100 {

@@ -8,9 +8,7 @@ mod reconnection_time;
 mod writer;
 
 pub use buffer::Buffer;
-#[cfg(feature = "client")]
-pub(crate) use decoder::decode_held;
-pub use decoder::{DecodeError, Decoded, Decoder, ServerSentEvent, decode};
+pub use decoder::{Decoded, Decoder, ServerSentEvent, decode};
 pub use reconnection_time::ReconnectionTime;
 #[cfg(feature = "server")]
 pub use writer::{response, untyped_response};

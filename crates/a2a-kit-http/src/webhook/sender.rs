@@ -1,7 +1,6 @@
 //! Delivers events to webhooks over HTTP.
 
 use std::{
-    error::Error as StdError,
     net::{IpAddr, Ipv6Addr},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -28,7 +27,9 @@ use crate::{
         TransportError,
         pool::{Pool, PoolSettings},
     },
-    content_type, service_parameters,
+    content_type, error_body,
+    error_log::causes,
+    service_parameters,
     tls::ClientTls,
     uri,
 };
@@ -289,13 +290,8 @@ fn delivery_result(status: StatusCode, headers: &HeaderMap) -> Result<(), PushEr
 }
 
 fn unreachable(error: legacy::Error) -> PushError {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if error.is::<PrivateHost>() {
-            let source = error.to_string().into();
-            return PushError::Refused { source };
-        }
-        cause = error.source();
+    if let Some(refused) = causes(&error).find(|cause| cause.is::<PrivateHost>()) {
+        return PushError::Refused { source: refused.to_string().into() };
     }
     retry(TransportError::no_response(error))
 }
@@ -306,12 +302,8 @@ fn retry(error: TransportError) -> PushError {
 
 /// Parses `Retry-After`, in seconds or as a date.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    let wait = match text.parse() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default(),
-    };
-    Some(wait.min(MAX_RETRY_AFTER))
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
+    Some(error_body::retry_delay_at(text, now)?.min(MAX_RETRY_AFTER))
 }
 
 #[cfg(test)]
