@@ -7,13 +7,9 @@ macro_rules! forward_io {
         $($crate::forward_io::forward_io!(@ $method $field);)+
     };
     (@ poll_read $field:ident) => {
-        fn poll_read(
-            mut self: std::pin::Pin<&mut Self>,
-            cx: &mut std::task::Context<'_>,
-            buffer: &mut tokio::io::ReadBuf<'_>,
-        ) -> std::task::Poll<std::io::Result<()>> {
-            std::pin::Pin::new(&mut self.$field).poll_read(cx, buffer)
-        }
+        $crate::forward_io::forward_io!(
+            @@ poll_read $field (buffer: &mut tokio::io::ReadBuf<'_>) -> ()
+        );
     };
     (@ poll_write $field:ident) => {
         $crate::forward_io::forward_io!(@@ poll_write $field (bytes: &[u8]) -> usize);

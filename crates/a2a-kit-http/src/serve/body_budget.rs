@@ -55,16 +55,12 @@ impl BodyBudget {
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: BodyBudget,
-    bytes: usize,
+    /// The number of bytes that it holds.
+    pub(super) bytes: usize,
     permit: PerIpPermit,
 }
 
 impl Reservation {
-    /// Returns the number of bytes that it holds.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Reserves `bytes` more; `false` if the budget or the part of the address is exhausted.
     pub(super) fn try_grow(&mut self, bytes: usize) -> bool {
         if bytes == 0 {
@@ -79,12 +75,7 @@ impl Reservation {
         if reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
             return false;
         }
-        let is_permitted = if *allow_alone {
-            self.permit.try_grow_or_alone(bytes)
-        } else {
-            self.permit.try_grow(bytes)
-        };
-        if !is_permitted {
+        if !self.permit.try_grow(bytes, *allow_alone) {
             reserved.fetch_sub(bytes, Ordering::Relaxed);
             return false;
         }

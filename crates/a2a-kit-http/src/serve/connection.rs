@@ -58,7 +58,7 @@ const MAX_SEND_BYTES: usize = 64 << 10;
 
 pub(super) fn builder(limits: &Limits) -> Builder {
     let head = limits.max_header_bytes.max(MIN_HEAD_BYTES);
-    let mut builder = auto::Builder::new(H2Executor::new(limits.write_timeout));
+    let mut builder = auto::Builder::new(H2Executor { write_timeout: limits.write_timeout });
     // hyper flushes queued buffers every 16, about 5 events; flattened buffers have no such limit.
     builder
         .http1()
@@ -127,10 +127,9 @@ impl Connection {
             Err(error) => return tracing::debug!(%peer, %error, "connection error"),
         };
         let builder = if version == Version::HTTP_2 { &builder.http2 } else { &builder.http1 };
-        let service = ConnectionService { connection: self };
         let stream = HeadTimeout::new(stream, Arc::clone(&limits), Arc::clone(&activity));
-        let stream = FrameLimit::new(stream, limits.max_control_frames);
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        let stream = FrameLimit::new(stream, version, limits.max_control_frames);
+        let connection = builder.serve_connection(TokioIo::new(stream), self);
         tokio::pin!(connection);
         // A reserved connection serves one probe, and must not be held.
         let lifetime = sleep(RESERVED_LIFETIME);
@@ -178,9 +177,7 @@ impl Connection {
             tracing::debug!(%peer, error, "connection error");
         }
     }
-}
 
-impl Connection {
     /// Checks the head of a request before it reaches the router, and returns the response that
     /// rejects it.
     fn rejection<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
@@ -215,46 +212,38 @@ fn head_bytes<B>(request: &Request<B>) -> usize {
 }
 
 /// Passes requests to the router, with the extensions of the connection.
-struct ConnectionService {
-    connection: Connection,
-}
-
-impl hyper::service::Service<Request<Incoming>> for ConnectionService {
+impl hyper::service::Service<Request<Incoming>> for Connection {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
     type Future = ResponseFuture;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let connection = &self.connection;
         let is_http2 = request.version() == Version::HTTP_2;
-        let in_flight = connection.activity.begin_request(is_http2);
-        let reservation = connection.bodies.reservation(connection.peer.ip());
+        let in_flight = self.activity.begin_request(is_http2);
+        let reservation = self.bodies.reservation(self.peer.ip());
         let may_be_large =
             request.body().size_hint().upper().is_none_or(|upper| upper > MAX_INLINE_BYTES as u64);
-        let mut request =
-            request.map(|body| RequestBody::new(body, &connection.limits, reservation));
+        let mut request = request.map(|body| RequestBody::new(body, &self.limits, reservation));
         if may_be_large {
             let pending = PendingBody::default();
             request = request.map(|body| body.with_pending(pending.clone()));
             request.extensions_mut().insert(pending);
         }
         let extensions = request.extensions_mut();
-        extensions.insert(ConnectInfo(connection.peer));
-        extensions.insert(connection.drain.clone());
-        if let Some(certificates) = &connection.certificates {
+        extensions.insert(ConnectInfo(self.peer));
+        extensions.insert(self.drain.clone());
+        if let Some(certificates) = &self.certificates {
             extensions.insert(certificates.clone());
         }
         // `Router::poll_ready` is always ready.
-        let route = match connection.rejection(&request) {
-            None => Either::Left(connection.router.clone().call(request)),
+        let route = match self.rejection(&request) {
+            None => Either::Left(self.router.clone().call(request)),
             Some(rejection) => Either::Right(ready(Ok(rejection))),
         };
-        let budget = AddressBudget {
-            budget: Arc::clone(&connection.responses),
-            address: connection.peer.ip(),
-        };
+        let budget = AddressBudget { budget: Arc::clone(&self.responses), address: self.peer.ip() };
         // A request on a connection that is closed while it arrives would be lost.
-        let closes = !is_http2 && connection.drain.is_announced();
-        ResponseFuture::new(route, connection.hsts.clone(), closes, in_flight, budget)
+        let closes = !is_http2 && self.drain.is_announced();
+        let (hsts, in_flight) = (self.hsts.clone(), Some(in_flight));
+        ResponseFuture { route, hsts, closes, in_flight, budget }
     }
 }

@@ -13,6 +13,7 @@ use std::{
 };
 
 use a2a_kit_operations::metrics;
+use http::Version;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::Instant,
@@ -47,28 +48,19 @@ const MAX_CREDIT: u32 = 1 << 16;
 #[derive(Debug)]
 pub(super) struct FrameLimit<I> {
     io: I,
-    protocol: Protocol,
+    is_http2: bool,
     inbound: FrameParser,
     outbound: FrameParser,
     budget: FrameBudget,
 }
 
-/// The protocol of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
-    /// This many bytes have matched the HTTP/2 preface.
-    Preface(usize),
-    Http2,
-    Other,
-}
-
 impl<I> FrameLimit<I> {
     /// Limits the peer to `max` control frames beyond its credit per 10 s.
-    pub(super) fn new(io: I, max: u32) -> Self {
+    pub(super) fn new(io: I, version: Version, max: u32) -> Self {
         Self {
             io,
-            protocol: Protocol::Preface(0),
-            inbound: FrameParser::default(),
+            is_http2: version == Version::HTTP_2,
+            inbound: FrameParser::after(PREFACE.len()),
             outbound: FrameParser::default(),
             budget: FrameBudget::new(max),
         }
@@ -76,21 +68,6 @@ impl<I> FrameLimit<I> {
 
     /// Inspects bytes that were read.
     fn inspect_read(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        if let Protocol::Preface(known) = self.protocol {
-            let (start, rest) = bytes.split_at(bytes.len().min(PREFACE.len() - known));
-            let known = known + start.len();
-            if !PREFACE[..known].ends_with(start) {
-                self.protocol = Protocol::Other;
-            } else if known == PREFACE.len() {
-                self.protocol = Protocol::Http2;
-            } else {
-                self.protocol = Protocol::Preface(known);
-            }
-            bytes = rest;
-        }
-        if self.protocol != Protocol::Http2 {
-            return Ok(());
-        }
         while let Some(header) = self.inbound.next(&mut bytes) {
             match header.kind {
                 // The client may reset the stream.
@@ -110,7 +87,7 @@ impl<I> FrameLimit<I> {
         slices: impl IntoIterator<Item = &'a [u8]>,
         mut count: usize,
     ) {
-        if self.protocol != Protocol::Http2 {
+        if !self.is_http2 {
             return;
         }
         for slice in slices {
@@ -186,7 +163,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for FrameLimit<I> {
     ) -> Poll<io::Result<()>> {
         let known = buffer.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
-        if self.protocol == Protocol::Other {
+        if !self.is_http2 {
             return Poll::Ready(Ok(()));
         }
         Poll::Ready(self.inspect_read(&buffer.filled()[known..]))
@@ -238,7 +215,7 @@ mod tests {
     async fn flood_is_detected_in_chunks_of_any_size() {
         let bytes = [PREFACE, &PING.repeat(10)].concat();
         for size in [1, 2, 7, 9, 23, 24, 25, 1_000] {
-            let mut limited = FrameLimit::new((), 10);
+            let mut limited = FrameLimit::new((), Version::HTTP_2, 10);
             for piece in bytes.chunks(size) {
                 limited.inspect_read(piece).unwrap();
             }
@@ -253,7 +230,7 @@ mod tests {
         for start in ["GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", "PRI * HTTP/1"]
         {
             let bytes = [start.as_bytes(), &PING.repeat(1_000)].concat();
-            let mut limited = FrameLimit::new(Cursor::new(bytes.clone()), 10);
+            let mut limited = FrameLimit::new(Cursor::new(bytes.clone()), Version::HTTP_11, 10);
             let mut read = Vec::new();
             limited.read_to_end(&mut read).await.unwrap();
             assert_eq!(read, bytes, "{start}");
@@ -262,7 +239,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn frames_spread_over_time_are_accepted() {
-        let mut limited = FrameLimit::new((), 100);
+        let mut limited = FrameLimit::new((), Version::HTTP_2, 100);
         limited.inspect_read(PREFACE).unwrap();
         for _ in 0..10_000 {
             limited.inspect_read(PING).unwrap();
@@ -275,7 +252,7 @@ mod tests {
     #[tokio::test]
     async fn response_gives_credit_unless_sent_in_single_bytes() {
         for (length, pings, is_accepted) in [(100, 3, true), (100, 6, false), (1, 1, false)] {
-            let mut limited = FrameLimit::new(Cursor::new(Vec::new()), 10);
+            let mut limited = FrameLimit::new(Cursor::new(Vec::new()), Version::HTTP_2, 10);
             limited.inspect_read(PREFACE).unwrap();
             let mut outcome = Ok(());
             for _ in 0..100 {
@@ -291,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn vectored_write_counts_only_written_bytes() {
-        let mut limited = FrameLimit::new((), 1);
+        let mut limited = FrameLimit::new((), Version::HTTP_2, 1);
         limited.inspect_read(PREFACE).unwrap();
         let response = data(200);
         let slices = [&response[..4], &response[4..100], &response[100..], &response[..]];

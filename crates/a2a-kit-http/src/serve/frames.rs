@@ -11,7 +11,7 @@ const HEADER_LENGTH: usize = 9;
 pub(super) struct FrameParser {
     header: [u8; HEADER_LENGTH],
     filled: usize,
-    /// Bytes of the current payload that are still to come.
+    /// Bytes of the current payload, or of what is skipped before, that are still to come.
     remaining: usize,
 }
 
@@ -24,6 +24,11 @@ pub(super) struct FrameHeader {
 }
 
 impl FrameParser {
+    /// Parses what follows after `length` bytes.
+    pub(super) fn after(length: usize) -> Self {
+        Self { remaining: length, ..Self::default() }
+    }
+
     /// Consumes bytes up to the end of the next frame header; `None` when all are consumed and
     /// no further header is complete.
     pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<FrameHeader> {

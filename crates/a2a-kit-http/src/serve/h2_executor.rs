@@ -30,14 +30,8 @@ pub(super) fn record_yield(yielded: bool) {
 /// Spawns HTTP/2 streams.
 #[derive(Clone, Debug)]
 pub(super) struct H2Executor {
-    write_timeout: Duration,
-}
-
-impl H2Executor {
-    /// Resets streams whose peer accepts no data for `write_timeout`.
-    pub(super) fn new(write_timeout: Duration) -> Self {
-        Self { write_timeout }
-    }
+    /// The time after which a stream is reset whose peer accepts no data.
+    pub(super) write_timeout: Duration,
 }
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for H2Executor {

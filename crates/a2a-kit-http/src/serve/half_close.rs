@@ -35,7 +35,7 @@ const CHECK_INTERVAL: (Duration, Duration) = (Duration::from_millis(20), Duratio
 /// HTTP/1.1 is in flight.
 #[derive(Debug)]
 pub(super) struct HalfClose {
-    socket: TcpStream,
+    pub(super) socket: TcpStream,
     activity: Arc<Activity>,
     /// Set when the peer has shut its sending side.
     check: Option<Box<Check>>,
@@ -51,10 +51,6 @@ struct Check {
 impl HalfClose {
     pub(super) fn new(socket: TcpStream, activity: Arc<Activity>) -> Self {
         Self { socket, activity, check: None }
-    }
-
-    pub(super) fn get_ref(&self) -> &TcpStream {
-        &self.socket
     }
 
     /// Looks for the end of what the peer sends, then for a reset.

@@ -47,7 +47,6 @@ pub(super) struct Handshakes {
 /// Why a handshake failed.
 enum HandshakeError {
     Plaintext(HalfClose),
-    TooMany,
     Failed(io::Error),
 }
 
@@ -80,9 +79,6 @@ impl Handshakes {
                 refused(peer, &"plaintext request");
                 return Box::pin(respond_to_plaintext(stream)).await;
             }
-            Ok(Err(HandshakeError::TooMany)) => {
-                return refused(peer, &"per-address limit reached");
-            }
             // A load balancer that only checks whether the port is open.
             Ok(Err(HandshakeError::Failed(error)))
                 if error.kind() == io::ErrorKind::UnexpectedEof =>
@@ -106,13 +102,14 @@ impl Handshakes {
     ) -> Result<TlsStream<WriteTimeout<HalfClose>>, HandshakeError> {
         // A peer that has sent nothing takes no handshake permit.
         let mut first = [0];
-        if stream.get_ref().get_ref().peek(&mut first).await.map_err(HandshakeError::Failed)? == 0 {
+        if stream.io.socket.peek(&mut first).await.map_err(HandshakeError::Failed)? == 0 {
             return Err(HandshakeError::Failed(io::ErrorKind::UnexpectedEof.into()));
         }
         if first[0] != HANDSHAKE && first[0].is_ascii_uppercase() {
-            return Err(HandshakeError::Plaintext(stream.into_inner()));
+            return Err(HandshakeError::Plaintext(stream.io));
         }
-        let _ip_permit = self.per_ip.try_acquire(address).ok_or(HandshakeError::TooMany)?;
+        let too_many = || HandshakeError::Failed(io::Error::other("per-address limit reached"));
+        let _ip_permit = self.per_ip.try_acquire(address).ok_or_else(too_many)?;
         // The semaphore is never closed.
         let _permit = self.tls.handshakes().acquire().await.ok();
         let acceptor = TlsAcceptor::from(self.tls.config());

@@ -26,7 +26,7 @@ impl PerIpLimit {
     /// Acquires one unit for an address; `None` if the address is at its limit.
     pub fn try_acquire(&self, address: IpAddr) -> Option<PerIpPermit> {
         let mut permit = self.empty_permit(address);
-        permit.try_grow(1).then_some(permit)
+        permit.try_grow(1, false).then_some(permit)
     }
 
     /// Returns a permit for an address that holds nothing yet.
@@ -44,17 +44,9 @@ pub struct PerIpPermit {
 }
 
 impl PerIpPermit {
-    /// Acquires `count` more units; `false` if that would exceed the limit of the address.
-    pub(super) fn try_grow(&mut self, count: usize) -> bool {
-        self.grow(count, false)
-    }
-
-    /// Acquires `count` more units, any number of them if the address holds nothing else.
-    pub(super) fn try_grow_or_alone(&mut self, count: usize) -> bool {
-        self.grow(count, true)
-    }
-
-    fn grow(&mut self, count: usize, allow_alone: bool) -> bool {
+    /// Acquires `count` more units; `false` if that would exceed the limit of the address, unless
+    /// `allow_alone` allows any number of them to an address that holds nothing else.
+    pub(super) fn try_grow(&mut self, count: usize, allow_alone: bool) -> bool {
         let mut held = self.limit.held.lock().unwrap_or_else(PoisonError::into_inner);
         let current = held.get(&self.address).copied().unwrap_or(0);
         match current.checked_add(count) {
@@ -94,8 +86,8 @@ mod tests {
         let mapped: IpAddr = "::ffff:192.0.2.1".parse().unwrap();
         let first = limit.try_acquire(one).unwrap();
         let second = limit.try_acquire(mapped).unwrap();
-        assert!(limit.try_acquire(one).is_none() && !limit.empty_permit(one).try_grow(1));
-        assert!(!limit.empty_permit("192.0.2.3".parse().unwrap()).try_grow(3));
+        assert!(limit.try_acquire(one).is_none() && !limit.empty_permit(one).try_grow(1, false));
+        assert!(!limit.empty_permit("192.0.2.3".parse().unwrap()).try_grow(3, false));
         assert!(limit.try_acquire("192.0.2.2".parse().unwrap()).is_some());
         drop(first);
         let third = limit.try_acquire(one).unwrap();

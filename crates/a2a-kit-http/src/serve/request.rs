@@ -69,7 +69,7 @@ impl<B> RequestBody<B> {
             return true;
         };
         // Bytes beyond the body limit are rejected and discarded.
-        let more = data.len().min(self.max_bytes.saturating_sub(reservation.bytes()));
+        let more = data.len().min(self.max_bytes.saturating_sub(reservation.bytes));
         if !reservation.try_grow(more) {
             metrics::refused("bodies");
             self.reservation = None;
@@ -105,7 +105,7 @@ impl<B> RequestBody<B> {
 impl<B> Drop for RequestBody<B> {
     fn drop(&mut self) {
         if let (Some(pending), Some(reservation)) = (&self.pending, self.reservation.take())
-            && reservation.bytes() > MAX_INLINE_BYTES
+            && reservation.bytes > MAX_INLINE_BYTES
         {
             pending.put(reservation);
         }

@@ -11,14 +11,14 @@ use std::{
 use axum::{Error, body::Body, routing::future::RouteFuture};
 use bytes::Bytes;
 use futures_util::future::{Either, Ready};
-use http::{HeaderMap, HeaderValue, Response, header};
+use http::{HeaderValue, Response, header};
 use http_body::{Body as _, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::{
     activity::InFlight,
     h2_executor,
-    response_budget::{AddressBudget, OverBudget, UNCOUNTED},
+    response_budget::{AddressBudget, UNCOUNTED},
 };
 use crate::{content_type, error_response};
 
@@ -33,31 +33,19 @@ const HTTP1_CHUNK: usize = 64 << 10;
 const MAX_BUFFERED_FRAMES: usize = 16;
 
 /// The response of the router, or an immediate rejection.
-type Route = Either<RouteFuture<Infallible>, Ready<Result<Response<Body>, Infallible>>>;
+pub(super) type Route = Either<RouteFuture<Infallible>, Ready<Result<Response<Body>, Infallible>>>;
 
 pin_project! {
     /// Resolves to the response of the router, with the headers and the budget of the connection.
     pub(super) struct ResponseFuture {
         #[pin]
-        route: Route,
-        hsts: Option<HeaderValue>,
+        pub(super) route: Route,
+        pub(super) hsts: Option<HeaderValue>,
         // Whether the connection is closed after the response (HTTP/1.1).
-        closes: bool,
+        pub(super) closes: bool,
         // Taken by the body.
-        in_flight: Option<InFlight>,
-        budget: AddressBudget,
-    }
-}
-
-impl ResponseFuture {
-    pub(super) fn new(
-        route: Route,
-        hsts: Option<HeaderValue>,
-        closes: bool,
-        in_flight: InFlight,
-        budget: AddressBudget,
-    ) -> Self {
-        Self { route, hsts, closes, in_flight: Some(in_flight), budget }
+        pub(super) in_flight: Option<InFlight>,
+        pub(super) budget: AddressBudget,
     }
 }
 
@@ -74,12 +62,13 @@ impl Future for ResponseFuture {
             Ok(()) => Response::from_parts(parts, body),
             Err(over_budget) => {
                 let replaced = Response::from_parts(parts, Body::empty());
-                error_response::replace_with_error(replaced, over_budget.into())
+                error_response::replace_with_error(replaced, over_budget)
                     .map(|error| ResponseBody::new(error, body.in_flight.take(), body.budget))
             }
         };
+        // gRPC clients are not browsers, and ignore the header.
         if let Some(hsts) = this.hsts.take()
-            && !is_grpc(response.headers())
+            && !error_response::is_grpc(response.headers())
         {
             response.headers_mut().entry(header::STRICT_TRANSPORT_SECURITY).or_insert(hsts);
         }
@@ -88,11 +77,6 @@ impl Future for ResponseFuture {
         }
         Poll::Ready(Ok(response))
     }
-}
-
-/// gRPC clients are not browsers, and ignore the header.
-fn is_grpc(headers: &HeaderMap) -> bool {
-    error_response::is_grpc(headers)
 }
 
 /// A keep-alive comment of an event stream, ignored by clients.
@@ -132,7 +116,7 @@ impl ResponseBody {
 
     /// Reads and counts ready frames of a large body while an error can still replace the response.
     /// For a peer that never reads, the counted bytes are then in memory, not their source.
-    fn buffer(&mut self, cx: &mut Context<'_>) -> Result<(), OverBudget> {
+    fn buffer(&mut self, cx: &mut Context<'_>) -> a2a_core::Result<()> {
         let is_small = |upper| upper <= UNCOUNTED as u64;
         if self.body.size_hint().upper().is_some_and(is_small) {
             if !self.body.is_end_stream() {
@@ -195,7 +179,7 @@ impl ResponseBody {
             Ok(data) => self.budget.count(data).map(Frame::data),
             Err(frame) => Ok(frame),
         };
-        Poll::Ready(Some(counted.map_err(|over| Error::new(a2a_core::Error::from(over)))))
+        Poll::Ready(Some(counted.map_err(Error::new)))
     }
 }
 

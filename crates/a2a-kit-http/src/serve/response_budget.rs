@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
-use a2a_core::{Error, ErrorKind};
+use a2a_core::{Error, Result};
 use a2a_kit_operations::metrics;
 use bytes::Bytes;
 
 use super::body_budget::{BodyBudget, Reservation};
-use crate::Limits;
+use crate::{Limits, read_budget::guarded};
 
 /// Size up to which a chunk of a response does not count, in bytes: every open stream may buffer
 /// as much.
@@ -51,16 +51,6 @@ struct Shared {
 /// Keeps a large chunk in memory for one response.
 struct SharedRef(Arc<Shared>);
 
-/// A chunk of a response and its reservation.
-struct Reserved {
-    bytes: Bytes,
-    _reservation: Reservation,
-}
-
-/// A response exceeds the budget.
-#[derive(Debug)]
-pub(super) struct OverBudget;
-
 impl ResponseBudget {
     pub(super) fn new(limits: &Limits) -> Self {
         let budget = BodyBudget::for_responses(limits);
@@ -69,13 +59,13 @@ impl ResponseBudget {
 
     /// Counts a chunk of a response for an address until every part of the returned bytes is
     /// dropped.
-    pub(super) fn count(&self, address: IpAddr, bytes: Bytes) -> Result<Bytes, OverBudget> {
+    pub(super) fn count(&self, address: IpAddr, bytes: Bytes) -> Result<Bytes> {
         if bytes.len() <= UNCOUNTED {
             return Ok(bytes);
         }
         if bytes.len() < MIN_SHARED {
             let reservation = self.reserve(address, bytes.len())?;
-            return Ok(Bytes::from_owner(Reserved { bytes, _reservation: reservation }));
+            return Ok(guarded(bytes, reservation));
         }
         let hash = self.hasher.hash_one(&*bytes);
         let existing = lock(&self.shared).get(&hash).and_then(Weak::upgrade);
@@ -93,13 +83,14 @@ impl ResponseBudget {
         Ok(Bytes::from_owner(SharedRef(shared)))
     }
 
-    fn reserve(&self, address: IpAddr, bytes: usize) -> Result<Reservation, OverBudget> {
+    fn reserve(&self, address: IpAddr, bytes: usize) -> Result<Reservation> {
         let mut reservation = self.budget.reservation(address);
         if reservation.try_grow(bytes) {
             return Ok(reservation);
         }
         metrics::refused("responses");
-        Err(OverBudget)
+        let message = "too many unread response bytes (max_pending_response_bytes)";
+        Err(Error::unavailable(message).with_retry_after(RETRY_AFTER))
     }
 }
 
@@ -112,15 +103,8 @@ pub(super) struct AddressBudget {
 
 impl AddressBudget {
     /// Counts a chunk of a response until every part of the returned bytes is dropped.
-    pub(super) fn count(&self, bytes: Bytes) -> Result<Bytes, OverBudget> {
+    pub(super) fn count(&self, bytes: Bytes) -> Result<Bytes> {
         self.budget.count(self.address, bytes)
-    }
-}
-
-impl From<OverBudget> for Error {
-    fn from(_: OverBudget) -> Self {
-        let message = "too many unread response bytes (max_pending_response_bytes)";
-        Self::new(ErrorKind::Unavailable, message).with_retry_after(RETRY_AFTER)
     }
 }
 
@@ -137,12 +121,6 @@ impl Drop for Shared {
 impl AsRef<[u8]> for SharedRef {
     fn as_ref(&self) -> &[u8] {
         &self.0.bytes
-    }
-}
-
-impl AsRef<[u8]> for Reserved {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
     }
 }
 

@@ -188,7 +188,7 @@ impl HttpServer {
                 router: self.router.clone(),
                 peer,
                 activity,
-                is_reserved: permit.is_reserved(),
+                is_reserved: permit.is_reserved,
                 probes: self.probes,
                 drain: self.drain.clone(),
                 limits: Arc::clone(&limits),
@@ -308,15 +308,10 @@ struct Permits {
 
 /// The permit of an open connection.
 #[derive(Debug)]
-enum Permit {
-    Regular { _permit: OwnedSemaphorePermit },
-    Reserved { _permit: OwnedSemaphorePermit, _ip_permit: Option<PerIpPermit> },
-}
-
-impl Permit {
-    fn is_reserved(&self) -> bool {
-        matches!(self, Self::Reserved { .. })
-    }
+struct Permit {
+    _permit: OwnedSemaphorePermit,
+    is_reserved: bool,
+    _ip_permit: Option<PerIpPermit>,
 }
 
 impl Permits {
@@ -334,8 +329,8 @@ impl Permits {
         let reserved = Arc::clone(&self.reserved).acquire_owned();
         tokio::select! {
             biased;
-            Ok(permit) = regular => Permit::Regular { _permit: permit },
-            Ok(permit) = reserved => Permit::Reserved { _permit: permit, _ip_permit: None },
+            Ok(_permit) = regular => Permit { _permit, is_reserved: false, _ip_permit: None },
+            Ok(_permit) = reserved => Permit { _permit, is_reserved: true, _ip_permit: None },
             // The semaphores are never closed.
             else => std::future::pending().await,
         }
@@ -343,13 +338,14 @@ impl Permits {
 
     /// Assigns a permit to an accepted connection: a regular one if there is one by now. `None` if
     /// its address has too many reserved ones.
-    fn assign(&self, permit: Permit, address: IpAddr) -> Option<Permit> {
-        let Permit::Reserved { _permit, .. } = permit else { return Some(permit) };
-        if let Ok(permit) = Arc::clone(&self.regular).try_acquire_owned() {
-            return Some(Permit::Regular { _permit: permit });
+    fn assign(&self, mut permit: Permit, address: IpAddr) -> Option<Permit> {
+        if permit.is_reserved {
+            if let Ok(_permit) = Arc::clone(&self.regular).try_acquire_owned() {
+                return Some(Permit { _permit, is_reserved: false, _ip_permit: None });
+            }
+            permit._ip_permit = Some(self.reserved_per_ip.try_acquire(address)?);
         }
-        let _ip_permit = Some(self.reserved_per_ip.try_acquire(address)?);
-        Some(Permit::Reserved { _permit, _ip_permit })
+        Some(permit)
     }
 }
 

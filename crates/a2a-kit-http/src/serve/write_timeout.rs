@@ -22,7 +22,7 @@ const MIN_PROGRESS: usize = 16 << 10;
 /// A socket whose writes fail when the peer accepts too few bytes within the timeout.
 #[derive(Debug)]
 pub(super) struct WriteTimeout<I> {
-    io: I,
+    pub(super) io: I,
     timeout: Duration,
     /// Set while there are bytes that the peer has not accepted.
     timer: Option<Pin<Box<Sleep>>>,
@@ -34,24 +34,20 @@ impl<I> WriteTimeout<I> {
         Self { io, timeout, timer: None, accepted: 0 }
     }
 
-    pub(super) fn get_ref(&self) -> &I {
-        &self.io
-    }
-
-    pub(super) fn into_inner(self) -> I {
-        self.io
-    }
-
-    /// Records the result of a write; ready on timeout.
-    fn record(&mut self, cx: &mut Context<'_>, written: &Poll<io::Result<usize>>) -> Poll<()> {
-        match written {
-            Poll::Ready(Ok(count)) => {
-                self.accepted = self.accepted.saturating_add(*count);
-                Poll::Pending
-            }
-            Poll::Ready(Err(_)) => Poll::Pending,
-            Poll::Pending => self.poll_timeout(cx),
+    /// Passes on the result of a write, or fails on timeout.
+    fn record(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(count)) = &written {
+            self.accepted = self.accepted.saturating_add(*count);
         }
+        if written.is_pending() && self.poll_timeout(cx).is_ready() {
+            let reason = "write timeout: the peer is not reading";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, reason)));
+        }
+        written
     }
 
     /// Ready when the peer has made too little progress within the timeout.
@@ -71,10 +67,6 @@ impl<I> WriteTimeout<I> {
     }
 }
 
-fn timed_out() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "write timeout: the peer is not reading")
-}
-
 impl<I: AsyncRead + Unpin> AsyncRead for WriteTimeout<I> {
     forward_io!(io: poll_read);
 }
@@ -86,7 +78,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, bytes);
-        if self.record(cx, &written).is_ready() { Poll::Ready(Err(timed_out())) } else { written }
+        self.record(cx, written)
     }
 
     fn poll_write_vectored(
@@ -95,7 +87,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
-        if self.record(cx, &written).is_ready() { Poll::Ready(Err(timed_out())) } else { written }
+        self.record(cx, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
