@@ -1,7 +1,7 @@
 //! Tasks and streams in progress, per caller.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, hash_map::Entry},
     num::NonZeroUsize,
     sync::Arc,
 };
@@ -17,15 +17,18 @@ pub(crate) enum Counted {
     Stream,
 }
 
+/// A caller, and what is counted of it.
+type Key = (Arc<str>, Counted);
+
 /// The counts of all callers; one of zero has no entry.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CallerCounts(Arc<Mutex<HashMap<(Arc<str>, Counted), usize>>>);
+pub(crate) struct CallerCounts(Arc<Mutex<HashMap<Key, usize>>>);
 
 /// Something that is counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Count {
     counts: CallerCounts,
-    key: (Arc<str>, Counted),
+    key: Key,
     /// The caller's number of them when it was counted.
     pub(crate) number: usize,
 }
@@ -64,11 +67,10 @@ impl CallerCounts {
 
 impl Drop for Count {
     fn drop(&mut self) {
-        let mut counts = self.counts.0.lock();
-        if let Some(count) = counts.get_mut(&self.key) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.key);
+        if let Entry::Occupied(mut count) = self.counts.0.lock().entry(self.key.clone()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
             }
         }
     }

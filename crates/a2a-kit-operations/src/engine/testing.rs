@@ -42,7 +42,7 @@ impl LiveTask {
             now: Now { instant: Instant::now(), time: Timestamp::from_millis(0) },
         };
         let creation = Creation { is_streamed: true, ..Creation::default() };
-        live.live.begin(turn, creation, true, live.now);
+        live.live.begin(turn, creation, true, live.now.instant);
         drop(live.live.take_effects(true));
         live.update(update_to(TaskState::Working)).expect("the executor is at work");
         live.write();

@@ -12,7 +12,7 @@ use crate::{
         CallerLimits, Inner,
         cluster::Forwarded,
         limits::exhausted,
-        moment,
+        moment, now,
         operations::{
             key::{KeyClaim, fingerprint, is_definite},
             response::{Accepted, Remote},
@@ -159,7 +159,7 @@ impl Inner {
         let creation =
             Creation { webhooks: webhook.into_iter().collect(), key, is_streamed: turn.streams };
         let waits = !configuration.return_immediately;
-        handle.change_silently(|live| live.begin(turn, creation, waits, moment()));
+        handle.change_silently(|live| live.begin(turn, creation, waits, now()));
         Ok(Accepted::here(handle, 1))
     }
 

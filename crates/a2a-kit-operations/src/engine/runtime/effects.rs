@@ -66,7 +66,10 @@ impl Handle {
         let (value, settled) = {
             let mut locked = self.lock();
             let value = transition(&mut locked);
-            (value, locked.settle(self, wakes, self.is_polled()))
+            // An executor that is polled leaves the rest to what follows its poll.
+            let batches = self.is_polled();
+            let settles = wakes || !batches;
+            (value, if settles { locked.settle(self, wakes, batches) } else { None })
         };
         if let Some(settled) = settled {
             self.perform(settled);
@@ -91,11 +94,10 @@ impl Handle {
     }
 
     /// Returns whether changes were written.
-    fn perform(&self, Settled { effects, wakers, released }: Settled) -> bool {
+    fn perform(&self, Settled { effects, wakers }: Settled) -> bool {
         if !wakers.is_empty() {
             wakers.into_iter().for_each(Waker::wake);
         }
-        drop(released);
         let Some(effects) = effects else { return false };
         let is_written = effects.write && self.start_writer();
         if let Some(start) = effects.run {

@@ -149,8 +149,9 @@ impl Locked<'_> {
             *running = take_running(handle, None);
         }
         let wakers = if wakes { watchers.waiters.take() } else { Vec::new() };
-        let released = [running.take_if(|_| !is_running), draft.take_if(|_| !live.is_draft())];
-        Some(Settled { effects, wakers, released })
+        running.take_if(|_| !is_running);
+        draft.take_if(|_| !live.is_draft());
+        Some(Settled { effects, wakers })
     }
 }
 
@@ -162,7 +163,6 @@ fn take_running(handle: &Handle, max: Option<NonZeroUsize>) -> Option<Count> {
 pub(super) struct Settled {
     pub(super) effects: Option<Effects>,
     pub(super) wakers: Vec<Waker>,
-    pub(super) released: [Option<Count>; 2],
 }
 
 impl Entry {

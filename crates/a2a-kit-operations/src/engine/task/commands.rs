@@ -52,7 +52,7 @@ impl Commands {
         let begun = std::mem::take(&mut self.begun).into_iter();
         let begun = begun.map(|(id, position)| (id, encode(&Answer::At(position))));
         let mut answers: Vec<_> = begun.collect();
-        if let Some(position) = ended {
+        if let Some(position) = ended.filter(|_| !self.cancels.is_empty()) {
             let answer = encode(&Answer::At(position));
             answers.extend(self.cancels.drain(..).map(|id| (id, answer.clone())));
         }

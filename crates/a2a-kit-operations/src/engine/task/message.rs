@@ -1,6 +1,6 @@
 //! Transitions for client messages.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use a2a_core::{
     Error, TaskState,
@@ -92,7 +92,7 @@ impl LiveTask {
         turn: TurnRequest,
         creation: Creation,
         sender_waits: bool,
-        now: Now,
+        now: Instant,
     ) {
         self.run.begin(now);
         self.run.set_request(&turn);
@@ -177,7 +177,7 @@ impl LiveTask {
                 self.hand(&turn.message);
             }
         } else {
-            self.run.begin(now);
+            self.run.begin(now.instant);
             self.effects.begin = true;
             self.begin_turn(ticket, &turn, now);
             let turn = self.resumed(turn);

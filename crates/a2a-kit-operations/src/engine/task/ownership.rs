@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use a2a_core::v1::stream_response::Payload;
 
-use super::{Failure, LiveTask, Now, TurnRequest, reconcile::Reconciliation, status_time};
+use super::{Failure, LiveTask, TurnRequest, reconcile::Reconciliation, status_time};
 use crate::{
     Event, EventId, UpdateError,
     store::{Replay, StoredTask},
@@ -150,7 +150,7 @@ impl LiveTask {
     }
 
     /// Restarts the interrupted work on the newest message.
-    pub(super) fn rerun(&mut self, now: Now) {
+    pub(super) fn rerun(&mut self, now: Instant) {
         self.run.begin(now);
         self.effects.begin = true;
         self.turns.begin_again(self.log.last());

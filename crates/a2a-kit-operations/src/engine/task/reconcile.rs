@@ -205,7 +205,7 @@ impl LiveTask {
         {
             Resumption::Left
         } else if let Some(turn) = turn {
-            self.rerun(now);
+            self.rerun(now.instant);
             Resumption::Rerun(self.resumed(turn))
         } else {
             self.keep_acknowledged(acknowledged);

@@ -106,8 +106,8 @@ pub(crate) enum RunEnd {
 }
 
 impl Run {
-    pub(super) fn begin(&mut self, now: Now) {
-        let work = Work::begin(now.instant);
+    pub(super) fn begin(&mut self, now: Instant) {
+        let work = Work::begin(now);
         self.phase = Phase::Here(Executing { work, ..Executing::default() });
         self.is_canceling = false;
     }

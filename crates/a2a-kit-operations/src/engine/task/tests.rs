@@ -112,7 +112,7 @@ const INPUTS: &[Input] = &[
     ("request the lease", |b| format!("{:?}", b.live.request_lease())),
     ("acquired", |b| b.acquire(false)),
     ("taken over", |b| b.acquire(true)),
-    ("rerun", |b| b.apply(|live, now| live.rerun(now))),
+    ("rerun", |b| b.apply(|live, now| live.rerun(now.instant))),
     ("commands posted", |b| b.reconcile(|live| live.notice_commands())),
     ("lease wanted", |b| b.reconcile(|live| _ = live.request_lease())),
     ("lease not needed", |b| b.reconcile(|live| live.release_if_idle())),
@@ -315,7 +315,7 @@ fn draft() -> Fixture {
     let now = Now { instant: Instant::now(), time: Timestamp::from_millis(0) };
     let mut fixture = Fixture { live, group: None, now };
     let creation = Creation { is_streamed: true, ..Creation::default() };
-    fixture.live.begin(turn("first"), creation, true, fixture.now);
+    fixture.live.begin(turn("first"), creation, true, fixture.now.instant);
     fixture.acknowledged()
 }
 

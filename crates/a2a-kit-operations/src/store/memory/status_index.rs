@@ -19,12 +19,10 @@ use crate::store::PageKey;
 /// Maximum number of tasks to count one by one.
 const MAX_COUNT: usize = 10_000;
 
-/// A position in list order: by time, newest first, then by id, greatest first.
-type Position<'a> = (Reverse<i64>, Reverse<&'a str>);
-
-/// Something at a position in list order.
-trait Positioned {
-    fn position(&self) -> Position<'_>;
+/// A position in list order.
+pub(super) trait ListPosition {
+    fn millis(&self) -> i64;
+    fn task_id(&self) -> &str;
 }
 
 /// A task at its position.
@@ -34,54 +32,68 @@ pub(super) struct Key {
     pub(super) entry: Arc<Entry>,
 }
 
-impl Positioned for Key {
-    fn position(&self) -> Position<'_> {
-        (Reverse(self.millis), Reverse(self.entry.task_id()))
+impl ListPosition for Key {
+    fn millis(&self) -> i64 {
+        self.millis
+    }
+
+    fn task_id(&self) -> &str {
+        self.entry.task_id()
     }
 }
 
-impl Positioned for PageKey {
-    fn position(&self) -> Position<'_> {
-        (Reverse(self.millis), Reverse(&self.task_id))
+impl ListPosition for PageKey {
+    fn millis(&self) -> i64 {
+        self.millis
+    }
+
+    fn task_id(&self) -> &str {
+        &self.task_id
     }
 }
 
-impl Positioned for (i64, &str) {
-    fn position(&self) -> Position<'_> {
-        (Reverse(self.0), Reverse(self.1))
+impl ListPosition for (i64, &str) {
+    fn millis(&self) -> i64 {
+        self.0
+    }
+
+    fn task_id(&self) -> &str {
+        self.1
     }
 }
 
 // Positions are looked up by reference, without constructing a key.
-impl Ord for dyn Positioned + '_ {
+impl Ord for dyn ListPosition + '_ {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.position().cmp(&other.position())
+        let by_id = || Reverse(self.task_id()).cmp(&Reverse(other.task_id()));
+        Reverse(self.millis()).cmp(&Reverse(other.millis())).then_with(by_id)
     }
 }
 
-impl PartialOrd for dyn Positioned + '_ {
+impl PartialOrd for dyn ListPosition + '_ {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for dyn Positioned + '_ {
+impl PartialEq for dyn ListPosition + '_ {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for dyn Positioned + '_ {}
+impl Eq for dyn ListPosition + '_ {}
 
-impl<'a> Borrow<dyn Positioned + 'a> for Key {
-    fn borrow(&self) -> &(dyn Positioned + 'a) {
+impl<'a> Borrow<dyn ListPosition + 'a> for Key {
+    fn borrow(&self) -> &(dyn ListPosition + 'a) {
         self
     }
 }
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.position().cmp(&other.position())
+        let (this, other): (&dyn ListPosition, &dyn ListPosition) = (self, other);
+        this.cmp(other)
     }
 }
 
@@ -151,7 +163,7 @@ impl StatusIndex {
         let StatusKey { state, millis } = status_key;
         let Some(index) = self.states.iter().position(|(known, _)| *known == state) else { return };
         let keys = &mut self.states[index].1;
-        let place: &dyn Positioned = &(millis, entry.task_id());
+        let place: &dyn ListPosition = &(millis, entry.task_id());
         keys.remove(place);
         if keys.is_empty() {
             self.states.swap_remove(index);
@@ -193,12 +205,12 @@ fn range<'a>(
 ) -> btree_set::Range<'a, Key> {
     // The empty id is the last one within its millisecond.
     let last = since_millis.map(|millis| (millis, ""));
-    let after = after.map(|after| after as &dyn Positioned);
-    let last = last.as_ref().map(|last| last as &dyn Positioned);
+    let after = after.map(|after| after as &dyn ListPosition);
+    let last = last.as_ref().map(|last| last as &dyn ListPosition);
     match (after, last) {
         // A range panics if its start is not before its end.
         (Some(after), Some(last)) if after >= last => btree_set::Range::default(),
-        (after, last) => keys.range::<dyn Positioned, _>((
+        (after, last) => keys.range::<dyn ListPosition, _>((
             after.map_or(Unbounded, Excluded),
             last.map_or(Unbounded, Included),
         )),
