@@ -24,16 +24,10 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, Event, EventId, MemoryStore,
-    Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, Webhook,
-    store::{
-        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
-        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
-        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
-        Transition, Usage,
-    },
+    Recovery, RequestContext, Scope, Store, TaskUpdater, UpdateError, intercept_store,
+    store::{Committed, LeaseStore, NewTask, PushStore, StoreError, Sweep, TaskStore, Transition},
 };
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tokio::sync::Notify;
 
@@ -73,6 +67,15 @@ impl Flaky {
         Ok(&self.store)
     }
 
+    async fn answer<T>(
+        &self,
+        _: &'static str,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.up()?;
+        call.await
+    }
+
     fn lie<T>(&self, told: T) -> Result<T, StoreError> {
         let left = |left: usize| left.checked_sub(1);
         match self.faults.lies.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left) {
@@ -104,63 +107,9 @@ impl TaskStore for Flaky {
         self.lie(committed)
     }
 
-    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
-        self.up()?.get(scope, task_id).await
-    }
-
-    async fn load(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
-        self.up()?.load(scope, task_id, after).await
-    }
-
-    async fn replay(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<Replay>, StoreError> {
-        self.up()?.replay(scope, task_id, after).await
-    }
-
-    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        self.up()?.list(scope, query).await
-    }
-
-    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
-        self.up()?.usage(owner).await
-    }
-
-    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
-        self.up()?.open_tasks(owner).await
-    }
-
-    async fn claim_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        self.up()?.claim_key(scope, key, fingerprint, task_id).await
-    }
-
-    async fn take_over_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        gone: &str,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        self.up()?.take_over_key(scope, key, fingerprint, gone, task_id).await
-    }
-
-    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.up()?.release_key(scope, key, task_id).await
+    intercept_store! {
+        answer, TaskStore: this => this.store;
+        get, load, replay, list, usage, open_tasks, claim_key, take_over_key, release_key, probe,
     }
 
     /// Never returns: no lease renewal or takeover may wait for it.
@@ -168,119 +117,15 @@ impl TaskStore for Flaky {
         std::future::pending().await
     }
 
-    async fn probe(&self) -> Result<(), StoreError> {
-        self.up()?.probe().await
-    }
-
     async fn close(&self) {}
 }
 
-#[async_trait]
 impl LeaseStore for Flaky {
-    fn node(&self) -> &str {
-        self.store.node()
-    }
-
-    fn lease(&self) -> Option<Duration> {
-        self.store.lease()
-    }
-
-    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
-        self.up()?.acquire(scope, task_id).await
-    }
-
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
-        self.up()?.renew(held).await
-    }
-
-    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
-        self.up()?.release(task_id, epoch).await
-    }
-
-    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
-        self.up()?.abandon(task_id, epoch).await
-    }
-
-    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
-        self.up()?.take_over(limit).await
-    }
-
-    async fn post_command(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        command: Command,
-    ) -> Result<bool, StoreError> {
-        self.up()?.post_command(scope, task_id, command).await
-    }
-
-    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
-        self.up()?.commands(task_id).await
-    }
-
-    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.up()?.answer_command(command_id, answer).await
-    }
-
-    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.up()?.read_answer(command_id).await
-    }
-
-    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.up()?.delete_answer(command_id).await
-    }
-
-    fn signals(&self) -> Option<Signals> {
-        self.store.signals()
-    }
+    intercept_store!(answer, LeaseStore: this => this.store);
 }
 
-#[async_trait]
 impl PushStore for Flaky {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
-        self.up()?.put_config(scope, webhook).await
-    }
-
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
-        self.up()?.configs(scope, task_id).await
-    }
-
-    async fn delete_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        id: &str,
-    ) -> Result<(), StoreError> {
-        self.up()?.delete_config(scope, task_id, id).await
-    }
-
-    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.up()?.claim_deliveries(limit).await
-    }
-
-    async fn record_delivery(
-        &self,
-        key: &DeliveryKey,
-        outcome: DeliveryOutcome,
-    ) -> Result<bool, StoreError> {
-        self.up()?.record_delivery(key, outcome).await
-    }
-
-    async fn backlog(&self) -> Result<Backlog, StoreError> {
-        self.up()?.backlog().await
-    }
-
-    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
-        self.up()?.dead_letters(query).await
-    }
-
-    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
-        self.up()?.redeliver(query).await
-    }
-
-    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
-        self.up()?.purge_dead_letters(query).await
-    }
+    intercept_store!(answer, PushStore: this => this.store);
 }
 
 /// Starts, waits, emits a chunk, and completes; a rerun continues.

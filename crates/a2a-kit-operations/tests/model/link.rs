@@ -10,17 +10,14 @@ use std::{
 };
 
 use a2a_kit_operations::{
-    EventId, Scope, Webhook,
+    Scope, intercept_store,
     store::{
-        Acquired, Backlog, Claim, ClaimedDeliveries, Command, Committed, DeadLetter,
-        DeadLetterQuery, DeliveryKey, DeliveryOutcome, LeaseStore, NewTask, Orphan, PushStore,
-        Redelivery, Replay, Signals, StoreError, StoredTask, Sweep, TaskPage, TaskQuery, TaskStore,
-        Transition, Usage,
+        Committed, LeaseStore, NewTask, Orphan, PushStore, Signals, StoreError, StoredTask,
+        TaskStore, Transition,
     },
 };
 use a2a_kit_store_testing::MemoryNode;
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::watch;
 
@@ -130,6 +127,16 @@ pub(super) struct Linked {
     pub(super) shared: Arc<Shared>,
 }
 
+impl Linked {
+    async fn call<T>(
+        &self,
+        _: &'static str,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        self.link.call(work).await
+    }
+}
+
 impl fmt::Debug for Linked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.store.fmt(f)
@@ -165,129 +172,25 @@ impl TaskStore for Linked {
         Ok(stored)
     }
 
-    async fn load(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
-        self.link.call(self.store.load(scope, task_id, after)).await
-    }
-
-    async fn replay(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<Replay>, StoreError> {
-        self.link.call(self.store.replay(scope, task_id, after)).await
-    }
-
-    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
-        self.link.call(self.store.list(scope, query)).await
-    }
-
-    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
-        self.link.call(self.store.usage(owner)).await
-    }
-
-    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
-        self.link.call(self.store.open_tasks(owner)).await
-    }
-
-    async fn claim_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        self.link.call(self.store.claim_key(scope, key, fingerprint, task_id)).await
-    }
-
-    async fn take_over_key(
-        &self,
-        scope: &Scope,
-        key: &str,
-        fingerprint: u64,
-        gone: &str,
-        task_id: &str,
-    ) -> Result<Claim, StoreError> {
-        self.link.call(self.store.take_over_key(scope, key, fingerprint, gone, task_id)).await
-    }
-
-    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
-        self.link.call(self.store.release_key(scope, key, task_id)).await
-    }
-
-    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
-        self.link.call(self.store.sweep(sweep)).await
-    }
-
-    async fn probe(&self) -> Result<(), StoreError> {
-        self.link.call(self.store.probe()).await
-    }
-
-    async fn close(&self) {
-        self.store.close().await;
+    intercept_store! {
+        call, TaskStore: this => this.store;
+        load, replay, list, usage, open_tasks, claim_key, take_over_key, release_key, sweep, probe,
+        close,
     }
 }
 
 #[async_trait]
 impl LeaseStore for Linked {
-    fn node(&self) -> &str {
-        self.store.node()
-    }
-
-    fn lease(&self) -> Option<Duration> {
-        self.store.lease()
-    }
-
-    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
-        self.link.call(self.store.acquire(scope, task_id)).await
-    }
-
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
-        self.link.call(self.store.renew(held)).await
-    }
-
-    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
-        self.link.call(self.store.release(task_id, epoch)).await
-    }
-
-    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
-        self.link.call(self.store.abandon(task_id, epoch)).await
+    intercept_store! {
+        call, LeaseStore: this => this.store;
+        node, lease, acquire, renew, release, abandon, post_command, commands, answer_command,
+        read_answer, delete_answer,
     }
 
     async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
         let orphans = self.link.call(self.store.take_over(limit)).await?;
         orphans.iter().for_each(|orphan| self.shared.journal.show(&orphan.stored.task.id));
         Ok(orphans)
-    }
-
-    async fn post_command(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        command: Command,
-    ) -> Result<bool, StoreError> {
-        self.link.call(self.store.post_command(scope, task_id, command)).await
-    }
-
-    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
-        self.link.call(self.store.commands(task_id)).await
-    }
-
-    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
-        self.link.call(self.store.answer_command(command_id, answer)).await
-    }
-
-    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
-        self.link.call(self.store.read_answer(command_id)).await
-    }
-
-    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
-        self.link.call(self.store.delete_answer(command_id)).await
     }
 
     fn signals(&self) -> Option<Signals> {
@@ -303,50 +206,6 @@ impl LeaseStore for Linked {
     }
 }
 
-#[async_trait]
 impl PushStore for Linked {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
-        self.link.call(self.store.put_config(scope, webhook)).await
-    }
-
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
-        self.link.call(self.store.configs(scope, task_id)).await
-    }
-
-    async fn delete_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        id: &str,
-    ) -> Result<(), StoreError> {
-        self.link.call(self.store.delete_config(scope, task_id, id)).await
-    }
-
-    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
-        self.link.call(self.store.claim_deliveries(limit)).await
-    }
-
-    async fn record_delivery(
-        &self,
-        key: &DeliveryKey,
-        outcome: DeliveryOutcome,
-    ) -> Result<bool, StoreError> {
-        self.link.call(self.store.record_delivery(key, outcome)).await
-    }
-
-    async fn backlog(&self) -> Result<Backlog, StoreError> {
-        self.link.call(self.store.backlog()).await
-    }
-
-    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
-        self.link.call(self.store.dead_letters(query)).await
-    }
-
-    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
-        self.link.call(self.store.redeliver(query)).await
-    }
-
-    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
-        self.link.call(self.store.purge_dead_letters(query)).await
-    }
+    intercept_store!(call, PushStore: this => this.store);
 }

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::store::{Backlog, ClaimedDeliveries, Redelivery, StoreError};
+use crate::{
+    forward_store,
+    store::{ClaimedDeliveries, StoreError},
+};
 
 /// A store that fails a number of times.
 #[derive(Debug)]
@@ -22,21 +25,9 @@ fn fail_while(left: &AtomicU32) -> Result<(), StoreError> {
 
 #[async_trait]
 impl PushStore for FailingStore {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
-        self.store.put_config(scope, webhook).await
-    }
-
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
-        self.store.configs(scope, task_id).await
-    }
-
-    async fn delete_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        id: &str,
-    ) -> Result<(), StoreError> {
-        self.store.delete_config(scope, task_id, id).await
+    forward_store! {
+        PushStore: this => this.store;
+        put_config, configs, delete_config, backlog, dead_letters, redeliver, purge_dead_letters,
     }
 
     async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
@@ -51,22 +42,6 @@ impl PushStore for FailingStore {
     ) -> Result<bool, StoreError> {
         fail_while(&self.record_failures)?;
         self.store.record_delivery(key, outcome).await
-    }
-
-    async fn backlog(&self) -> Result<Backlog, StoreError> {
-        self.store.backlog().await
-    }
-
-    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
-        self.store.dead_letters(query).await
-    }
-
-    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
-        self.store.redeliver(query).await
-    }
-
-    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
-        self.store.purge_dead_letters(query).await
     }
 }
 
