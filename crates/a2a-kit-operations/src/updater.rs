@@ -29,7 +29,7 @@ pub struct TaskUpdater {
     /// The generation of the run; updates of an earlier one are rejected.
     pub(crate) run: u64,
     /// The extensions requested by the message.
-    extensions: Option<Active>,
+    pub(crate) extensions: Option<Active>,
 }
 
 /// The message of a status: none, a text, parts, or a whole message.
@@ -73,10 +73,6 @@ impl From<Option<Message>> for StatusMessage {
 }
 
 impl TaskUpdater {
-    pub(crate) fn new(handle: Handle, run: u64, extensions: Option<Active>) -> Self {
-        Self { handle, run, extensions }
-    }
-
     /// The id of the task.
     pub fn task_id(&self) -> &str {
         &self.handle.task_id

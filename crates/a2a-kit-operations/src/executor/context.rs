@@ -24,15 +24,11 @@ use crate::{
 /// A message to handle, and its context.
 #[derive(Clone)]
 pub struct RequestContext {
-    handle: Handle,
-    request: TurnRequest,
+    pub(crate) handle: Handle,
+    pub(crate) request: TurnRequest,
 }
 
 impl RequestContext {
-    pub(crate) fn new(handle: Handle, request: TurnRequest) -> Self {
-        Self { handle, request }
-    }
-
     /// The message that began the run, with the ids of its task and context set. Answers to
     /// [`ask`](crate::TaskUpdater::ask) do not begin a run, whenever they arrive.
     pub fn message(&self) -> &Message {
@@ -203,22 +199,14 @@ impl fmt::Debug for RequestContext {
 /// A cancel, and its context.
 #[derive(Clone, Debug)]
 pub struct CancelContext {
-    task: Arc<Task>,
-    call: Arc<CallContext>,
-    metadata: Option<Struct>,
+    pub(crate) task: Arc<Task>,
+    pub(crate) call: Arc<CallContext>,
+    pub(crate) metadata: Option<Struct>,
     /// Whether the default `cancel` was called.
-    is_default: Arc<AtomicBool>,
+    pub(crate) is_default: Arc<AtomicBool>,
 }
 
 impl CancelContext {
-    pub(crate) fn new(task: Arc<Task>, call: Arc<CallContext>, metadata: Option<Struct>) -> Self {
-        Self { task, call, metadata, is_default: Arc::default() }
-    }
-
-    pub(crate) fn is_default(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.is_default)
-    }
-
     /// Tells the engine that the executor does not implement `cancel`.
     pub(super) fn leave_to_the_engine(&self) {
         self.is_default.store(true, Ordering::Relaxed);

@@ -136,8 +136,8 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     }
     let dropped = handle.drop_signal(generation);
     let extensions = handle.inner.agent.extensions.active(&request.call, &request.message);
-    let context = RequestContext::new(handle.clone(), request);
-    let updates = TaskUpdater::new(handle.clone(), generation, extensions);
+    let context = RequestContext { handle: handle.clone(), request };
+    let updates = TaskUpdater { handle: handle.clone(), run: generation, extensions };
     let executor = Arc::clone(&handle.inner.agent.executor);
     // The executor may panic while creating its future.
     let execution = async move { executor.execute(context, updates).await };

@@ -122,14 +122,15 @@ impl Handle {
     /// cannot notice the cancel. Continues if the caller disconnects.
     pub(crate) fn start_cancel(&self, cancellation: Cancellation) {
         let Cancellation { task, request, generation } = cancellation;
-        let context = CancelContext::new(task, request.context, request.metadata);
+        let CancelRequest { context: call, metadata } = request;
+        let is_default = Arc::default();
+        let context = CancelContext { task, call, metadata, is_default: Arc::clone(&is_default) };
         let handle = self.clone();
         let span = tracing::info_span!("cancel", task.id = %self.task_id);
         self.inner.tasks.spawn(
             async move {
                 let grace = handle.inner.config.cancel_grace;
                 let executor = &handle.inner.agent.executor;
-                let is_default = context.is_default();
                 // `cancel` has the grace period even if `execute` has already returned.
                 let call = AssertUnwindSafe(async { executor.cancel(context).await });
                 let mut call = Box::pin(async {

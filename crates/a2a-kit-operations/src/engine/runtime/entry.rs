@@ -173,8 +173,7 @@ impl Entry {
         task: Task,
         (running, draft): (Count, Option<Count>),
     ) -> Self {
-        let ids = (task.id.as_str().into(), task.context_id.as_str().into());
-        let mut entry = Self::new(scope, ids, LiveTask::draft(task, inner.empty_log(0)));
+        let mut entry = Self::new(scope, LiveTask::draft(task, inner.empty_log(0)));
         let shared = entry.shared.get_mut();
         (shared.running, shared.draft) = (Some(running), draft);
         entry
@@ -182,12 +181,13 @@ impl Entry {
 
     /// Creates the entry of a stored task.
     pub(crate) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
-        let ids = (stored.task.id.as_str().into(), stored.task.context_id.as_str().into());
         let log = inner.empty_log(stored.last_event.get());
-        Self::new(scope, ids, LiveTask::stored_before(stored, log))
+        Self::new(scope, LiveTask::stored_before(stored, log))
     }
 
-    fn new(scope: Scope, (task_id, context_id): (Arc<str>, Arc<str>), live: LiveTask) -> Self {
+    fn new(scope: Scope, live: LiveTask) -> Self {
+        let (task, _) = live.visible();
+        let (task_id, context_id) = (task.id.as_str().into(), task.context_id.as_str().into());
         let (signals, watchers, running, draft) = Default::default();
         let shared = Mutex::new(Shared { live, signals, watchers, running, draft });
         Self { scope, task_id, context_id, handles: AtomicUsize::new(0), shared }
