@@ -177,7 +177,8 @@ impl Conformance {
         let prompts = self.prompts.clone().or_of_card(&fetched.card);
         let interfaces = interfaces::selected(&fetched.interfaces, &self.bindings, &self.versions);
         if interfaces.is_empty() && !fetched.interfaces.is_empty() {
-            return Err(RunError::NoInterface(interfaces::names(&fetched.interfaces)));
+            let names: Vec<_> = fetched.interfaces.iter().map(Interface::name).collect();
+            return Err(RunError::NoInterface(names.join(", ")));
         }
         let webhook = webhook(&interfaces, &fetched.card).await;
         let mut card = fetched.evidence.clone();

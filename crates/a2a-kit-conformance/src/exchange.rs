@@ -147,7 +147,6 @@ impl Exchange {
         }
     }
 
-    /// The stream.
     pub(crate) fn stream(&self) -> Option<&EventStream> {
         match &self.answer {
             Answer::Events(stream) => Some(stream),
@@ -272,6 +271,11 @@ pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 pub(crate) fn is_terminal(state: &str) -> bool {
     let names = ["completed", "failed", "canceled", "cancelled", "rejected"];
     names.contains(&&*name_of(state))
+}
+
+/// Returns whether a state of any revision is an end or a pause.
+pub(crate) fn is_settled(state: &str) -> bool {
+    is_terminal(state) || is_interrupted(state)
 }
 
 /// Returns whether a state of any revision waits for the client.

@@ -3,32 +3,17 @@
 /// Returns whether `text` matches `pattern`, in which `*` stands for any characters and `?` for
 /// one. Case is ignored.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
-    let pattern: Vec<_> = pattern.trim().to_ascii_lowercase().chars().collect();
-    let text: Vec<_> = text.to_ascii_lowercase().chars().collect();
-    // The position behind the last `*`, and the text position from which it is retried.
-    let mut star = None;
-    let (mut at, mut in_text) = (0, 0);
-    while in_text < text.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                at += 1;
-                star = Some((at, in_text));
+    fn all(pattern: &[u8], text: &[u8]) -> bool {
+        match (pattern, text) {
+            ([b'*', rest @ ..], _) => (0..=text.len()).any(|start| all(rest, &text[start..])),
+            ([b'?', rest @ ..], [_, text @ ..]) => all(rest, text),
+            ([c, rest @ ..], [first, text @ ..]) => {
+                c.eq_ignore_ascii_case(first) && all(rest, text)
             }
-            Some(c) if *c == '?' || *c == text[in_text] => {
-                at += 1;
-                in_text += 1;
-            }
-            _ => match star {
-                Some((behind, from)) => {
-                    star = Some((behind, from + 1));
-                    at = behind;
-                    in_text = from + 1;
-                }
-                None => return false,
-            },
+            (rest, text) => rest.is_empty() && text.is_empty(),
         }
     }
-    pattern[at..].iter().all(|c| *c == '*')
+    all(pattern.trim().as_bytes(), text.as_bytes())
 }
 
 #[cfg(test)]

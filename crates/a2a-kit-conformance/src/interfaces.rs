@@ -89,12 +89,6 @@ fn has_binding(version: ProtocolVersion, binding: Transport) -> bool {
     }
 }
 
-/// The names of interfaces, for an error.
-pub(crate) fn names(all: &[Interface]) -> String {
-    let names: Vec<_> = all.iter().map(Interface::name).collect();
-    names.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,9 @@ pub struct Prompts {
     pub fail: Option<String>,
 }
 
+/// The behaviors, in the order of their texts.
+const BEHAVIORS: [&str; 7] = ["hello", "ask", "stream", "slow", "artifact", "message", "fail"];
+
 impl Default for Prompts {
     fn default() -> Self {
         Self {
@@ -56,28 +59,15 @@ impl Prompts {
 
     /// The behaviors and their texts.
     pub fn texts(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
-        let others = [
-            ("ask", &self.ask),
-            ("stream", &self.stream),
-            ("slow", &self.slow),
-            ("artifact", &self.artifact),
-            ("message", &self.message),
-            ("fail", &self.fail),
-        ];
-        let others = others.into_iter().map(|(behavior, text)| (behavior, text.as_deref()));
-        std::iter::once(("hello", Some(&*self.hello))).chain(others)
+        let Self { hello, ask, stream, slow, artifact, message, fail } = self;
+        let others = [ask, stream, slow, artifact, message, fail].map(Option::as_deref);
+        BEHAVIORS.into_iter().zip(std::iter::once(Some(&**hello)).chain(others))
     }
 
     fn text_mut(&mut self, behavior: &str) -> Option<&mut Option<String>> {
-        Some(match behavior {
-            "ask" => &mut self.ask,
-            "stream" => &mut self.stream,
-            "slow" => &mut self.slow,
-            "artifact" => &mut self.artifact,
-            "message" => &mut self.message,
-            "fail" => &mut self.fail,
-            _ => return None,
-        })
+        let index = BEHAVIORS.iter().skip(1).position(|known| *known == behavior)?;
+        let Self { ask, stream, slow, artifact, message, fail, .. } = self;
+        [ask, stream, slow, artifact, message, fail].into_iter().nth(index)
     }
 
     /// Fills in the words of the demo agent that the card names: skills with the tag `demo`, whose id
@@ -107,19 +97,8 @@ impl Prompts {
     ///
     /// [`ParseError`] for an entry that is not `behavior=text` or an unknown behavior.
     pub fn set(&mut self, list: &str) -> Result<(), ParseError> {
-        let mut entries = vec![String::new()];
-        let mut characters = list.chars().peekable();
-        while let Some(c) = characters.next() {
-            match c {
-                '\\' if characters.peek() == Some(&',') => {
-                    characters.next();
-                    push(&mut entries, ',');
-                }
-                ',' => entries.push(String::new()),
-                other => push(&mut entries, other),
-            }
-        }
-        for entry in entries {
+        let list = list.replace("\\,", "\0");
+        for entry in list.split(',').map(|entry| entry.replace('\0', ",")) {
             let invalid = || {
                 let known = "hello, ask, stream, slow, artifact, message or fail";
                 let expected = format!("expected {known}, then = and a text");
@@ -138,12 +117,6 @@ impl Prompts {
 
 fn first_word(text: &str) -> &str {
     text.split(' ').next().unwrap_or_default()
-}
-
-fn push(entries: &mut [String], c: char) {
-    if let Some(last) = entries.last_mut() {
-        last.push(c);
-    }
 }
 
 impl FromStr for Prompts {

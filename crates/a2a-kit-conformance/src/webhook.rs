@@ -19,7 +19,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::evidence::Notification;
+use crate::{evidence::Notification, exchange};
 
 /// The token of every config of a run.
 pub(crate) const TOKEN: &str = "a2a-conformance-token";
@@ -64,7 +64,6 @@ impl Webhook {
         Ok(Self { address, received, server })
     }
 
-    /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -107,8 +106,7 @@ impl Drop for Webhook {
 fn is_settled(notification: &Notification) -> bool {
     let Some(value) = notification.json() else { return true };
     let payload = ["task", "statusUpdate"].into_iter().find_map(|member| value.get(member));
-    let state = crate::exchange::state(payload.unwrap_or(&value));
-    crate::exchange::is_terminal(state) || crate::exchange::is_interrupted(state)
+    exchange::is_settled(exchange::state(payload.unwrap_or(&value)))
 }
 
 async fn serve(listener: TcpListener, received: Arc<Received>) {

@@ -28,9 +28,7 @@ pub(crate) struct Check {
 /// What a check judges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Judge {
-    /// The card.
     Card(fn(&CardEvidence, &mut Verdict<'_>)),
-    /// One interface.
     Interface(fn(&Evidence, &mut Verdict<'_>)),
     /// Steps of one interface that have to be answered with an error of one of these kinds. Only
     /// the first has to be there.
@@ -94,12 +92,10 @@ pub(crate) struct Requirement(Rule);
 
 type Text = &'static str;
 
-/// A requirement with MUST.
 pub(crate) const fn must(id: Text, section: Text, title: Text) -> Requirement {
     Requirement(Rule::requirement(id, Severity::Error, section, title))
 }
 
-/// A requirement with SHOULD.
 pub(crate) const fn should(id: Text, section: Text, title: Text) -> Requirement {
     Requirement(Rule::requirement(id, Severity::Warning, section, title))
 }
@@ -115,7 +111,6 @@ impl Requirement {
         self.check(Judge::Interface(judge))
     }
 
-    /// A check of the card.
     pub(crate) const fn by_card(self, judge: fn(&CardEvidence, &mut Verdict<'_>)) -> Check {
         self.check(Judge::Card(judge))
     }

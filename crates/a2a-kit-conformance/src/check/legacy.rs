@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     evidence::Evidence,
-    exchange::{EventStream, Exchange, StreamEnd, is_interrupted, is_terminal, state, text},
+    exchange::{EventStream, Exchange, StreamEnd, is_settled, state, text},
     step::Step,
     verdict::Verdict,
 };
@@ -130,7 +130,7 @@ fn ends_with_final(evidence: &Evidence, verdict: &mut Verdict<'_>) {
     };
     let is_final =
         |update: &Value| update.get("final").and_then(Value::as_bool).unwrap_or_default();
-    let settled = is_terminal(state(last)) || is_interrupted(state(last));
+    let settled = is_settled(state(last));
     verdict.require(!settled || is_final(last), exchange, || {
         format!("the last status update, in {}, lacks `\"final\": true`", state(last))
     });

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::definition::{Check, Feature::Push, must, should};
 use crate::{
     evidence::Evidence,
-    exchange::{Answer, is_interrupted, is_terminal, state, text},
+    exchange::{Answer, is_settled, is_terminal, state, text},
     expect,
     step::Step,
     verdict::Verdict,
@@ -123,7 +123,7 @@ fn waits(evidence: &Evidence, verdict: &mut Verdict<'_>) {
         let Some(state) = exchange.task().map(state).or_else(|| exchange.last_state()) else {
             continue;
         };
-        verdict.require(is_terminal(state) || is_interrupted(state), exchange, || {
+        verdict.require(is_settled(state), exchange, || {
             format!("the send returned a task in {state} instead of waiting for its end or a pause")
         });
     }

@@ -7,50 +7,46 @@ use super::Report;
 impl Report {
     /// The report for people: each violation with its proof, then what was not measured.
     pub fn to_text(&self) -> String {
-        write(self)
+        let mut out = String::new();
+        let name = if self.agent.is_empty() { "an agent without a name" } else { &self.agent };
+        out.push_str(&format!("Agent: {} ({})\n", visible(name), visible(&self.target)));
+        out.push_str(&format!("Level: {}\n", self.level.keyword()));
+        let sent = self.prompts.texts().map(|(behavior, text)| match text {
+            Some(text) => format!("{behavior} {text:?}"),
+            None => format!("{behavior} –"),
+        });
+        out.push_str(&format!("Texts: {}\n\n", sent.collect::<Vec<_>>().join(", ")));
+        for why in &self.unreachable {
+            out.push_str(&format!("UNREACHABLE {}\n\n", visible(why)));
+        }
+        for result in self.failures() {
+            failure(&mut out, result);
+        }
+        for (title, name) in
+            [("Not measured", "not_measured"), ("Skipped", "skip"), ("Known", "known")]
+        {
+            reasons(&mut out, self, title, name);
+        }
+        if !self.unused_known.is_empty() {
+            let entries = visible(&self.unused_known.join(", "));
+            out.push_str(&format!("Known, but neither failed nor unmeasured: {entries}\n\n"));
+        }
+        let summary = self.summary();
+        let known = match summary.known {
+            0 => String::new(),
+            known => format!(", {known} known"),
+        };
+        out.push_str(&format!(
+            "Result: {} ({} passed, {} failed, {} skipped, {} not measured{known}, in {} ms)\n",
+            self.verdict(),
+            summary.pass,
+            summary.fail,
+            summary.skip,
+            summary.not_measured,
+            self.duration.as_millis(),
+        ));
+        out
     }
-}
-
-/// Writes the report: violations with their proof, then what was not measured, then the counts.
-fn write(report: &Report) -> String {
-    let mut out = String::new();
-    let name = if report.agent.is_empty() { "an agent without a name" } else { &report.agent };
-    out.push_str(&format!("Agent: {} ({})\n", visible(name), visible(&report.target)));
-    out.push_str(&format!("Level: {}\n", report.level.keyword()));
-    let sent = report.prompts.texts().map(|(behavior, text)| match text {
-        Some(text) => format!("{behavior} {text:?}"),
-        None => format!("{behavior} –"),
-    });
-    out.push_str(&format!("Texts: {}\n\n", sent.collect::<Vec<_>>().join(", ")));
-    for why in &report.unreachable {
-        out.push_str(&format!("UNREACHABLE {}\n\n", visible(why)));
-    }
-    for result in report.failures() {
-        failure(&mut out, result);
-    }
-    for (title, name) in [("Not measured", "not_measured"), ("Skipped", "skip"), ("Known", "known")]
-    {
-        reasons(&mut out, report, title, name);
-    }
-    if !report.unused_known.is_empty() {
-        let entries = visible(&report.unused_known.join(", "));
-        out.push_str(&format!("Known, but neither failed nor unmeasured: {entries}\n\n"));
-    }
-    let summary = report.summary();
-    let known = match summary.known {
-        0 => String::new(),
-        known => format!(", {known} known"),
-    };
-    out.push_str(&format!(
-        "Result: {} ({} passed, {} failed, {} skipped, {} not measured{known}, in {} ms)\n",
-        report.verdict(),
-        summary.pass,
-        summary.fail,
-        summary.skip,
-        summary.not_measured,
-        report.duration.as_millis(),
-    ));
-    out
 }
 
 fn failure(out: &mut String, result: &CheckResult) {

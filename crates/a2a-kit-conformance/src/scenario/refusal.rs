@@ -7,7 +7,7 @@ use crate::{
     check::Feature,
     recorder::{Learned, NO_TASK, Recorder, merge, message, send},
     step::Step,
-    wire::{Call, Principal, UNKNOWN_ROUTE},
+    wire::{Call, Principal, UNKNOWN_ROUTE, VersionHeader},
 };
 
 /// An extension that no agent has.
@@ -23,9 +23,9 @@ pub(super) async fn run(recorder: &mut Recorder<'_>) {
 async fn versions(recorder: &mut Recorder<'_>) {
     let hello = recorder.prompts.hello.clone();
     let call = || Call::new("SendMessage", send(&hello, json!({})));
-    recorder.step(Step::VersionUnknown, call().with_version("9.9")).await;
-    recorder.step(Step::VersionMissing, call().without_version()).await;
-    recorder.step(Step::VersionPatch, call().with_version("1.0.7")).await;
+    recorder.step(Step::VersionUnknown, call().with_version(VersionHeader::Is("9.9"))).await;
+    recorder.step(Step::VersionMissing, call().with_version(VersionHeader::Missing)).await;
+    recorder.step(Step::VersionPatch, call().with_version(VersionHeader::Is("1.0.7"))).await;
 }
 
 /// Requests that are none of the binding.
@@ -89,9 +89,11 @@ async fn invalid(recorder: &mut Recorder<'_>) {
 async fn extensions(recorder: &mut Recorder<'_>) {
     let hello = recorder.prompts.hello.clone();
     let call = || Call::new("SendMessage", send(&hello, json!({})));
-    recorder.step(Step::UnknownExtension, call().with_extension(UNKNOWN_EXTENSION)).await;
+    recorder
+        .step(Step::UnknownExtension, call().with_extensions(vec![UNKNOWN_EXTENSION.to_owned()]))
+        .await;
     let card = &recorder.evidence.card;
-    let known = card.extensions().first().map(|one| call().with_extension(one.uri.as_str()));
+    let known = card.extensions().first().map(|one| call().with_extensions(vec![one.uri.clone()]));
     let is_required = Feature::RequiredExtension.is_declared(card);
     recorder.step_if(Step::KnownExtension, known, "the card declares no extension").await;
     let without = is_required.then(|| call().without_required_extensions());
@@ -103,11 +105,12 @@ async fn extensions(recorder: &mut Recorder<'_>) {
 pub(super) async fn callers(recorder: &mut Recorder<'_>, learned: &Learned) {
     let hello = recorder.prompts.hello.clone();
     recorder.step(Step::ExtendedCard, Call::new("GetExtendedAgentCard", json!({}))).await;
-    let call = Call::new("GetExtendedAgentCard", json!({})).by(Principal::Anonymous);
+    let call = Call::new("GetExtendedAgentCard", json!({})).with_principal(Principal::Anonymous);
     let call = Some(call).filter(|_| !recorder.evidence.card.security_schemes.is_empty());
     let reason = "the card declares no security scheme for its extended card";
     recorder.step_if(Step::ExtendedCardAnonymous, call, reason).await;
-    let call = Call::new("SendMessage", send(&hello, json!({}))).by(Principal::Anonymous);
+    let call =
+        Call::new("SendMessage", send(&hello, json!({}))).with_principal(Principal::Anonymous);
     let call = Feature::Credentials.is_declared(&recorder.evidence.card).then_some(call);
     recorder.step_if(Step::Anonymous, call, "the card requires no credentials").await;
     others(recorder, learned).await;
@@ -130,7 +133,9 @@ async fn others(recorder: &mut Recorder<'_>, learned: &Learned) {
         } else if id.is_empty() {
             recorder.missing(&[step], NO_TASK);
         } else {
-            recorder.step(step, Call::new(operation, params).by(Principal::Second)).await;
+            recorder
+                .step(step, Call::new(operation, params).with_principal(Principal::Second))
+                .await;
         }
     }
 }

@@ -20,12 +20,9 @@ use tonic::{
 };
 use tower::ServiceExt as _;
 
-use super::http::{
-    Captured, END_OF_STREAM_GRACE, FirstEvent, MAX_BODY_BYTES, MAX_EVENTS, state_of_event,
-};
+use super::http::{Captured, END_OF_STREAM_GRACE, FirstEvent, MAX_BODY_BYTES, MAX_EVENTS, is_last};
 use crate::exchange::{
-    Answer, ErrorAnswer, Event, EventStream, RecordedRequest, StreamEnd, is_interrupted,
-    is_streaming, is_terminal, text,
+    Answer, ErrorAnswer, Event, EventStream, RecordedRequest, StreamEnd, is_streaming, text,
 };
 
 /// Base64 of metadata, with or without padding.
@@ -245,8 +242,7 @@ async fn read(
                         // The receiver may be gone.
                         let _gone = first.send(());
                     }
-                    let state = state_of_event(&value);
-                    if is_terminal(state) || is_interrupted(state) {
+                    if is_last(&value) {
                         deadline = deadline.min(Instant::now() + END_OF_STREAM_GRACE);
                     }
                     record.messages.push(Event { value, at: start.elapsed() });

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::sse::{RawEvent, SseReader};
-use crate::exchange::{RecordedRequest, RecordedResponse, StreamEnd, is_interrupted, is_terminal};
+use crate::exchange::{RecordedRequest, RecordedResponse, StreamEnd, is_settled};
 
 /// The most of a response that is read, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 4 << 20;
@@ -163,7 +163,7 @@ async fn read(
                 // The receiver may be gone.
                 let _gone = first.send(());
             }
-            if is_last(&event.joined()) {
+            if serde_json::from_slice(&event.joined()).is_ok_and(|value| is_last(&value)) {
                 deadline = deadline.min(Instant::now() + END_OF_STREAM_GRACE);
             }
             events.events.push((event, start.elapsed()));
@@ -179,19 +179,13 @@ async fn read(
     }
 }
 
-/// Returns whether an event has a state after which a stream is expected to end.
-fn is_last(data: &[u8]) -> bool {
-    let Ok(value) = serde_json::from_slice::<Value>(data) else { return false };
-    let state = state_of_event(&value);
-    is_terminal(state) || is_interrupted(state)
-}
-
-/// The state in an event of any binding and revision.
-pub(super) fn state_of_event(value: &Value) -> &str {
+/// Returns whether an event of any binding and revision has a state after which a stream is expected
+/// to end.
+pub(super) fn is_last(value: &Value) -> bool {
     let payload = value.get("result").unwrap_or(value);
     let payload = ["task", "statusUpdate", "status_update"]
         .into_iter()
         .find_map(|member| payload.get(member))
         .unwrap_or(payload);
-    payload.pointer("/status/state").and_then(Value::as_str).unwrap_or_default()
+    payload.pointer("/status/state").and_then(Value::as_str).is_some_and(is_settled)
 }

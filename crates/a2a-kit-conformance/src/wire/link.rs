@@ -90,10 +90,8 @@ impl Link {
     async fn jsonrpc(&self, call: Call, first: FirstEvent) -> Exchange {
         let number = self.next_id.fetch_add(1, Ordering::Relaxed);
         let id = json!(format!("a2a-conformance-{number}"));
-        let body = match &call.raw_body {
-            Some(body) => body.clone(),
-            None => jsonrpc::body(call.operation, &call.params, &id),
-        };
+        let written = || jsonrpc::body(call.operation, &call.params, &id);
+        let body = call.raw_body.clone().unwrap_or_else(written);
         let headers = self.http_headers(&call, true);
         let url = self.address("", call.principal);
         let captured = self.http.send(Method::POST, &url, headers, body, first).await;
@@ -109,10 +107,8 @@ impl Link {
             _ => "/v1".to_owned(),
         };
         let route = rest::route(call.operation, &call.params, &prefix);
-        let body = match &call.raw_body {
-            Some(body) => body.clone(),
-            None => rest::bytes(route.body.as_ref()),
-        };
+        let written = || route.body.map(|body| body.to_string().into()).unwrap_or_default();
+        let body = call.raw_body.clone().unwrap_or_else(written);
         let headers = self.http_headers(&call, !body.is_empty());
         let url = self.address(&route.path, call.principal);
         let captured = self.http.send(route.method, &url, headers, body, first).await;

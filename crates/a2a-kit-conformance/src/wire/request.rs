@@ -1,6 +1,7 @@
 //! A call before it is written for a binding.
 
 use bytes::Bytes;
+use derive_setters::Setters;
 use serde_json::Value;
 
 /// Who makes a call.
@@ -16,19 +17,24 @@ pub(crate) enum Principal {
 }
 
 /// A call before it is written for a binding.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, Setters)]
+#[setters(prefix = "with_")]
 pub(crate) struct Call {
     /// The name of the operation: of the rpc in 1.0 and the draft, of the method in older revisions.
+    #[setters(skip)]
     pub(crate) operation: &'static str,
+    #[setters(skip)]
     pub(crate) params: Value,
     /// The value of `A2A-Version`, if it is not that of the revision.
     pub(crate) version: VersionHeader,
     /// URIs for the extensions header, besides the required ones.
     pub(crate) extensions: Vec<String>,
     /// Whether the extensions that the card requires are left out.
+    #[setters(bool, rename = "without_required_extensions")]
     pub(crate) lacks_required_extensions: bool,
     pub(crate) principal: Principal,
     /// A body that replaces the one of the operation (bindings over HTTP).
+    #[setters(into, strip_option)]
     pub(crate) raw_body: Option<Bytes>,
 }
 
@@ -46,44 +52,6 @@ pub(crate) enum VersionHeader {
 
 impl Call {
     pub(crate) fn new(operation: &'static str, params: Value) -> Self {
-        Self {
-            operation,
-            params,
-            version: VersionHeader::default(),
-            extensions: Vec::new(),
-            lacks_required_extensions: false,
-            principal: Principal::default(),
-            raw_body: None,
-        }
-    }
-
-    pub(crate) fn with_version(mut self, version: &'static str) -> Self {
-        self.version = VersionHeader::Is(version);
-        self
-    }
-
-    pub(crate) fn without_version(mut self) -> Self {
-        self.version = VersionHeader::Missing;
-        self
-    }
-
-    pub(crate) fn with_extension(mut self, uri: impl Into<String>) -> Self {
-        self.extensions.push(uri.into());
-        self
-    }
-
-    pub(crate) fn without_required_extensions(mut self) -> Self {
-        self.lacks_required_extensions = true;
-        self
-    }
-
-    pub(crate) fn by(mut self, principal: Principal) -> Self {
-        self.principal = principal;
-        self
-    }
-
-    pub(crate) fn with_raw_body(mut self, body: impl Into<Bytes>) -> Self {
-        self.raw_body = Some(body.into());
-        self
+        Self { operation, params, ..Self::default() }
     }
 }

@@ -1,6 +1,5 @@
 //! HTTP+JSON: routes of requests, and answers of responses.
 
-use bytes::Bytes;
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -106,11 +105,6 @@ pub(crate) fn answer(status: u16, body: &[u8]) -> Answer {
         }),
         Err(error) => Answer::Unusable(format!("HTTP {status}, and no JSON: {error}")),
     }
-}
-
-/// The bytes of a body.
-pub(super) fn bytes(body: Option<&Value>) -> Bytes {
-    body.map(|body| body.to_string().into()).unwrap_or_default()
 }
 
 #[cfg(test)]
