@@ -1,6 +1,6 @@
 //! Builder of a client.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use a2a_core::{AgentCard, ExtensionSet, ProtocolVersion};
 use a2a_kit_auth::client::{CredentialError, Credentials, Origin};
@@ -15,7 +15,6 @@ use crate::{
     authenticated::Authenticated,
     binding::connect,
     candidate::{Candidate, Candidates},
-    client::shared,
     client_event::Observer,
     credential_guard::CredentialGuard,
     failover::Failover,
@@ -40,7 +39,7 @@ use crate::{
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, Setters)]
+#[derive(Clone, Debug, Default, Setters)]
 #[setters(generate = false)]
 #[must_use]
 pub struct ClientBuilder {
@@ -76,12 +75,12 @@ pub struct ClientBuilder {
     #[setters(generate)]
     pub(crate) context: CallContext,
     pub(crate) timeouts: Timeouts,
-    /// Sets the retry policy of requests.
-    #[setters(generate, rename = "retry")]
-    requests: RetryPolicy,
-    /// Sets the retry policy for resuming streams.
-    #[setters(generate, rename = "resume")]
-    streams: RetryPolicy,
+    /// Sets the retry policy of requests. Default: [`RetryPolicy::REQUESTS`].
+    #[setters(generate, rename = "retry", strip_option)]
+    requests: Option<RetryPolicy>,
+    /// Sets the retry policy for resuming streams. Default: [`RetryPolicy::STREAMS`].
+    #[setters(generate, rename = "resume", strip_option)]
+    streams: Option<RetryPolicy>,
     /// Shares a card cache with other clients.
     #[setters(generate, rename = "card_cache", strip_option)]
     pub(crate) cache: Option<CardCache>,
@@ -89,42 +88,18 @@ pub struct ClientBuilder {
     #[setters(generate)]
     pub(crate) signatures: SignaturePolicy,
     pub(crate) settings: ClientSettings,
-    /// Whether only interfaces are used to which credentials may be sent.
+    /// Uses only interfaces to which credentials may be sent, even if the client itself has none:
+    /// for clients whose calls bring their own, such as those of a gateway.
+    #[setters(generate, rename = "only_trusted_origins", bool)]
     pub(crate) trusted_only: bool,
     pub(crate) observer: Observer,
     /// Sets the maximum size of a task that the client assembles from events, in bytes: see
     /// [`Snapshot::with_max_bytes`]. Waiting for a larger task fails with `InvalidAgentResponse`.
     /// Default: 256 MiB.
-    #[setters(generate)]
-    max_task_bytes: usize,
+    #[setters(generate, strip_option)]
+    max_task_bytes: Option<usize>,
     /// The HTTP client that fetched the card.
     pub(crate) http: Option<HttpClient>,
-}
-
-impl Default for ClientBuilder {
-    fn default() -> Self {
-        Self {
-            preference: Preference::default(),
-            credentials: None,
-            card_origin: None,
-            named_by: None,
-            origins: Vec::new(),
-            has_invalid_token: false,
-            headers: HeaderMap::new(),
-            card_headers: HeaderMap::new(),
-            context: CallContext::default(),
-            timeouts: Timeouts::default(),
-            requests: RetryPolicy::REQUESTS,
-            streams: RetryPolicy::STREAMS,
-            cache: None,
-            signatures: SignaturePolicy::Off,
-            settings: ClientSettings::default(),
-            trusted_only: false,
-            observer: Observer::default(),
-            max_task_bytes: Snapshot::DEFAULT_MAX_BYTES,
-            http: None,
-        }
-    }
 }
 
 impl Client {
@@ -199,13 +174,6 @@ impl ClientBuilder {
     /// serves gRPC on a separate port.
     pub fn trusted_origin(mut self, origin: Origin) -> Self {
         self.origins.push(origin);
-        self
-    }
-
-    /// Uses only interfaces to which credentials may be sent, even if the client itself has none:
-    /// for clients whose calls bring their own, such as those of a gateway.
-    pub fn only_trusted_origins(mut self) -> Self {
-        self.trusted_only = true;
         self
     }
 
@@ -313,7 +281,7 @@ impl ClientBuilder {
                 credentials.push(own.clone());
             }
             if let Some(reason) = selected.origin_error(&trusted_origins) {
-                agent = Arc::new(CredentialGuard::new(agent, reason));
+                agent = Arc::new(CredentialGuard { agent, reason });
             }
             agents.push(WithTenant::wrap(agent, &selected.interface.tenant));
         }
@@ -323,30 +291,43 @@ impl ClientBuilder {
             [only] => only.clone(),
             _ => Arc::new(Failover::new(agents, active.clone())),
         };
-        Ok(self.assemble(agent, shared(card), Candidates { interfaces, credentials, active }))
+        Ok(self.assemble(agent, card, Candidates { interfaces, credentials, active }))
     }
 
     /// Builds a client of an existing agent, such as an engine in this process.
     pub fn build_from_agent(self, agent: impl Agent, card: AgentCard) -> Client {
-        self.assemble(Arc::new(agent), shared(Arc::new(card)), Candidates::default())
+        self.assemble(Arc::new(agent), Arc::new(card), Candidates::default())
     }
 
     // From the inside out: resuming a stream has its own retries, a retried request keeps its
     // idempotency key, and an operation that the card does not support is never attempted.
-    fn assemble(self, agent: Arc<dyn Agent>, card: SharedCard, candidates: Candidates) -> Client {
+    fn assemble(
+        self,
+        agent: Arc<dyn Agent>,
+        card: Arc<AgentCard>,
+        candidates: Candidates,
+    ) -> Client {
+        let card: SharedCard = Arc::new(RwLock::new(card));
         let (timeouts, observer) = (self.timeouts, self.observer);
+        let requests = self.requests.unwrap_or(RetryPolicy::REQUESTS);
+        let streams = self.streams.unwrap_or(RetryPolicy::STREAMS);
         let calls = |streams, polls| {
             let agent = Resume::new(agent.clone(), streams, timeouts.request, observer.clone());
-            let agent = Retry::new(Arc::new(agent), self.requests, timeouts, observer.clone());
+            let agent = Retry::new(Arc::new(agent), requests, timeouts, observer.clone());
             let agent = agent.with_polls(polls);
-            Arc::new(Preflight::new(Arc::new(agent), card.clone()))
+            Arc::new(Preflight { agent: Arc::new(agent), card: card.clone() })
         };
-        // Without a poll to continue with, an agent that ends its streams early is called again,
-        // with growing delays.
-        let agent = calls(self.streams.with_short_streams(u32::MAX), self.requests);
-        // A poll that failed is followed by the next one.
-        let watched = calls(self.streams, RetryPolicy::NEVER);
-        let (context, max_task_bytes) = (self.context, self.max_task_bytes);
-        Client::assemble(agent, watched, card, candidates, context, observer, max_task_bytes)
+        Client {
+            // Without a poll to continue with, an agent that ends its streams early is called again,
+            // with growing delays.
+            agent: calls(streams.with_short_streams(u32::MAX), requests),
+            // A poll that failed is followed by the next one.
+            watched: calls(streams, RetryPolicy::NEVER),
+            card,
+            candidates: Arc::new(candidates),
+            context: self.context,
+            observer,
+            max_task_bytes: self.max_task_bytes.unwrap_or(Snapshot::DEFAULT_MAX_BYTES),
+        }
     }
 }

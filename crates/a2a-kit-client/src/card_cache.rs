@@ -158,7 +158,7 @@ impl CardCache {
             return self.forget(url).await;
         }
         let now = Instant::now();
-        let lifetime = self.lifetime(&freshness);
+        let lifetime = freshness.lifetime.unwrap_or(self.default_lifetime).min(MAX_LIFETIME);
         let entry = Entry {
             document: document.clone(),
             etag: headers.get(header::ETAG).cloned(),
@@ -167,7 +167,7 @@ impl CardCache {
             lifetime,
             last_used: now,
         };
-        self.keep(url, &entry, lifetime).await;
+        self.keep(url, &entry).await;
         self.insert(url, entry);
     }
 
@@ -178,25 +178,20 @@ impl CardCache {
         if !freshness.may_store {
             return self.forget(url).await;
         }
-        let (refreshed, lifetime) = {
+        let refreshed = {
             let mut entries = self.lock();
             let Some(entry) = entries.get_mut(url) else { return };
-            let lifetime = freshness.lifetime.unwrap_or(entry.lifetime).min(MAX_LIFETIME);
-            entry.lifetime = lifetime;
-            entry.fresh_until = Instant::now() + lifetime;
+            entry.lifetime = freshness.lifetime.unwrap_or(entry.lifetime).min(MAX_LIFETIME);
+            entry.fresh_until = Instant::now() + entry.lifetime;
             if let Some(etag) = headers.get(header::ETAG) {
                 entry.etag = Some(etag.clone());
             }
             if let Some(date) = headers.get(header::LAST_MODIFIED) {
                 entry.last_modified = Some(date.clone());
             }
-            (entry.clone(), lifetime)
+            entry.clone()
         };
-        self.keep(url, &refreshed, lifetime).await;
-    }
-
-    fn lifetime(&self, freshness: &Freshness) -> Duration {
-        freshness.lifetime.unwrap_or(self.default_lifetime).min(MAX_LIFETIME)
+        self.keep(url, &refreshed).await;
     }
 
     fn insert(&self, url: &Uri, entry: Entry) {
@@ -211,7 +206,7 @@ impl CardCache {
     }
 
     /// Writes a card to the directory.
-    async fn keep(&self, url: &Uri, entry: &Entry, lifetime: Duration) {
+    async fn keep(&self, url: &Uri, entry: &Entry) {
         let Some(directory) = self.directory(url) else { return };
         let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
         // JSON is UTF-8; other documents have been rejected.
@@ -222,7 +217,7 @@ impl CardCache {
             etag: entry.etag.as_ref().and_then(text),
             last_modified: entry.last_modified.as_ref().and_then(text),
             received_at: seconds(SystemTime::now()),
-            lifetime: lifetime.as_secs(),
+            lifetime: entry.lifetime.as_secs(),
         };
         directory.write(url, stored).await;
     }

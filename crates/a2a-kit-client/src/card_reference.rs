@@ -51,10 +51,7 @@ impl FromStr for CardReference {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        let invalid = |reason: &str| DiscoveryError::Reference {
-            reference: text.to_owned(),
-            reason: reason.to_owned(),
-        };
+        let invalid = |reason: &str| invalid(text, reason);
         if text.is_empty() {
             return Err(invalid("empty reference"));
         }
@@ -97,26 +94,23 @@ impl FromStr for CardReference {
     }
 }
 
+fn invalid(reference: &str, reason: &str) -> DiscoveryError {
+    DiscoveryError::Reference { reference: reference.to_owned(), reason: reason.to_owned() }
+}
+
 /// Rejects credentials in a URL: they would be logged, and repeated in errors of this crate.
 fn check_user(text: &str) -> Result<(), DiscoveryError> {
     let (_, rest) = text.split_once("://").unwrap_or(("", text));
     if rest.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
-        return Err(DiscoveryError::Reference {
-            reference: "https://…@…".to_owned(),
-            reason: "credentials are not allowed in a reference".to_owned(),
-        });
+        return Err(invalid("https://…@…", "credentials are not allowed in a reference"));
     }
     Ok(())
 }
 
 /// Parses the URL of a card or a catalog. Without a scheme, `http` is for loopback, else `https`.
 fn url(text: &str) -> Result<Uri, DiscoveryError> {
-    let invalid = |reason: &str| DiscoveryError::Reference {
-        reference: text.to_owned(),
-        reason: reason.to_owned(),
-    };
     check_user(text)?;
-    let parse = |text: &str| uri::parse(text).map_err(|error| invalid(&error.to_string()));
+    let parse = |url: &str| uri::parse(url).map_err(|error| invalid(text, &error.to_string()));
     let url = if text.contains("://") {
         parse(text)?
     } else {
@@ -126,7 +120,7 @@ fn url(text: &str) -> Result<Uri, DiscoveryError> {
         if is_local { parse(&format!("http://{text}"))? } else { url }
     };
     if !matches!(url.scheme_str(), Some("http" | "https")) {
-        return Err(invalid("unsupported scheme (expected http, https or file)"));
+        return Err(invalid(text, "unsupported scheme (expected http, https or file)"));
     }
     Ok(url)
 }
@@ -152,12 +146,8 @@ fn file_path(url: &str) -> Option<PathBuf> {
 }
 
 fn is_path(text: &str) -> bool {
-    let has_drive = {
-        let mut characters = text.chars();
-        characters.next().is_some_and(|letter| letter.is_ascii_alphabetic())
-            && characters.next() == Some(':')
-            && characters.next() == Some('\\')
-    };
+    let has_drive =
+        matches!(text.as_bytes(), [letter, b':', b'\\', ..] if letter.is_ascii_alphabetic());
     has_drive
         || ["/", "./", "../"].iter().any(|start| text.starts_with(start))
         || (!text.contains("://") && !could_be_address(text) && Path::new(text).is_file())

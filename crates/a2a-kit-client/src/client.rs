@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError},
 };
 
 #[cfg(doc)]
@@ -39,12 +39,12 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Client {
-    agent: Arc<dyn Agent>,
+    pub(crate) agent: Arc<dyn Agent>,
     /// The agent as a [`Watch`](crate::Watch) that may poll calls it.
     pub(crate) watched: Arc<dyn Agent>,
-    card: SharedCard,
-    candidates: Arc<Candidates>,
-    context: CallContext,
+    pub(crate) card: SharedCard,
+    pub(crate) candidates: Arc<Candidates>,
+    pub(crate) context: CallContext,
     pub(crate) observer: Observer,
     /// The maximum size of a task that is assembled from events, in bytes.
     pub(crate) max_task_bytes: usize,
@@ -91,19 +91,6 @@ impl Client {
     /// ```
     pub fn from_agent(agent: impl Agent, card: AgentCard) -> Self {
         Self::builder().build_from_agent(agent, card)
-    }
-
-    pub(crate) fn assemble(
-        agent: Arc<dyn Agent>,
-        watched: Arc<dyn Agent>,
-        card: SharedCard,
-        candidates: Candidates,
-        context: CallContext,
-        observer: Observer,
-        max_task_bytes: usize,
-    ) -> Self {
-        let candidates = Arc::new(candidates);
-        Self { agent, watched, card, candidates, context, observer, max_task_bytes }
     }
 
     /// The agent card in use: the initial one, or the extended card once it has been fetched.
@@ -375,10 +362,6 @@ impl fmt::Debug for Client {
             .field("interface", &self.interface())
             .finish_non_exhaustive()
     }
-}
-
-pub(crate) fn shared(card: Arc<AgentCard>) -> SharedCard {
-    Arc::new(RwLock::new(card))
 }
 
 #[cfg(test)]

@@ -9,15 +9,11 @@ use a2a_kit_operations::{Agent, AgentMethod, Call, Reply, intercept_agent};
 /// Rejects calls that carry a credential, for an interface at an untrusted origin. The call is not
 /// sent without the credential either: the agent's rejection would hide the cause.
 pub(crate) struct CredentialGuard {
-    agent: Arc<dyn Agent>,
-    reason: CredentialError,
+    pub(crate) agent: Arc<dyn Agent>,
+    pub(crate) reason: CredentialError,
 }
 
 impl CredentialGuard {
-    pub(crate) fn new(agent: Arc<dyn Agent>, reason: CredentialError) -> Self {
-        Self { agent, reason }
-    }
-
     async fn intercept<R: Request, T>(
         &self,
         _: Operation,

@@ -39,15 +39,12 @@ pub struct Events {
 
 impl Events {
     pub(crate) fn of_send(reply: Reply<EventStream>, max_task_bytes: usize) -> Self {
-        Self::new(reply, true, max_task_bytes)
+        let Reply { response: stream, activated } = reply;
+        Self { stream, activated, is_send: true, max_task_bytes }
     }
 
     pub(crate) fn of_subscription(reply: Reply<EventStream>, max_task_bytes: usize) -> Self {
-        Self::new(reply, false, max_task_bytes)
-    }
-
-    fn new(reply: Reply<EventStream>, is_send: bool, max_task_bytes: usize) -> Self {
-        Self { stream: reply.response, activated: reply.activated, is_send, max_task_bytes }
+        Self { is_send: false, ..Self::of_send(reply, max_task_bytes) }
     }
 
     /// Waits for the next event; `None` at the end.

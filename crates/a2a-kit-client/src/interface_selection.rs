@@ -2,14 +2,13 @@
 
 use a2a_core::{
     ProtocolVersion, Violation,
-    host::is_loopback,
     v1::{AgentCard, AgentInterface},
 };
 use a2a_kit_auth::client::{CredentialError, Origin};
 use a2a_kit_http::uri;
+use derive_setters::Setters;
 
 use crate::{DiscoveryError, Transport, older::DRAFT};
-use derive_setters::Setters;
 
 /// How a client selects interfaces. By default the order of the card decides.
 #[derive(Clone, Debug, Default, Setters)]
@@ -50,14 +49,7 @@ impl SelectedInterface {
     /// Returns whether traffic to the interface is plaintext on the network: it uses neither TLS
     /// nor a loopback address.
     pub fn is_exposed(&self) -> bool {
-        match uri::parse(&self.interface.url) {
-            Ok(url) => {
-                matches!(url.scheme_str(), Some("http" | "grpc"))
-                    && url.host().is_some_and(|host| !is_loopback(host))
-            }
-            // gRPC to a bare `host:port` uses TLS unless the host is a loopback address.
-            Err(_) => self.interface.url.contains("://"),
-        }
+        !self.interface.url.parse::<Origin>().is_ok_and(|origin| origin.is_secure())
     }
 
     /// Returns an error if the interface is at none of `origins`, so that credentials must not be

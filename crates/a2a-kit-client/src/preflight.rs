@@ -18,15 +18,11 @@ pub(crate) type SharedCard = Arc<RwLock<Arc<AgentCard>>>;
 /// Rejects operations that the agent's card does not support, and adds an idempotency key to sends
 /// if the card declares the extension.
 pub(crate) struct Preflight {
-    agent: Arc<dyn Agent>,
-    card: SharedCard,
+    pub(crate) agent: Arc<dyn Agent>,
+    pub(crate) card: SharedCard,
 }
 
 impl Preflight {
-    pub(crate) fn new(agent: Arc<dyn Agent>, card: SharedCard) -> Self {
-        Self { agent, card }
-    }
-
     async fn intercept<R: Request, T>(
         &self,
         operation: Operation,
@@ -98,13 +94,10 @@ mod tests {
     };
 
     use super::*;
-    use crate::{
-        client::shared,
-        test_agent::{TestAgent, call_every_operation, task},
-    };
+    use crate::test_agent::{TestAgent, call_every_operation, task};
 
     fn preflight(inner: &TestAgent, card: AgentCard) -> Preflight {
-        Preflight::new(Arc::new(inner.clone()), shared(Arc::new(card)))
+        Preflight { agent: Arc::new(inner.clone()), card: Arc::new(RwLock::new(Arc::new(card))) }
     }
 
     //

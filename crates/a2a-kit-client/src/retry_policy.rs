@@ -49,9 +49,7 @@ impl RetryPolicy {
         first_delay: Duration::from_millis(500),
         max_delay: Duration::from_secs(15),
         within: Duration::from_secs(60),
-        jitter: true,
-        short_streams: 3,
-        only_if_requested: false,
+        ..Self::REQUESTS
     };
 
     /// No retries.
