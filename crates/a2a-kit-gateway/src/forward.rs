@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use a2a_core::{
-    ErrorKind, Operation, Result, Task, Validate as _, fresh_id,
+    ErrorKind, Operation, Request, Result, Task, Validate, fresh_id,
     v1::{AgentCard, GetTaskRequest, ListTasksRequest, ListTasksResponse},
 };
 use a2a_kit_operations::{
@@ -16,7 +16,6 @@ use crate::{
     Isolation, OwnerIndex,
     card::front_card,
     detached, loop_detection,
-    named::Named,
     owned::Owned,
     passage::{Deliver, Passage},
     upstream_error::translate_error,
@@ -103,13 +102,13 @@ impl<A: Agent> Forward<A> {
         matches!(self.isolation, Isolation::ForwardAuth)
     }
 
-    async fn intercept<R: Named, T: Deliver + Send + 'static>(
+    async fn intercept<R: Request + Validate, T: Deliver + Send + 'static>(
         &self,
-        _: Operation,
+        operation: Operation,
         mut call: Call<R>,
         next: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
-        let passage = self.admit(&mut call).await?;
+        let passage = self.admit(operation, &mut call).await?;
         self.rewrite_context(&mut call.context)?;
         let (agent, begins) = (Arc::clone(&self.agent), passage.begins());
         let work = async move {
@@ -123,15 +122,21 @@ impl<A: Agent> Forward<A> {
     }
 
     /// Admits a call of a caller: the only way to the upstream agent.
-    async fn admit<R: Named>(&self, call: &mut Call<R>) -> Result<Passage> {
+    async fn admit<R: Request + Validate>(
+        &self,
+        operation: Operation,
+        call: &mut Call<R>,
+    ) -> Result<Passage> {
         let forwards_credentials = self.forwards_credentials();
         let mut passage = Passage { forwards_credentials, ..Passage::default() };
         match &self.isolation {
             Isolation::Store(index) => {
-                if call.request.send().is_some() && call.request.task_id().is_empty() {
+                let is_send =
+                    matches!(operation, Operation::SendMessage | Operation::SendStreamingMessage);
+                if is_send && call.request.task_id().is_empty() {
                     self.check_usage(index, call).await?;
                 }
-                passage.owned = Some(Owned::admit(index, call).await?);
+                passage.owned = Some(Owned::admit(index, operation, call).await?);
             }
             Isolation::Tenant(tenants) => {
                 let requested = call.request.tenant().to_owned();
@@ -145,7 +150,7 @@ impl<A: Agent> Forward<A> {
 
     /// Checks the limits of a caller that begins a task. At a limit, its unfinished tasks are read
     /// again: some may have ended unseen.
-    async fn check_usage<R: Named>(&self, index: &OwnerIndex, call: &Call<R>) -> Result<()> {
+    async fn check_usage<R: Request>(&self, index: &OwnerIndex, call: &Call<R>) -> Result<()> {
         let scope = index.scope(&call.context, &call.request)?;
         match index.check_usage(&scope.owner).await {
             Err(error) if error.kind() == ErrorKind::ResourceExhausted => {

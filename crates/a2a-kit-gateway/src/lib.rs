@@ -42,7 +42,6 @@ mod detached;
 mod forward;
 mod isolation;
 mod loop_detection;
-mod named;
 mod owned;
 mod owner_index;
 mod passage;

@@ -1,9 +1,9 @@
 //! The tasks and contexts of one call.
 
-use std::collections::HashMap;
+use std::{any::Any, collections::HashMap};
 
 use a2a_core::{
-    Error, ErrorKind, Message, Result, Task,
+    Error, ErrorKind, Message, Operation, Request, Result, Task, Validate,
     v1::{
         SendMessageRequest, StreamResponse, TaskPushNotificationConfig, TaskStatus,
         stream_response::Payload,
@@ -14,13 +14,29 @@ use a2a_kit_operations::{Call, Event, Scope, store::MAX_ID_BYTES};
 
 use crate::{
     OwnerIndex,
-    named::Named,
     owner_index::{Recorded, digest, foreign, timed},
 };
 
 /// Maximum number of tasks that a message may refer to, and of those that are looked up because the
 /// messages of an answer or a stream mention them.
 const MAX_REFERENCES: usize = 100;
+
+/// Returns whether an operation is on a task that its request names.
+pub(crate) fn is_of_task(operation: Operation) -> bool {
+    match operation {
+        Operation::SendMessage
+        | Operation::SendStreamingMessage
+        | Operation::ListTasks
+        | Operation::GetExtendedAgentCard => false,
+        Operation::GetTask
+        | Operation::CancelTask
+        | Operation::SubscribeToTask
+        | Operation::CreateTaskPushNotificationConfig
+        | Operation::GetTaskPushNotificationConfig
+        | Operation::ListTaskPushNotificationConfigs
+        | Operation::DeleteTaskPushNotificationConfig => true,
+    }
+}
 
 /// The tasks and contexts that one call may concern: every request and every answer passes here.
 ///
@@ -57,7 +73,11 @@ impl Owned {
     ///
     /// `InvalidParams` for an invalid request; `TaskNotFound` for a task that is not the caller's;
     /// errors of the store, for messages also if it does not accept writes.
-    pub(crate) async fn admit<R: Named>(index: &OwnerIndex, call: &mut Call<R>) -> Result<Self> {
+    pub(crate) async fn admit<R: Request + Validate>(
+        index: &OwnerIndex,
+        operation: Operation,
+        call: &mut Call<R>,
+    ) -> Result<Self> {
         call.request.validate()?;
         let scope = index.scope(&call.context, &call.request)?;
         if let Some(key) = &mut call.context.idempotency_key {
@@ -72,10 +92,10 @@ impl Owned {
             mentioned: HashMap::new(),
         };
         let id = call.request.task_id();
-        if R::IS_OF_TASK || !id.is_empty() {
+        if is_of_task(operation) || !id.is_empty() {
             owned.take(owned.index.find(&owned.scope, id).await?);
         }
-        if let Some(request) = call.request.send() {
+        if let Some(request) = (&mut call.request as &mut dyn Any).downcast_mut() {
             owned.admit_send(request).await?;
         }
         Ok(owned)

@@ -1,6 +1,7 @@
 //! Recording of traffic.
 
 use std::{
+    any::Any,
     collections::BTreeMap,
     sync::{
         Arc,
@@ -115,7 +116,7 @@ impl<A: Agent> Recorder<A> {
         Self { agent, sink: Arc::new(sink), calls: Arc::default() }
     }
 
-    async fn intercept<R: Request + Redact, T: Recorded>(
+    async fn intercept<R: Request + Redact, T: Redact + 'static>(
         &self,
         operation: Operation,
         call: Call<R>,
@@ -138,7 +139,7 @@ impl<A: Agent> Recorder<A> {
         };
         let activated = reply.activated.iter().map(str::to_owned).collect();
         let step = Step::Answer { activated, body: reply.response.redacted() };
-        Ok(reply.map(|response| response.recorded(step, log)))
+        Ok(reply.map(|response| recorded(response, step, log)))
     }
 }
 
@@ -215,46 +216,25 @@ impl Drop for CallLog {
     }
 }
 
-/// A response that ends the recording of its call, at once or at the end of a stream.
-trait Recorded: Redact + Sized {
-    fn recorded(self, response: Step, mut log: CallLog) -> Self {
-        log.end(response);
-        self
-    }
-}
-
-macro_rules! recorded_at_once {
-    ($($response:ident),* $(,)?) => {
-        $(impl Recorded for a2a_core::v1::$response {})*
+/// Ends the recording of a call with its response, or at the end of its stream.
+fn recorded<T: 'static>(mut response: T, step: Step, mut log: CallLog) -> T {
+    let Some(events) = (&mut response as &mut dyn Any).downcast_mut::<EventStream>() else {
+        log.end(step);
+        return response;
     };
-}
-
-recorded_at_once! {
-    AgentCard,
-    ListTaskPushNotificationConfigsResponse,
-    ListTasksResponse,
-    SendMessageResponse,
-    TaskPushNotificationConfig,
-}
-
-impl Recorded for () {}
-
-impl Recorded for Arc<a2a_core::Task> {}
-
-impl Recorded for EventStream {
-    fn recorded(self, response: Step, log: CallLog) -> Self {
-        log.write(response);
-        Self::new(stream::unfold((self, log), |(mut events, mut log)| async move {
-            let item = events.next().await;
-            match &item {
-                Some(Ok(next)) => log.write(event(next)),
-                Some(Err(error)) => log.end(failure(error)),
-                None if !log.ended => log.end(Step::End),
-                None => {}
-            }
-            item.map(|item| (item, (events, log)))
-        }))
-    }
+    log.write(step);
+    let rest = std::mem::replace(events, EventStream::new(stream::empty()));
+    *events = EventStream::new(stream::unfold((rest, log), |(mut events, mut log)| async move {
+        let item = events.next().await;
+        match &item {
+            Some(Ok(next)) => log.write(event(next)),
+            Some(Err(error)) => log.end(failure(error)),
+            None if !log.ended => log.end(Step::End),
+            None => {}
+        }
+        item.map(|item| (item, (events, log)))
+    }));
+    response
 }
 
 #[cfg(test)]

@@ -92,27 +92,20 @@ pub enum RecordingError {
 a2a_core::debug_as_chain!(RecordingError);
 
 /// A line of the file.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Line<'a> {
     card: Option<AgentCard>,
-    #[serde(default)]
     call: u64,
-    #[serde(default)]
     operation: String,
-    #[serde(default)]
     micros: u64,
     step: Option<StepName>,
     #[serde(borrow)]
     body: Option<&'a RawValue>,
     position: Option<u64>,
-    #[serde(default)]
     activated: Vec<String>,
-    #[serde(default)]
     reason: String,
-    #[serde(default)]
     message: String,
-    #[serde(default)]
     metadata: BTreeMap<String, String>,
 }
 

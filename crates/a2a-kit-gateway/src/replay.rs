@@ -23,6 +23,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
+    owned::is_of_task,
     recording::{Answer, Outcome, RecordedCall, Recording},
     redact::Redact,
     request_key::RequestKey,
@@ -95,19 +96,8 @@ impl Replay {
         let of_message = || self.calls.get(self.messages.get(&key.of_message()?)?);
         let answers = self.calls.get(&key).or_else(of_message);
         answers.and_then(Answers::next).ok_or_else(|| {
-            let kind = match operation {
-                Operation::SendMessage
-                | Operation::SendStreamingMessage
-                | Operation::ListTasks
-                | Operation::GetExtendedAgentCard => ErrorKind::InvalidParams,
-                Operation::GetTask
-                | Operation::CancelTask
-                | Operation::SubscribeToTask
-                | Operation::CreateTaskPushNotificationConfig
-                | Operation::GetTaskPushNotificationConfig
-                | Operation::ListTaskPushNotificationConfigs
-                | Operation::DeleteTaskPushNotificationConfig => ErrorKind::TaskNotFound,
-            };
+            let is_of_task = is_of_task(operation);
+            let kind = if is_of_task { ErrorKind::TaskNotFound } else { ErrorKind::InvalidParams };
             let name = operation.name();
             Error::new(kind, format!("the recording has no call of {name} with this request"))
         })
@@ -119,17 +109,16 @@ impl Replay {
         call: Call<R>,
         _next: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
-        let clock = Clock { start: self.keeps_time.then(Instant::now) };
+        let start = self.keeps_time.then(Instant::now);
         let recorded = self.find(operation, &call.request)?;
         let Some(Outcome { after, result }) = &recorded.outcome else {
             return Err(Error::unavailable("the recording ends before the response"));
         };
-        clock.wait_until(*after).await;
-        let answer = match result {
-            Ok(answer) => answer,
-            Err(error) => return Err(copy(error)),
-        };
-        let response = T::replayed(&recorded, answer, clock, call.context.last_event_id)?;
+        let last_event_id = call.context.last_event_id;
+        let playback = Playback { call: Arc::clone(&recorded), start, last_event_id };
+        playback.wait_until(*after).await;
+        let answer = result.as_ref().map_err(copy)?;
+        let response = T::replayed(playback, answer)?;
         let mut reply = Reply::new(response);
         reply.activated = answer.activated.iter().map(String::as_str).collect();
         Ok(reply)
@@ -149,14 +138,16 @@ impl fmt::Debug for Replay {
     }
 }
 
-/// The start of a call; `None` if nothing waits.
-#[derive(Clone, Copy, Debug)]
-struct Clock {
+/// A recorded call that is replayed.
+struct Playback {
+    call: Arc<RecordedCall>,
+    /// When the replayed call began; `None` if nothing waits.
     start: Option<Instant>,
+    last_event_id: Option<EventId>,
 }
 
-impl Clock {
-    async fn wait_until(self, after: Duration) {
+impl Playback {
+    async fn wait_until(&self, after: Duration) {
         if let Some(time) = self.start.and_then(|start| start.checked_add(after)) {
             sleep_until(time).await;
         }
@@ -171,12 +162,7 @@ fn copy(error: &Error) -> Error {
 
 /// A response that can be created from a recorded call.
 trait Replayed: Sized {
-    fn replayed(
-        call: &Arc<RecordedCall>,
-        answer: &Answer,
-        clock: Clock,
-        last_event_id: Option<EventId>,
-    ) -> Result<Self>;
+    fn replayed(playback: Playback, answer: &Answer) -> Result<Self>;
 }
 
 fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T> {
@@ -190,12 +176,7 @@ macro_rules! replayed_from_json {
     ($($response:ty),* $(,)?) => {
         $(
             impl Replayed for $response {
-                fn replayed(
-                    _call: &Arc<RecordedCall>,
-                    answer: &Answer,
-                    _clock: Clock,
-                    _last_event_id: Option<EventId>,
-                ) -> Result<Self> {
+                fn replayed(_: Playback, answer: &Answer) -> Result<Self> {
                     read(answer)
                 }
             }
@@ -213,37 +194,28 @@ replayed_from_json! {
 }
 
 impl Replayed for Arc<Task> {
-    fn replayed(
-        _call: &Arc<RecordedCall>,
-        answer: &Answer,
-        _clock: Clock,
-        _last_event_id: Option<EventId>,
-    ) -> Result<Self> {
+    fn replayed(_: Playback, answer: &Answer) -> Result<Self> {
         read(answer).map(Self::new)
     }
 }
 
 impl Replayed for EventStream {
-    fn replayed(
-        call: &Arc<RecordedCall>,
-        _answer: &Answer,
-        clock: Clock,
-        last_event_id: Option<EventId>,
-    ) -> Result<Self> {
-        let call = Arc::clone(call);
+    fn replayed(playback: Playback, _: &Answer) -> Result<Self> {
         // A reader that resumes gets what it has not seen.
-        let is_seen = |event: Option<EventId>| event.is_some() && event <= last_event_id;
-        let first = call.events.iter().take_while(|recorded| is_seen(recorded.event.id())).count();
-        Ok(Self::new(stream::unfold((call, first), move |(call, index)| async move {
+        let is_seen = |event: Option<EventId>| event.is_some() && event <= playback.last_event_id;
+        let events = playback.call.events.iter();
+        let first = events.take_while(|recorded| is_seen(recorded.event.id())).count();
+        Ok(Self::new(stream::unfold((playback, first), |(playback, index)| async move {
+            let call = &playback.call;
             if let Some(recorded) = call.events.get(index) {
-                clock.wait_until(recorded.after).await;
+                playback.wait_until(recorded.after).await;
                 let event = recorded.event.clone();
-                return Some((Ok(event), (call, index + 1)));
+                return Some((Ok(event), (playback, index + 1)));
             }
             // Where the recorded stream was cut, `EventStream` adds an error.
             let interruption = call.interruption.as_ref().filter(|_| index == call.events.len())?;
             let error = copy(interruption);
-            Some((Err(error), (call, index + 1)))
+            Some((Err(error), (playback, index + 1)))
         })))
     }
 }
