@@ -160,7 +160,11 @@ fn rerun_knows_the_scopes_and_the_tenant_of_the_caller() {
     let node = runtime();
     let (id, crashed) = node.block_on(async {
         let engine = engine(one, executor.clone());
-        (task_of(&engine, send("", "work", true)).await.id, engine)
+        let id = task_of(&engine, send("", "work", true)).await.id;
+        while executor.callers().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        (id, engine)
     });
     crash(node, crashed);
     runtime().block_on(async {
