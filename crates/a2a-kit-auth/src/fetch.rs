@@ -5,11 +5,16 @@ use std::{sync::Arc, time::Duration};
 use a2a_core::host;
 use a2a_kit_http::{
     client::{ClientSettings, HttpClient},
+    redaction::basic_forms,
     tls::ClientTls,
     uri,
 };
 use bytes::Bytes;
-use http::{Request, Response, Uri};
+use http::{
+    HeaderValue, Request, Response, Uri,
+    header::{ACCEPT, CONTENT_TYPE},
+    request,
+};
 
 /// The path of the metadata of an OpenID Connect provider, appended to its issuer.
 pub(crate) const OPENID_CONFIGURATION: &str = "/.well-known/openid-configuration";
@@ -65,6 +70,22 @@ pub(crate) fn is_secure(url: &Uri) -> bool {
         Some("http") => url.host().is_some_and(host::is_loopback),
         _ => false,
     }
+}
+
+/// Starts the request that posts a form, and asks for JSON.
+pub(crate) fn post_form(url: &Uri) -> request::Builder {
+    Request::post(url)
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header(ACCEPT, "application/json")
+}
+
+/// The `Authorization` of a client. Its id and secret are form-encoded before they are base64-encoded
+/// (RFC 6749 §2.3.1), which is always valid in a header.
+pub(crate) fn basic(id: &str, secret: &str) -> Option<HeaderValue> {
+    let [_, encoded] = basic_forms(id, secret);
+    let mut value = HeaderValue::try_from(format!("Basic {encoded}")).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 /// Fetches a document.

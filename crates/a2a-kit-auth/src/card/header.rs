@@ -2,7 +2,7 @@
 
 use a2a_core::ParseError;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::SignatureError;
@@ -26,15 +26,6 @@ struct Wire {
     alg: String,
     kid: Option<String>,
     jku: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Outgoing<'a> {
-    alg: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jku: Option<&'a str>,
-    kid: &'a str,
-    typ: &'static str,
 }
 
 impl Header {
@@ -77,13 +68,15 @@ impl Header {
     }
 
     /// Serializes a `protected` header.
-    pub(super) fn write(
-        algorithm: Algorithm,
-        key_id: &str,
-        url: Option<&str>,
-    ) -> Result<String, serde_json::Error> {
-        let header = Outgoing { alg: algorithm.as_str(), jku: url, kid: key_id, typ: "JOSE" };
-        Ok(URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header)?))
+    pub(super) fn write(algorithm: Algorithm, key_id: &str, url: Option<&str>) -> String {
+        let members = [
+            ("alg", Some(algorithm.as_str())),
+            ("jku", url),
+            ("kid", Some(key_id)),
+            ("typ", Some("JOSE")),
+        ];
+        let members = members.into_iter().filter_map(|(name, text)| Some((name, text?)));
+        URL_SAFE_NO_PAD.encode(members.collect::<Value>().to_string())
     }
 }
 
@@ -103,10 +96,10 @@ mod tests {
         let text = |protected: &str| -> Value {
             serde_json::from_slice(&URL_SAFE_NO_PAD.decode(protected).unwrap()).unwrap()
         };
-        let written = Header::write(Algorithm::Es256, "k", None).unwrap();
+        let written = Header::write(Algorithm::Es256, "k", None);
         assert_eq!(text(&written), json!({"alg": "ES256", "kid": "k", "typ": "JOSE"}));
         let url = "https://a.example/keys";
-        let written = Header::write(Algorithm::EdDsa, "k", Some(url)).unwrap();
+        let written = Header::write(Algorithm::EdDsa, "k", Some(url));
         assert_eq!(text(&written), json!({"alg": "EdDSA", "kid": "k", "typ": "JOSE", "jku": url}));
         let header = Header::read(&written, None).unwrap();
         assert_eq!((header.key_id.as_str(), header.url.as_deref()), ("k", Some(url)));
@@ -141,7 +134,7 @@ mod tests {
     //
     #[test]
     fn unprotected_header_must_not_repeat_protected_names() {
-        let protected = Header::write(Algorithm::Es256, "k", None).unwrap();
+        let protected = Header::write(Algorithm::Es256, "k", None);
         for (header, is_fine) in [
             (json!({"note": "x"}), true),
             (json!({}), true),

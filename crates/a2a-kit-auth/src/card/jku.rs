@@ -90,9 +90,8 @@ impl JkuKeys {
             }
             known.swap_remove(oldest);
         }
-        let (client, url) = (self.client.clone(), Arc::clone(&address.0));
-        let fetch = move || fetch::document(client.clone(), Arc::clone(&url));
-        let keys = Arc::new(RemoteKeys::with(fetch));
+        let url = Arc::clone(&address.0);
+        let keys = Arc::new(RemoteKeys::fetched_by(self.client.clone(), url));
         known.push(Known { address: address.clone(), keys: Arc::clone(&keys), used: now });
         Some(keys)
     }

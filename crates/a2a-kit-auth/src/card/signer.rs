@@ -126,7 +126,7 @@ impl JwsCardSigner {
 
     fn signature(&self, card: &Map<String, Value>) -> Result<AgentCardSignature, SignError> {
         let canonical = self.form.write(card)?;
-        let protected = Header::write(self.key.algorithm(), &self.key_id, self.url.as_deref())?;
+        let protected = Header::write(self.key.algorithm(), &self.key_id, self.url.as_deref());
         let mut input = protected.clone();
         input.push('.');
         URL_SAFE_NO_PAD.encode_string(canonical, &mut input);

@@ -100,22 +100,14 @@ impl fmt::Display for CardVerification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Verified(verified) => write!(f, "verified ({})", verified.key_id),
-            Self::Unverifiable(rejected) => write!(f, "unverifiable ({})", Listed(rejected)),
+            Self::Unverifiable(rejected) => write!(f, "unverifiable ({})", list(rejected)),
             Self::Absent => f.write_str("absent"),
         }
     }
 }
 
-struct Listed<'a>(&'a [RejectedSignature]);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, rejected) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "; " };
-            write!(f, "{separator}{rejected}")?;
-        }
-        Ok(())
-    }
+fn list(rejected: &[RejectedSignature]) -> String {
+    rejected.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl From<CardVerification> for CardSignature {
@@ -125,7 +117,7 @@ impl From<CardVerification> for CardSignature {
                 Self::Verified { key_id: verified.key_id, covered: verified.covered }
             }
             CardVerification::Unverifiable(rejected) => {
-                Self::Unverifiable { reason: Listed(&rejected).to_string() }
+                Self::Unverifiable { reason: list(&rejected) }
             }
             CardVerification::Absent => Self::Absent,
         }

@@ -250,7 +250,7 @@ impl AgentCredentials {
                 async move { source.obtain(&request, previous.as_ref()).await }.boxed()
             };
             let secret = self.cache.get(&Key::of(selected), is_rejected, obtain).await?;
-            secrets.push(selected.encode(&secret.value())?);
+            secrets.push(selected.encode(&secret.value)?);
         }
         Ok(secrets.into_iter().collect())
     }

@@ -12,13 +12,13 @@ use super::Origin;
 #[derive(Clone, Setters)]
 #[setters(prefix = "with_", generate = false)]
 pub struct Secret {
-    value: Arc<str>,
+    pub(super) value: Arc<str>,
     /// Sets the refresh token (RFC 6749 §6).
     #[setters(generate, into, strip_option)]
     refresh_token: Option<Arc<str>>,
     lifetime: Option<Lifetime>,
     /// The authorization server that issued it.
-    issuer: Option<Origin>,
+    pub(super) issuer: Option<Origin>,
 }
 
 #[derive(Clone, Copy)]
@@ -74,19 +74,6 @@ impl Secret {
     /// Returns whether it is due for renewal.
     pub fn is_due(&self) -> bool {
         self.lifetime.is_some_and(|lifetime| lifetime.renewal <= Instant::now())
-    }
-
-    pub(super) fn issued_by(mut self, issuer: Option<Origin>) -> Self {
-        self.issuer = issuer;
-        self
-    }
-
-    pub(super) fn issuer(&self) -> Option<&Origin> {
-        self.issuer.as_ref()
-    }
-
-    pub(super) fn value(&self) -> Arc<str> {
-        Arc::clone(&self.value)
     }
 
     /// Keeps the previous refresh token if the renewal returned none.

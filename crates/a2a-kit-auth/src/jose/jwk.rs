@@ -20,7 +20,7 @@ use super::Algorithm;
 #[serde(try_from = "Wire", into = "Wire")]
 pub struct Jwk {
     id: String,
-    material: Material,
+    pub(super) material: Material,
     /// The only algorithm of the key. `None` for an RSA key without `alg`, which verifies all RSA
     /// algorithms.
     algorithm: Option<Algorithm>,
@@ -130,10 +130,6 @@ impl Jwk {
         let algorithm = self.material.default_algorithm();
         self.algorithm = Some(algorithm).filter(|algorithm| self.supports(*algorithm));
         self.algorithm.is_some().then_some(self)
-    }
-
-    pub(super) fn material(&self) -> &Material {
-        &self.material
     }
 
     /// The SHA-256 thumbprint (RFC 7638), in base64url.

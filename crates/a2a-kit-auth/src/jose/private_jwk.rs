@@ -1,5 +1,7 @@
 //! Private JSON Web Keys (RFC 7517, 7518 §6, 8037 §2).
 
+use std::sync::Arc;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     rand::SystemRandom,
@@ -35,17 +37,16 @@ impl SigningKey {
         let public: Jwk = serde_json::from_str(json).map_err(KeyError::NoJwk)?;
         let public = public.for_signing().ok_or(KeyError::Unusable)?;
         let private: Private = serde_json::from_str(json).map_err(KeyError::NoJwk)?;
-        let random = SystemRandom::new();
-        let pair = pair(public.material(), &private, &random).ok_or(KeyError::Unusable)?;
+        let pair = pair(&public.material, &private).ok_or(KeyError::Unusable)?;
         // A mismatched public key would be published.
-        if pair.public().as_ref() != Some(public.material()) {
+        if pair.public().as_ref() != Some(&public.material) {
             return Err(KeyError::Unusable);
         }
-        Ok(Self::of(Inner { pair, public, random }))
+        Ok(Self(Arc::new(Inner { pair, public })))
     }
 }
 
-fn pair(material: &Material, private: &Private, random: &SystemRandom) -> Option<Pair> {
+fn pair(material: &Material, private: &Private) -> Option<Pair> {
     let decode = |text: &String| URL_SAFE_NO_PAD.decode(text).ok();
     let d = decode(&private.d)?;
     match material {
@@ -53,7 +54,7 @@ fn pair(material: &Material, private: &Private, random: &SystemRandom) -> Option
             &ECDSA_P256_SHA256_FIXED_SIGNING,
             &d,
             point,
-            random,
+            &SystemRandom::new(),
         )
         .ok()
         .map(Pair::Es256),

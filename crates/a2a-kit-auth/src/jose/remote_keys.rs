@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_kit_http::tls::ClientTls;
+use a2a_kit_http::{client::HttpClient, tls::ClientTls};
 use async_trait::async_trait;
 use bytes::Bytes;
 use derive_setters::Setters;
@@ -99,9 +99,12 @@ impl RemoteKeys {
     ///
     /// Fails if the TLS configuration is invalid.
     pub fn at_with_tls(url: impl Into<String>, tls: ClientTls) -> Result<Self, fetch::SetupError> {
-        let client = fetch::client(tls)?;
-        let url: Arc<str> = url.into().into();
-        Ok(Self::with(move || fetch::document(client.clone(), Arc::clone(&url))))
+        Ok(Self::fetched_by(fetch::client(tls)?, url.into().into()))
+    }
+
+    /// Keys at a URL, which a client fetches.
+    pub(crate) fn fetched_by(client: HttpClient, url: Arc<str>) -> Self {
+        Self::with(move || fetch::document(client.clone(), Arc::clone(&url)))
     }
 
     /// Keys that a function fetches, as the JSON of a JWK set. It runs in a separate task, with a

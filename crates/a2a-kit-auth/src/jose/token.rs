@@ -1,9 +1,7 @@
-use std::borrow::Cow;
-
 use a2a_core::ParseError;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{Algorithm, Jwk, KeyError, SigningKey, jwk::InvalidSignature};
 
@@ -47,14 +45,11 @@ a2a_core::debug_as_chain!(TokenError);
 /// Maximum length of a token, in bytes.
 const MAX_LENGTH: usize = 16 << 10;
 
-#[derive(Deserialize, Serialize)]
-struct Wire<'a> {
+#[derive(Deserialize)]
+struct Wire {
     alg: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     kid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    typ: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    typ: Option<String>,
     crit: Option<Value>,
 }
 
@@ -76,7 +71,7 @@ impl<'a> SignedToken<'a> {
             decoded.map_err(|_error| TokenError::Malformed("part is not base64url"))
         };
         let header = decode(header)?;
-        let header: Wire<'_> = serde_json::from_slice(&header)
+        let header: Wire = serde_json::from_slice(&header)
             .map_err(|_error| TokenError::Malformed("malformed header"))?;
         // No critical extensions are supported (RFC 7515 §4.1.11).
         if header.crit.is_some() {
@@ -85,7 +80,7 @@ impl<'a> SignedToken<'a> {
         let header = TokenHeader {
             algorithm: header.alg.parse()?,
             key_id: header.kid,
-            token_type: header.typ.map(Cow::into_owned),
+            token_type: header.typ,
         };
         Ok(Self { header, payload: decode(payload)?, signed, signature: decode(signature)? })
     }
@@ -118,15 +113,9 @@ impl SigningKey {
     ///
     /// [`NoRandom`](KeyError::NoRandom).
     pub fn token(&self, payload: &[u8]) -> Result<String, KeyError> {
-        let header = Wire {
-            alg: self.algorithm().as_str().to_owned(),
-            kid: Some(self.public().id().to_owned()),
-            typ: Some("JWT".into()),
-            crit: None,
-        };
-        // Serializing strings can't fail.
-        let header = serde_json::to_vec(&header).map_err(|_error| KeyError::Unusable)?;
-        let mut token = URL_SAFE_NO_PAD.encode(header);
+        let (alg, kid) = (self.algorithm().as_str(), self.public().id());
+        let header = json!({ "alg": alg, "kid": kid, "typ": "JWT" });
+        let mut token = URL_SAFE_NO_PAD.encode(header.to_string());
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(payload, &mut token);
         let signature = self.sign(token.as_bytes())?;
@@ -138,8 +127,6 @@ impl SigningKey {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     // RFC 8037 appendix A.4; the key is that of A.2.

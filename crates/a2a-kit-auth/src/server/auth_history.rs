@@ -40,23 +40,22 @@ impl AuthHistory {
         self.failures.backoff(address?)
     }
 
-    /// Returns whether all of these credentials have been verified within the last hour.
-    pub(super) fn was_verified<'c>(
+    /// Returns the digest by which the credentials of a request are recorded.
+    pub(super) fn digest<'c>(
         &self,
         credentials: impl IntoIterator<Item = &'c RequestCredential>,
-    ) -> bool {
-        let digest = self.hasher.digest(credentials);
-        digest.is_ok_and(|digest| self.verified.get(&digest).is_some())
+    ) -> Option<[u8; 32]> {
+        self.hasher.digest(credentials).ok()
     }
 
-    /// Records that all of these credentials have been verified.
-    pub(super) fn record_verified<'c>(
-        &self,
-        credentials: impl IntoIterator<Item = &'c RequestCredential>,
-    ) {
-        if let Ok(digest) = self.hasher.digest(credentials) {
-            self.verified.insert(digest, (), CACHE_LIFETIME);
-        }
+    /// Returns whether credentials have been verified within the last hour.
+    pub(super) fn was_verified(&self, digest: &[u8; 32]) -> bool {
+        self.verified.get(digest).is_some()
+    }
+
+    /// Records that credentials have been verified.
+    pub(super) fn record_verified(&self, digest: [u8; 32]) {
+        self.verified.insert(digest, (), CACHE_LIFETIME);
     }
 
     /// Records a failure, and logs when the address becomes throttled.

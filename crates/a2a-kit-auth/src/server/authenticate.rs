@@ -18,9 +18,9 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderValue, Method, header::CACHE_CONTROL, request::Parts};
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, Limited};
 use tokio::time::timeout;
 
 use super::{
@@ -143,19 +143,9 @@ pub(super) async fn authorize_card(
 }
 
 /// Reads a body; `None` if it is too long, too slow or incomplete.
-async fn read_short(mut body: Body) -> Option<Bytes> {
-    let read = async {
-        let mut whole = BytesMut::new();
-        while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.ok()?.into_data() else { continue };
-            if whole.len() + data.len() > MAX_REJECTED_BYTES {
-                return None;
-            }
-            whole.extend_from_slice(&data);
-        }
-        Some(whole.freeze())
-    };
-    timeout(REJECTED_READ_TIMEOUT, read).await.ok().flatten()
+async fn read_short(body: Body) -> Option<Bytes> {
+    let read = Limited::new(body, MAX_REJECTED_BYTES).collect();
+    Some(timeout(REJECTED_READ_TIMEOUT, read).await.ok()?.ok()?.to_bytes())
 }
 
 impl EnforcedCard {
@@ -201,12 +191,14 @@ impl EnforcedCard {
         if credentials.is_empty() {
             return Ok(Vec::new());
         }
-        let all = || credentials.iter().map(|(_, credential)| credential);
+        let history = self.guard.auth_history();
         // Only guessable credentials are throttled.
         let is_guessable = credentials.iter().any(|(location, _)| self.has_scheme(location, true));
-        let was_verified = is_guessable && self.guard.auth_history().was_verified(all());
+        let digest = is_guessable.then(|| history.digest(credentials.iter().map(|(_, one)| one)));
+        let digest = digest.flatten();
+        let was_verified = digest.as_ref().is_some_and(|digest| history.was_verified(digest));
         let attempt = Attempt::Request { client: address, was_verified };
-        let backoff = self.guard.auth_history().backoff(address).filter(|_| !was_verified);
+        let backoff = history.backoff(address).filter(|_| !was_verified);
         if let Some(backoff) = backoff
             && credentials.iter().any(|(location, _)| !self.has_scheme(location, false))
         {
@@ -216,28 +208,22 @@ impl EnforcedCard {
         let mut failure = None;
         for (location, credential) in &credentials {
             let is_throttled = backoff.is_some();
-            match self.verify_at(location, credential, attempt, is_throttled, &mut verified).await {
-                Ok(()) => {}
-                Err(invalid @ AuthFailure::Invalid(_)) => {
-                    let rejected = match backoff {
-                        Some(backoff) => AuthFailure::Throttled(backoff),
-                        None => {
-                            record_failure();
-                            invalid
-                        }
-                    };
-                    failure.get_or_insert(rejected);
-                }
-                Err(rejected) => {
-                    failure.get_or_insert(rejected);
+            let verifying =
+                self.verify_at(location, credential, attempt, is_throttled, &mut verified);
+            let Err(mut rejected) = verifying.await else { continue };
+            if matches!(rejected, AuthFailure::Invalid(_)) {
+                match backoff {
+                    Some(backoff) => rejected = AuthFailure::Throttled(backoff),
+                    None => record_failure(),
                 }
             }
+            failure.get_or_insert(rejected);
         }
         if let Some(failure) = failure {
             return Err(failure);
         }
-        if is_guessable {
-            self.guard.auth_history().record_verified(all());
+        if let Some(digest) = digest {
+            history.record_verified(digest);
         }
         verified.sort_by_key(|one: &Verified| {
             self.schemes.iter().position(|scheme| scheme.name == one.scheme)

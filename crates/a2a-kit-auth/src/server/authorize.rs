@@ -20,15 +20,11 @@ use super::{
 
 /// Authorizes calls and forwards them to an agent.
 pub(super) struct AuthorizingAgent {
-    card: Arc<EnforcedCard>,
-    agent: Arc<dyn Agent>,
+    pub(super) card: Arc<EnforcedCard>,
+    pub(super) agent: Arc<dyn Agent>,
 }
 
 impl AuthorizingAgent {
-    pub(super) fn new(card: Arc<EnforcedCard>, agent: Arc<dyn Agent>) -> Self {
-        Self { card, agent }
-    }
-
     /// Authorizes a call, and returns it with its caller.
     fn authorize<R: Request>(
         &self,

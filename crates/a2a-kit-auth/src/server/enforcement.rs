@@ -164,6 +164,6 @@ impl Enforcement {
     /// Wraps an agent so that only authorized calls reach it. Without the layer, all calls that
     /// require authentication are rejected.
     pub fn agent(&self, agent: impl Agent) -> Arc<dyn Agent> {
-        Arc::new(AuthorizingAgent::new(self.0.clone(), Arc::new(agent)))
+        Arc::new(AuthorizingAgent { card: self.0.clone(), agent: Arc::new(agent) })
     }
 }

@@ -7,14 +7,11 @@ use std::{
 };
 
 use a2a_core::v1::security_scheme::Scheme;
-use a2a_kit_http::{client::HttpClient, redaction::basic_forms, tls::ClientTls, uri};
+use a2a_kit_http::{client::HttpClient, tls::ClientTls, uri};
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
 use derive_setters::Setters;
-use http::{
-    HeaderValue, Request,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
-};
+use http::{HeaderValue, header::AUTHORIZATION};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
@@ -47,7 +44,8 @@ const MAX_WAITING: usize = 256;
 /// response for a quarter of its lifetime more. Of the tokens that wait, those that were verified
 /// before go first, then those of clients with few failed attempts.
 ///
-/// The subject of a caller is `https://issuer.example#subject`, as with [`Jwt`](super::Jwt).
+/// The subject of a caller is `https://issuer.example#subject`, as with
+/// [`JwtVerifier`](super::JwtVerifier).
 #[derive(Clone, Setters)]
 #[setters(prefix = "with_", generate = false)]
 pub struct Introspection {
@@ -95,12 +93,8 @@ impl Introspection {
         client_secret: &str,
     ) -> Result<Self, SetupError> {
         secure(url)?;
-        let [_, pair] = basic_forms(client_id, client_secret);
-        // Base64 is valid in a header.
-        let authorization = HeaderValue::try_from(format!("Basic {pair}"));
-        let mut authorization =
-            authorization.map_err(|_error| SetupError::Insecure(url.to_owned()))?;
-        authorization.set_sensitive(true);
+        let authorization = fetch::basic(client_id, client_secret)
+            .ok_or_else(|| SetupError::Insecure(url.to_owned()))?;
         let shared = Shared {
             callers: ExpiringCache::new(CACHE_CAPACITY),
             inactive: ExpiringCache::new(CACHE_CAPACITY),
@@ -204,10 +198,8 @@ impl Introspection {
             .append_pair("token", token)
             .append_pair("token_type_hint", "access_token")
             .finish();
-        let request = Request::post(uri::parse(&self.url)?)
+        let request = fetch::post_form(&uri::parse(&self.url)?)
             .header(AUTHORIZATION, self.authorization.clone())
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header(ACCEPT, "application/json")
             .body(form.into())?;
         let response = fetch::successful(self.client.send(request).await?)?;
         Ok(TokenClaims(object(&response)?))

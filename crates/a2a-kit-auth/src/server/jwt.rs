@@ -153,10 +153,6 @@ impl JwtVerifier {
         self.with_empty_cache()
     }
 
-    fn is_client(&self, id: &str) -> bool {
-        self.client_ids.iter().any(|known| known == id)
-    }
-
     /// Sets the tolerated clock skew between issuer and server. Default: 60 s.
     #[must_use]
     pub fn with_leeway(mut self, leeway: Duration) -> Self {
@@ -219,7 +215,8 @@ impl JwtVerifier {
             _ => Rejection::Invalid("malformed token"),
         })?;
         let key = self.key_of(token.header(), now).await?;
-        let payload = verify_signature(&token, &key)?;
+        let payload =
+            token.verify(&key).map_err(|_error| Rejection::Invalid("invalid signature"))?;
         let claims = object(payload).map(TokenClaims);
         let claims =
             claims.map_err(|_error| Rejection::Invalid("malformed or duplicate claims"))?;
@@ -263,7 +260,9 @@ impl JwtVerifier {
         }
         let is_accepted = match claims.0.contains_key("aud") {
             true => self.audiences.iter().any(|audience| claims.is_for(audience)),
-            false => claims.text("client_id").is_some_and(|id| self.is_client(id)),
+            false => claims
+                .text("client_id")
+                .is_some_and(|id| self.client_ids.iter().any(|known| known == id)),
         };
         if !is_accepted {
             return Err(Rejection::Invalid("wrong audience"));
@@ -310,10 +309,6 @@ impl SchemeVerifier for JwtVerifier {
             _ => Err(Rejection::Invalid("not a bearer token")),
         }
     }
-}
-
-fn verify_signature<'t>(token: &'t SignedToken<'_>, key: &Jwk) -> Result<&'t [u8], Rejection> {
-    token.verify(key).map_err(|_error| Rejection::Invalid("invalid signature"))
 }
 
 fn rejection(missing: MissingKey) -> Rejection {

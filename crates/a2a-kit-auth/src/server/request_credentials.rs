@@ -73,11 +73,7 @@ pub(super) enum CredentialLocation {
 }
 
 impl CredentialLocation {
-    /// Extracts the credential at this location.
-    ///
-    /// # Errors
-    ///
-    /// Why it is malformed or ambiguous.
+    /// Extracts the credential at this location, or returns why it is malformed or ambiguous.
     pub(super) fn read(&self, request: &Parts) -> Result<Option<RequestCredential>, &'static str> {
         let credential = match self {
             Self::Bearer => authorization(&request.headers, "bearer")?

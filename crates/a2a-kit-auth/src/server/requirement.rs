@@ -54,13 +54,8 @@ impl Requirements {
         self.0.iter().flatten()
     }
 
-    /// Returns the caller that meets the requirements. The first verified scheme determines its
-    /// subject.
-    ///
-    /// # Errors
-    ///
-    /// [`AuthFailure::InsufficientScope`] if the schemes are verified, but scopes are missing;
-    /// [`AuthFailure::Missing`] otherwise.
+    /// Returns the caller that meets the requirements, whose subject is that of the first verified
+    /// scheme, or else [`AuthFailure::InsufficientScope`] or [`AuthFailure::Missing`].
     pub(super) fn evaluate(&self, verified: &[Verified]) -> Result<Caller, AuthFailure> {
         if self.0.is_empty() {
             return Ok(merge(verified.iter()));

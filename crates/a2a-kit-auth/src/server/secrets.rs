@@ -16,89 +16,58 @@ pub struct ApiKeys(Secrets);
 #[derive(Clone, Debug, Default)]
 pub struct BearerTokens(Secrets);
 
-impl ApiKeys {
-    /// Creates an empty set of keys.
-    pub fn new() -> Self {
-        Self::default()
-    }
+macro_rules! static_secrets {
+    ($type:ident, $credential:ident, $with:ident, $what:literal, $other:literal, $supports:expr) => {
+        impl $type {
+            #[doc = concat!("Creates an empty set of ", $what, "s.")]
+            pub fn new() -> Self {
+                Self::default()
+            }
 
-    /// Adds a key. It has to be long and random, because the hash is fast.
-    #[must_use]
-    pub fn with_key(mut self, key: &str, caller: Caller) -> Self {
-        self.0.add(key, caller);
-        self
-    }
+            #[doc = concat!("Adds a ", $what, ". It has to be long and random, because the hash is fast.")]
+            #[must_use]
+            pub fn $with(mut self, secret: &str, caller: Caller) -> Self {
+                self.0.0.push((sha256(secret), caller));
+                self
+            }
 
-    /// Adds a key by its SHA-256 in hexadecimal, as `sha256sum` writes it.
-    ///
-    /// # Errors
-    ///
-    /// [`ParseError`].
-    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, ParseError> {
-        self.0.add_digest(digest, caller)?;
-        Ok(self)
-    }
-}
-
-impl BearerTokens {
-    /// Creates an empty set of tokens.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a token. It has to be long and random, because the hash is fast.
-    #[must_use]
-    pub fn with_token(mut self, token: &str, caller: Caller) -> Self {
-        self.0.add(token, caller);
-        self
-    }
-
-    /// Adds a token by its SHA-256 in hexadecimal, as `sha256sum` writes it.
-    ///
-    /// # Errors
-    ///
-    /// [`ParseError`].
-    pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, ParseError> {
-        self.0.add_digest(digest, caller)?;
-        Ok(self)
-    }
-}
-
-#[async_trait]
-impl SchemeVerifier for ApiKeys {
-    fn supports(&self, scheme: &Scheme) -> bool {
-        matches!(scheme, Scheme::ApiKeySecurityScheme(_))
-    }
-
-    async fn verify(
-        &self,
-        credential: &RequestCredential,
-        _: Attempt,
-    ) -> Result<Caller, Rejection> {
-        match credential {
-            RequestCredential::ApiKey(key) => self.0.find(key),
-            _ => Err(Rejection::Invalid("not an API key")),
+            #[doc = concat!("Adds a ", $what, " by its SHA-256 in hexadecimal, as `sha256sum` writes it.")]
+            ///
+            /// # Errors
+            ///
+            /// [`ParseError`].
+            pub fn with_digest(mut self, digest: &str, caller: Caller) -> Result<Self, ParseError> {
+                self.0.0.push((parse_sha256(digest)?, caller));
+                Ok(self)
+            }
         }
-    }
-}
 
-#[async_trait]
-impl SchemeVerifier for BearerTokens {
-    fn supports(&self, scheme: &Scheme) -> bool {
-        uses_bearer_token(scheme)
-    }
+        #[async_trait]
+        impl SchemeVerifier for $type {
+            fn supports(&self, scheme: &Scheme) -> bool {
+                let supports: fn(&Scheme) -> bool = $supports;
+                supports(scheme)
+            }
 
-    async fn verify(
-        &self,
-        credential: &RequestCredential,
-        _: Attempt,
-    ) -> Result<Caller, Rejection> {
-        match credential {
-            RequestCredential::Bearer(token) => self.0.find(token),
-            _ => Err(Rejection::Invalid("not a bearer token")),
+            async fn verify(
+                &self,
+                credential: &RequestCredential,
+                _: Attempt,
+            ) -> Result<Caller, Rejection> {
+                match credential {
+                    RequestCredential::$credential(secret) => self.0.find(secret),
+                    _ => Err(Rejection::Invalid($other)),
+                }
+            }
         }
-    }
+    };
 }
+
+static_secrets!(ApiKeys, ApiKey, with_key, "key", "not an API key", |scheme| matches!(
+    scheme,
+    Scheme::ApiKeySecurityScheme(_)
+));
+static_secrets!(BearerTokens, Bearer, with_token, "token", "not a bearer token", uses_bearer_token);
 
 /// Returns whether a scheme uses bearer tokens.
 pub(super) fn uses_bearer_token(scheme: &Scheme) -> bool {
@@ -115,15 +84,6 @@ pub(super) type Digest = [u8; 32];
 struct Secrets(Vec<(Digest, Caller)>);
 
 impl Secrets {
-    fn add(&mut self, secret: &str, caller: Caller) {
-        self.0.push((sha256(secret), caller));
-    }
-
-    fn add_digest(&mut self, text: &str, caller: Caller) -> Result<(), ParseError> {
-        self.0.push((parse_sha256(text)?, caller));
-        Ok(())
-    }
-
     /// Compares with all secrets, in constant time.
     fn find(&self, secret: &str) -> Result<Caller, Rejection> {
         let digest = sha256(secret);

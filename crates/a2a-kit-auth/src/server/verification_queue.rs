@@ -75,11 +75,7 @@ impl VerificationQueue {
         }))
     }
 
-    /// Waits for a turn.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejection::Overloaded`] if the queue is full.
+    /// Waits for a turn. A full queue is [`Rejection::Overloaded`].
     ///
     /// # Cancel safety
     ///

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq as _;
 use super::{
     ReceiveError,
     claims::{Claims, hash, since_epoch},
-    replay_cache::{Replay, ReplayCache},
+    replay_cache::ReplayCache,
 };
 use crate::jose::{KeySource, MissingKey, SignedToken};
 
@@ -160,7 +160,8 @@ impl Receiver {
         }
         // Last: a delivery that was rejected for another reason may be retried.
         if let Some(claims) = &claims {
-            self.record(claims, now)?;
+            // The signer's clock may be ahead.
+            self.replays.record(&claims.jti, now + self.max_age + LEEWAY * 2, now)?;
         }
         Ok(Event::new(None, event))
     }
@@ -185,16 +186,6 @@ impl Receiver {
         require("jti", !claims.jti.is_empty() && claims.jti.len() <= MAX_ID)?;
         let claimed = claims.request_body_sha256.as_bytes();
         require("request_body_sha256", hash(body).as_bytes().ct_eq(claimed).into())
-    }
-
-    fn record(&self, claims: &Claims, now: Duration) -> StdResult<(), ReceiveError> {
-        // The signer's clock may be ahead.
-        let until = now + self.max_age + LEEWAY * 2;
-        match self.replays.record(&claims.jti, until, now) {
-            Replay::First => Ok(()),
-            Replay::Seen => Err(ReceiveError::Replayed),
-            Replay::Full => Err(ReceiveError::Overloaded),
-        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use super::ReceiveError;
+
 /// The ids of accepted deliveries, each until its delivery would be too old to be accepted.
 #[derive(Debug)]
 pub(super) struct ReplayCache {
@@ -21,22 +23,20 @@ struct Seen {
     ends: BinaryHeap<Reverse<(Duration, Arc<str>)>>,
 }
 
-/// The result of recording an id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Replay {
-    First,
-    Seen,
-    /// The cache is full. Evicting an id would allow its replay.
-    Full,
-}
-
 impl ReplayCache {
     pub(super) fn new(capacity: usize) -> Self {
         Self { seen: Mutex::default(), capacity }
     }
 
-    /// Records an id until a time; times are since the Unix epoch.
-    pub(super) fn record(&self, id: &str, until: Duration, now: Duration) -> Replay {
+    /// Records an id until a time; times are since the Unix epoch. One that is recorded already is
+    /// [`Replayed`](ReceiveError::Replayed), and a full cache
+    /// [`Overloaded`](ReceiveError::Overloaded): evicting an id would allow its replay.
+    pub(super) fn record(
+        &self,
+        id: &str,
+        until: Duration,
+        now: Duration,
+    ) -> Result<(), ReceiveError> {
         // A panic can't leave it half changed.
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(Reverse((end, id))) = seen.ends.peek()
@@ -47,15 +47,15 @@ impl ReplayCache {
             seen.ends.pop();
         }
         if seen.ids.contains(id) {
-            return Replay::Seen;
+            return Err(ReceiveError::Replayed);
         }
         if seen.ids.len() >= self.capacity {
-            return Replay::Full;
+            return Err(ReceiveError::Overloaded);
         }
         let id = Arc::<str>::from(id);
         seen.ids.insert(Arc::clone(&id));
         seen.ends.push(Reverse((until, id)));
-        Replay::First
+        Ok(())
     }
 }
 
@@ -67,11 +67,12 @@ mod tests {
     fn id_is_a_replay_until_it_expires() {
         let replays = ReplayCache::new(2);
         let second = Duration::from_secs;
-        assert_eq!(replays.record("a", second(10), second(0)), Replay::First);
-        assert_eq!(replays.record("a", second(10), second(10)), Replay::Seen);
-        assert_eq!(replays.record("b", second(20), second(10)), Replay::First);
-        assert_eq!(replays.record("c", second(20), second(10)), Replay::Full);
-        assert_eq!(replays.record("c", second(20), second(11)), Replay::First);
-        assert_eq!(replays.record("b", second(20), second(11)), Replay::Seen);
+        let record = |id, until, now| replays.record(id, second(until), second(now));
+        assert!(record("a", 10, 0).is_ok());
+        assert!(matches!(record("a", 10, 10), Err(ReceiveError::Replayed)));
+        assert!(record("b", 20, 10).is_ok());
+        assert!(matches!(record("c", 20, 10), Err(ReceiveError::Overloaded)));
+        assert!(record("c", 20, 11).is_ok());
+        assert!(matches!(record("b", 20, 11), Err(ReceiveError::Replayed)));
     }
 }

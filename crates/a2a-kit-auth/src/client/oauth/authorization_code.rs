@@ -169,7 +169,7 @@ impl AuthorizationCode {
     ) -> Result<Secret, CredentialError> {
         let redirect = LoopbackRedirect::bind(self.port).await?;
         let authorization =
-            AuthorizationRequest::new(&self.client, endpoints, request, redirect.address())?;
+            AuthorizationRequest::new(&self.client, endpoints, request, &redirect.address)?;
         let url = authorization.url().to_owned();
         let authorization = Arc::new(authorization);
         let expected = Arc::clone(&authorization);

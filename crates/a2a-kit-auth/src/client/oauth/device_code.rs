@@ -66,9 +66,10 @@ impl DeviceCode {
         self.client.check_mix_up(endpoints, url, true)?;
         let scope = self.client.scope(request);
         let id = self.client.id.as_str();
-        // A confidential client sends its id here too.
+        // A confidential client sends its id here too. `post` adds that of others.
         let form = [("scope", scope.as_str()), ("client_id", id)];
-        let form = if self.client.sends_id() { &form[..1] } else { &form[..] };
+        let adds_id = self.client.secret.is_none() || self.client.secret_in_body;
+        let form = if adds_id { &form[..1] } else { &form[..] };
         let response: DeviceAuthorizationResponse = self.client.post(url, form).await?;
         let expires_in = Duration::from_secs(response.expires_in).min(MAX_EXPIRES_IN);
         let end = Instant::now() + expires_in;
@@ -137,13 +138,6 @@ impl CredentialSource for DeviceCode {
             return Ok(secret);
         }
         self.authorize(&endpoints, request).await
-    }
-}
-
-impl OAuthClient {
-    /// Returns whether [`post`](Self::post) adds the client id to the form.
-    fn sends_id(&self) -> bool {
-        self.secret.is_none() || self.secret_in_body
     }
 }
 

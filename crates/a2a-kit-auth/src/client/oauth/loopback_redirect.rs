@@ -21,7 +21,8 @@ use crate::client::CredentialError;
 /// A loopback port that waits for one redirect.
 pub(super) struct LoopbackRedirect {
     listener: TcpListener,
-    address: String,
+    /// The redirect URI.
+    pub(super) address: String,
 }
 
 /// Connections at a time; a browser opens a few.
@@ -46,11 +47,6 @@ impl LoopbackRedirect {
         let listener = listener.map_err(CredentialError::unavailable)?;
         let port = listener.local_addr().map_err(CredentialError::unavailable)?.port();
         Ok(Self { listener, address: format!("http://127.0.0.1:{port}{PATH}") })
-    }
-
-    /// The redirect URI.
-    pub(super) fn address(&self) -> &str {
-        &self.address
     }
 
     /// Waits for the expected redirect, and returns its URL. Other requests are rejected and

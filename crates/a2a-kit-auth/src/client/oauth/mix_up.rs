@@ -50,7 +50,7 @@ impl OAuthClient {
         secret: &Secret,
         url: &Uri,
     ) -> Result<(), CredentialError> {
-        let (Some(issuer), Some(receiver)) = (secret.issuer(), Origin::of(url)) else {
+        let (Some(issuer), Some(receiver)) = (&secret.issuer, Origin::of(url)) else {
             return Ok(());
         };
         if !self.trusts_cards || issuer.is_equivalent(&receiver) || self.is_trusted(&receiver) {

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use a2a_kit_http::redaction::{basic_forms, forms};
 use bytes::Bytes;
-use http::{
-    HeaderValue, Request, StatusCode, Uri,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
-};
+use http::{Request, StatusCode, Uri, header::AUTHORIZATION};
 use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::OAuthClient;
-use crate::client::{CredentialError, Origin, Secret};
+use crate::{
+    client::{CredentialError, Origin, Secret},
+    fetch,
+};
 
 /// Form fields whose values are not secret.
 const NOT_SECRET: [&str; 12] = [
@@ -62,16 +63,10 @@ struct ErrorResponse {
 
 /// Parses a number that some servers send as a string.
 fn seconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Seconds {
-        Number(f64),
-        Text(String),
-    }
     let number = match Option::deserialize(deserializer)? {
         None => return Ok(None),
-        Some(Seconds::Number(number)) => number,
-        Some(Seconds::Text(text)) => text.parse().map_err(serde::de::Error::custom)?,
+        Some(Value::String(text)) => text.parse().map_err(serde::de::Error::custom)?,
+        Some(value) => value.as_f64().ok_or_else(|| serde::de::Error::custom("not a number"))?,
     };
     // A negative number or NaN becomes 0, which means expired.
     #[expect(
@@ -101,7 +96,8 @@ impl OAuthClient {
                 "unsupported token type {kind:?}"
             )));
         }
-        let mut secret = Secret::new(response.access_token).issued_by(Origin::of(url));
+        let mut secret = Secret::new(response.access_token);
+        secret.issuer = Origin::of(url);
         if let Some(seconds) = response.expires_in {
             secret = secret.valid_for(Duration::from_secs(seconds));
         }
@@ -134,12 +130,12 @@ impl OAuthClient {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form.iter().filter(|(_, value)| !value.is_empty()));
         body.extend_pairs(&self.parameters);
-        let mut request = Request::post(url)
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header(ACCEPT, "application/json");
+        let mut request = fetch::post_form(url);
         match &self.secret {
             Some(secret) if !self.secret_in_body => {
-                request = request.header(AUTHORIZATION, basic(&self.id, secret)?);
+                let invalid = CredentialError::InvalidCharacters("client secret");
+                let basic = fetch::basic(&self.id, secret).ok_or(invalid)?;
+                request = request.header(AUTHORIZATION, basic);
             }
             Some(secret) => {
                 body.append_pair("client_id", &self.id).append_pair("client_secret", secret);
@@ -176,16 +172,6 @@ fn redact(text: &str, secrets: &[String]) -> String {
         text = text.replace(secret, "…");
     }
     text.chars().filter(|char| !char.is_control()).take(MAX_DESCRIPTION).collect()
-}
-
-fn basic(id: &str, secret: &str) -> Result<HeaderValue, CredentialError> {
-    // Both are form-encoded before they are base64-encoded (RFC 6749 §2.3.1).
-    let [_, encoded] = basic_forms(id, secret);
-    let mut value = HeaderValue::try_from(format!("Basic {encoded}"))
-        .ok()
-        .ok_or(CredentialError::InvalidCharacters("client secret"))?;
-    value.set_sensitive(true);
-    Ok(value)
 }
 
 #[cfg(test)]
@@ -263,7 +249,7 @@ mod tests {
 
     #[test]
     fn id_and_secret_are_form_encoded_first() {
-        let value = basic("a:b", "c d%").unwrap();
+        let value = fetch::basic("a:b", "c d%").unwrap();
         let expected = BASE64_STANDARD.encode("a%3Ab:c+d%25");
         assert_eq!(value.to_str().unwrap(), format!("Basic {expected}"));
     }
