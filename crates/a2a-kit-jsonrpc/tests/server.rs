@@ -5,15 +5,12 @@
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;
 
-use std::time::Duration;
-
-use a2a_core::{Error, ErrorKind, Operation, TaskState, Violation};
+use a2a_core::{Error, Operation, TaskState, Violation};
 use a2a_kit_http::{Limits, VersionPolicy};
 use a2a_kit_jsonrpc::{BindingOptions, router, router_with};
-use a2a_kit_operations::{Caller, EventId};
-use axum::{Extension, Router};
+use axum::Router;
 
-use fake::{Connection, Fake, Got, artifact, opening, same_as_file, serve, status, task};
+use fake::{Connection, Endpoint, Fake, Got, same_as_file, serve, status};
 
 const VERSION: &str = "a2a-version: 1.0";
 const JSON: &str = "content-type: application/json";
@@ -32,22 +29,15 @@ fn call(id: &str, method: &str, params: &str) -> String {
 
 const SEND: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 
+fn endpoint(body: &str) -> Endpoint<'_> {
+    Endpoint { router: |fake| router(fake), request: "POST /", body }
+}
+
 // covers: R-155, R-169, R-170, R-171, R-172, R-174, R-279
 #[tokio::test]
 async fn error_kinds_have_code_status_and_details() {
-    let mut shown = String::new();
-    for kind in ErrorKind::ALL {
-        let fake = Fake::new().refusing(move || {
-            Error::new(kind, "the reason")
-                .with_metadata("taskId", "t-1")
-                .with_source(std::io::Error::other("secret"))
-        });
-        let mut connection = connect(router(fake)).await;
-        let got = post(&mut connection, &call("7", "GetTask", r#"{"id":"t-1"}"#)).await;
-        assert!(!got.body.contains("secret"), "{kind:?}");
-        shown.push_str(&format!("== {kind:?}\n{}\n", got.shown()));
-    }
-    same_as_file(fixture!("errors.txt"), &shown);
+    let body = call("7", "GetTask", r#"{"id":"t-1"}"#);
+    same_as_file(fixture!("errors.txt"), &endpoint(&body).errors_of_all_kinds().await);
 }
 
 // covers: R-142, R-143, R-162, R-163, R-175, R-276, R-280, R-281, R-284
@@ -170,48 +160,28 @@ async fn responses_of_operations() {
 // covers: R-277, R-278
 #[tokio::test]
 async fn stream_has_one_frame_per_event() {
-    let fake = Fake::new().streaming(|| {
-        vec![
-            Ok(opening(task("t-1"))),
-            Ok(status(TaskState::Working)),
-            Ok(artifact("line\nbreak")),
-            Ok(status(TaskState::Completed)),
-        ]
-    });
-    let mut connection = connect(router(fake)).await;
     for (method, params) in [("SendStreamingMessage", SEND), ("SubscribeToTask", r#"{"id":"t-1"}"#)]
     {
-        let got = post(&mut connection, &call("\"r\"", method, params)).await;
-        assert_eq!(got.status, 200);
-        assert_eq!(got.header("content-type"), Some("text/event-stream"));
-        assert_eq!(got.header("cache-control"), Some("no-cache"));
-        assert_eq!(got.header("x-accel-buffering"), Some("no"));
-        same_as_file(fixture!("stream.txt"), &got.body);
+        let body = call("\"r\"", method, params);
+        same_as_file(fixture!("stream.txt"), &endpoint(&body).stream_of_events().await);
     }
 }
 
 #[tokio::test]
 async fn failed_stream_ends_with_an_error_event() {
-    let fake = Fake::new().streaming(|| {
-        vec![Ok(status(TaskState::Working)), Err(Error::internal("secret")), Ok(artifact("late"))]
-    });
-    let mut connection = connect(router(fake)).await;
-    let got = post(&mut connection, &call("1", "SendStreamingMessage", SEND)).await;
-    let body = fake::hide_error_id(&got.body);
-    same_as_file(fixture!("stream_error.txt"), &body);
+    let body = call("1", "SendStreamingMessage", SEND);
+    same_as_file(fixture!("stream_error.txt"), &endpoint(&body).failed_stream().await);
 
     let cut = Fake::new().streaming(|| vec![Ok(status(TaskState::Working))]);
-    let mut connection = connect(router(cut)).await;
-    let got = post(&mut connection, &call("1", "SendStreamingMessage", SEND)).await;
+    let got = endpoint(&body).answer(cut).await;
     assert!(got.body.contains("event: error\ndata: "), "{}", got.body);
     assert!(got.body.contains("\"reason\":\"UNAVAILABLE\""), "{}", got.body);
 }
 
 #[tokio::test]
 async fn rejected_stream_is_a_plain_response() {
-    let fake = Fake::new().refusing(|| Error::task_not_found("t"));
-    let mut connection = connect(router(fake)).await;
-    let got = post(&mut connection, &call("1", "SubscribeToTask", r#"{"id":"t"}"#)).await;
+    let body = call("1", "SubscribeToTask", r#"{"id":"t"}"#);
+    let got = endpoint(&body).answer(Fake::new().refusing(|| Error::task_not_found("t"))).await;
     assert_eq!((got.status, got.header("content-type")), (200, Some("application/json")));
     assert!(got.body.starts_with(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"#));
 }
@@ -219,28 +189,8 @@ async fn rejected_stream_is_a_plain_response() {
 // covers: R-134, R-150
 #[tokio::test]
 async fn service_parameters_reach_the_agent() {
-    let fake = Fake::new();
-    let caller = Extension(Caller::authenticated("alice"));
-    let mut connection = connect(router(fake.clone()).layer(caller)).await;
-    let headers = [
-        "A2A-Version: 1.0",
-        "content-type: application/a2a+json; charset=utf-8",
-        "A2a-Extensions: urn:a,urn:b",
-        "x-a2a-extensions: urn:c",
-        "last-event-id: 41",
-        "idempotency-key: k",
-        "a2a-budget: 7",
-        "cookie: no",
-    ];
-    let got = connection
-        .ask("POST /", &headers, &call("1", "SubscribeToTask", r#"{"id":"t","tenant":"x"}"#))
-        .await;
-    assert_eq!(got.header("a2a-extensions"), Some("urn:a,urn:b,urn:c"));
-    let seen = fake.last().unwrap();
-    assert_eq!(seen.context.caller.subject(), Some("alice"));
-    assert_eq!(seen.context.last_event_id, EventId::new(41));
-    assert_eq!(seen.context.idempotency_key.as_deref(), Some("k"));
-    assert_eq!(seen.context.parameters.len(), 1);
+    let body = call("1", "SubscribeToTask", r#"{"id":"t","tenant":"x"}"#);
+    let seen = endpoint(&body).service_parameters_reach_the_agent().await;
     assert_eq!(seen.request, serde_json::json!({"tenant": "x", "id": "t"}));
 }
 
@@ -271,27 +221,13 @@ async fn router_works_under_a_prefix() {
 // covers: R-158, R-163, R-166, R-167
 #[tokio::test]
 async fn errors_have_challenge_and_retry_after() {
-    let busy = Fake::new().refusing(|| {
-        Error::new(ErrorKind::ResourceExhausted, "too many")
-            .with_retry_after(Duration::from_secs(9))
-    });
-    let mut connection = connect(router(busy)).await;
     let body = call("1", "GetTask", r#"{"id":"t"}"#);
-    let got = post(&mut connection, &body).await;
-    assert_eq!((got.status, got.header("retry-after")), (429, Some("9")));
-
-    let closed = Fake::new().refusing(|| {
-        Error::new(ErrorKind::Unauthenticated, "who are you").with_challenge("Bearer realm=\"x\"")
-    });
-    let mut connection = connect(router(closed)).await;
-    let got = post(&mut connection, &body).await;
-    assert_eq!((got.status, got.header("www-authenticate")), (401, Some("Bearer realm=\"x\"")));
+    endpoint(&body).errors_have_challenge_and_retry_after().await;
 
     let picky = Fake::new().refusing(|| {
         Error::from_violations(vec![Violation::new("message.parts[1].url", "is bad")])
     });
-    let mut connection = connect(router(picky)).await;
-    let got = post(&mut connection, &body).await;
+    let got = endpoint(&body).answer(picky).await;
     assert!(got.body.contains(
         r#"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.parts[1].url","description":"is bad"}]}"#
     ));

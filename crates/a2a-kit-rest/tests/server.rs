@@ -5,15 +5,12 @@
 #[path = "../../a2a-kit-http/tests/fake/mod.rs"]
 mod fake;
 
-use std::time::Duration;
-
-use a2a_core::{Error, ErrorKind, Operation, ROUTES, TaskState};
-use a2a_kit_operations::{Caller, EventId};
+use a2a_core::{Error, Operation, ROUTES};
 use a2a_kit_rest::{BindingOptions, Limits, VersionPolicy, router, router_with};
-use axum::{Extension, Router};
+use axum::Router;
 use serde_json::json;
 
-use fake::{Connection, Fake, Got, artifact, opening, same_as_file, serve, status, task};
+use fake::{Connection, Endpoint, Fake, Got, same_as_file, serve};
 
 const VERSION: &str = "a2a-version: 1.0";
 const JSON: &str = "content-type: application/json";
@@ -36,6 +33,10 @@ fn body(operation: Operation) -> &'static str {
         Operation::CreateTaskPushNotificationConfig => CONFIG,
         _ => "",
     }
+}
+
+fn endpoint<'a>(request: &'a str, body: &'a str) -> Endpoint<'a> {
+    Endpoint { router: |fake| router(fake), request, body }
 }
 
 // covers: R-293
@@ -93,18 +94,7 @@ async fn responses_of_operations() {
 // covers: R-155, R-169, R-170, R-171, R-172, R-173
 #[tokio::test]
 async fn error_kinds_have_status_and_details() {
-    let mut shown = String::new();
-    for kind in ErrorKind::ALL {
-        let fake = Fake::new().refusing(move || {
-            Error::new(kind, "the reason")
-                .with_metadata("taskId", "t-1")
-                .with_source(std::io::Error::other("secret"))
-        });
-        let mut connection = connect(router(fake)).await;
-        let got = ask(&mut connection, "GET /tasks/t-1", "").await;
-        assert!(!got.body.contains("secret"), "{kind:?}");
-        shown.push_str(&format!("== {kind:?}\n{}\n", got.shown()));
-    }
+    let shown = endpoint("GET /tasks/t-1", "").errors_of_all_kinds().await;
     same_as_file(fixture!("errors.txt"), &shown);
 }
 
@@ -243,43 +233,25 @@ async fn response_content_type_is_negotiated() {
 // covers: R-301
 #[tokio::test]
 async fn stream_has_one_frame_per_event() {
-    let fake = Fake::new().streaming(|| {
-        vec![
-            Ok(opening(task("t-1"))),
-            Ok(status(TaskState::Working)),
-            Ok(artifact("line\nbreak")),
-            Ok(status(TaskState::Completed)),
-        ]
-    });
-    let mut connection = connect(router(fake)).await;
     for (request, body) in [
         ("POST /message:stream", SEND),
         ("GET /tasks/t-1:subscribe", ""),
         ("POST /tasks/t-1:subscribe", ""),
     ] {
-        let got = ask(&mut connection, request, body).await;
-        assert_eq!((got.status, got.header("content-type")), (200, Some("text/event-stream")));
-        assert_eq!(got.header("cache-control"), Some("no-cache"));
-        assert_eq!(got.header("x-accel-buffering"), Some("no"));
-        same_as_file(fixture!("stream.txt"), &got.body);
+        same_as_file(fixture!("stream.txt"), &endpoint(request, body).stream_of_events().await);
     }
 }
 
 #[tokio::test]
 async fn failed_stream_ends_with_an_error_event() {
-    let fake = Fake::new().streaming(|| {
-        vec![Ok(status(TaskState::Working)), Err(Error::internal("secret")), Ok(artifact("late"))]
-    });
-    let mut connection = connect(router(fake)).await;
-    let got = ask(&mut connection, "POST /message:stream", SEND).await;
-    same_as_file(fixture!("stream_error.txt"), &fake::hide_error_id(&got.body));
+    let body = endpoint("POST /message:stream", SEND).failed_stream().await;
+    same_as_file(fixture!("stream_error.txt"), &body);
 }
 
 #[tokio::test]
 async fn rejected_stream_is_a_plain_response() {
-    let fake = Fake::new().refusing(|| Error::task_not_found("t"));
-    let mut connection = connect(router(fake)).await;
-    let got = ask(&mut connection, "POST /tasks/t:subscribe", "").await;
+    let refusing = Fake::new().refusing(|| Error::task_not_found("t"));
+    let got = endpoint("POST /tasks/t:subscribe", "").answer(refusing).await;
     assert_eq!((got.status, got.header("content-type")), (404, Some("application/a2a+json")));
     assert!(got.body.starts_with(r#"{"error":{"code":404,"status":"NOT_FOUND","#), "{got:?}");
 }
@@ -287,26 +259,7 @@ async fn rejected_stream_is_a_plain_response() {
 // covers: R-134, R-150
 #[tokio::test]
 async fn service_parameters_reach_the_agent() {
-    let fake = Fake::new();
-    let caller = Extension(Caller::authenticated("alice"));
-    let mut connection = connect(router(fake.clone()).layer(caller)).await;
-    let headers = [
-        "A2A-Version: 1.0",
-        "content-type: application/a2a+json; charset=utf-8",
-        "A2a-Extensions: urn:a,urn:b",
-        "x-a2a-extensions: urn:c",
-        "last-event-id: 41",
-        "idempotency-key: k",
-        "a2a-budget: 7",
-        "cookie: no",
-    ];
-    let got = connection.ask("POST /tasks/t:subscribe", &headers, "{}").await;
-    assert_eq!(got.header("a2a-extensions"), Some("urn:a,urn:b,urn:c"));
-    let seen = fake.last().unwrap();
-    assert_eq!(seen.context.caller.subject(), Some("alice"));
-    assert_eq!(seen.context.last_event_id, EventId::new(41));
-    assert_eq!(seen.context.idempotency_key.as_deref(), Some("k"));
-    assert_eq!(seen.context.parameters.len(), 1);
+    endpoint("POST /tasks/t:subscribe", "{}").service_parameters_reach_the_agent().await;
 }
 
 // covers: R-140
@@ -341,18 +294,5 @@ async fn router_works_under_a_prefix() {
 // covers: R-158, R-166, R-167
 #[tokio::test]
 async fn errors_have_challenge_and_retry_after() {
-    let busy = Fake::new().refusing(|| {
-        Error::new(ErrorKind::ResourceExhausted, "too many")
-            .with_retry_after(Duration::from_secs(9))
-    });
-    let mut connection = connect(router(busy)).await;
-    let got = ask(&mut connection, "GET /tasks/t", "").await;
-    assert_eq!((got.status, got.header("retry-after")), (429, Some("9")));
-
-    let closed = Fake::new().refusing(|| {
-        Error::new(ErrorKind::Unauthenticated, "who are you").with_challenge("Bearer realm=\"x\"")
-    });
-    let mut connection = connect(router(closed)).await;
-    let got = ask(&mut connection, "GET /tasks/t", "").await;
-    assert_eq!((got.status, got.header("www-authenticate")), (401, Some("Bearer realm=\"x\"")));
+    endpoint("GET /tasks/t", "").errors_have_challenge_and_retry_after().await;
 }
