@@ -95,8 +95,8 @@ macro_rules! parts {
             ///
             /// # Errors
             ///
-            /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if there is no data part, or
-            /// with the path of the invalid member.
+            /// [`ErrorKind::InvalidParams`](crate::ErrorKind::InvalidParams) if there is no data
+            /// part, or with the path of the invalid member.
             pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
                 match self.parts.iter().find(|part| part.as_data().is_some()) {
                     Some(part) => part.parse(),
