@@ -41,7 +41,6 @@ pub(crate) struct EncodedTask {
     pub(crate) body: Vec<u8>,
 }
 
-/// Encodes a task.
 pub(crate) fn encode_task(task: &Task) -> Result<EncodedTask, CodecError> {
     let body = encode(task, is_plain_task(task), |bytes| task.encode_raw(bytes))?;
     Ok(EncodedTask { state: task.state(), millis: PageKey::millis_of(task), body })

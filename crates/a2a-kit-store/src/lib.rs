@@ -45,6 +45,10 @@ mod writability;
 
 pub use seal::{SecretKey, SecretKeys};
 
+/// The result of a method of a store.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "nats"))]
+type Result<T, E = a2a_kit_operations::store::StoreError> = std::result::Result<T, E>;
+
 /// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use crate::Result;
 use a2a_kit_operations::store::StoreError;
 use parking_lot::Mutex;
 use tokio::sync::Mutex as AsyncMutex;
@@ -42,8 +43,8 @@ impl Writability {
     /// this size takes.
     pub(crate) async fn probe(
         &self,
-        write: impl Future<Output = Result<(), StoreError>> + Send + 'static,
-    ) -> Result<(), StoreError> {
+        write: impl Future<Output = Result<()>> + Send + 'static,
+    ) -> Result<()> {
         let Ok(turn) = Arc::clone(&self.probing).try_lock_owned() else {
             return Err(StoreError::Unwritable("a test write is not done yet".into()));
         };

@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     BoxError, NatsError,
-    presence::{Heartbeat, Presence},
+    presence::Presence,
     stream::{Link, MAX_AGE, backoff},
     wire,
 };
@@ -49,7 +49,6 @@ pub(super) struct Listener {
     presence: Presence,
 }
 
-/// A position in a stream.
 #[derive(Clone, Copy, PartialEq)]
 struct StreamPosition {
     /// The creation time of the stream, in nanoseconds since 1970: a new stream numbers its
@@ -229,13 +228,7 @@ impl Listener {
         position.next += 1;
         let time = info.published.unix_timestamp_nanos();
         let message = wire::read(&message.payload);
-        let heartbeat = Heartbeat {
-            from: &message.from,
-            incarnation: message.incarnation,
-            is_last: message.is_last,
-            time,
-        };
-        let missed = self.presence.observe(heartbeat).then(|| {
+        let missed = self.presence.observe(&message, time).then(|| {
             tracing::debug!("node lost, reloading");
             Signal::Lagged
         });

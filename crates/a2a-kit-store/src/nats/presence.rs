@@ -6,6 +6,8 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use super::wire::SignalMessage;
+
 /// Heartbeat interval of an idle node.
 pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// Timeout of a node, in server time. It is judged by the messages of others, so a slow listener
@@ -30,45 +32,33 @@ struct NodeState {
     last: i128,
 }
 
-/// A message of a node, as a heartbeat.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heartbeat<'a> {
-    pub(super) from: &'a str,
-    /// The incarnation of the node, new with each start. 0 for an older release without
-    /// incarnations, which is not watched.
-    pub(super) incarnation: u64,
-    /// Whether the node is shutting down.
-    pub(super) is_last: bool,
-    /// The server time of the message, in nanoseconds since 1970.
-    pub(super) time: i128,
-}
-
 impl Presence {
     pub(super) fn new(own: &str) -> Self {
         Self { own: own.to_owned(), nodes: HashMap::new(), last_sweep: 0 }
     }
 
-    /// Processes a heartbeat. Returns whether a node has failed: it restarted without a last
-    /// message, or timed out.
-    pub(super) fn observe(&mut self, heartbeat: Heartbeat<'_>) -> bool {
-        let another = heartbeat.from != self.own && self.note(heartbeat);
-        let silent = self.sweep(heartbeat.time);
+    /// Processes a message as a heartbeat; `time` is that of the server, in nanoseconds since 1970.
+    /// Returns whether a node has failed: it restarted without a last message, or timed out.
+    pub(super) fn observe(&mut self, message: &SignalMessage, time: i128) -> bool {
+        let another = message.from != self.own && self.note(message, time);
+        let silent = self.sweep(time);
         another || silent
     }
 
-    fn note(&mut self, heartbeat: Heartbeat<'_>) -> bool {
-        let Heartbeat { incarnation, is_last, time, .. } = heartbeat;
-        if let Some(seen) = self.nodes.get_mut(heartbeat.from) {
+    /// A node of an older release, whose incarnation is 0, is not watched.
+    fn note(&mut self, message: &SignalMessage, time: i128) -> bool {
+        let SignalMessage { ref from, incarnation, is_last, .. } = *message;
+        if let Some(seen) = self.nodes.get_mut(from) {
             let another = seen.incarnation != incarnation;
             if is_last {
-                self.nodes.remove(heartbeat.from);
+                self.nodes.remove(from);
             } else {
                 *seen = NodeState { incarnation, last: time };
             }
             return another;
         }
         if incarnation != 0 && !is_last && self.nodes.len() < MAX_NODES {
-            self.nodes.insert(heartbeat.from.to_owned(), NodeState { incarnation, last: time });
+            self.nodes.insert(from.clone(), NodeState { incarnation, last: time });
         }
         false
     }
@@ -94,8 +84,11 @@ mod tests {
 
     /// Processes a heartbeat at a time in milliseconds.
     fn at(presence: &mut Presence, millis: i128, from: &str, incarnation: u64) -> bool {
-        let time = START + millis * 1_000_000;
-        presence.observe(Heartbeat { from, incarnation, is_last: false, time })
+        presence.observe(&message(from, incarnation, false), START + millis * 1_000_000)
+    }
+
+    fn message(from: &str, incarnation: u64, is_last: bool) -> SignalMessage {
+        SignalMessage { from: from.to_owned(), records: Vec::new(), incarnation, is_last }
     }
 
     #[test]
@@ -138,8 +131,7 @@ mod tests {
         at(&mut presence, 0, "a", 1);
         assert!(at(&mut presence, 100, "a", 2));
         assert!(!at(&mut presence, 200, "a", 2));
-        let time = START + 300_000_000;
-        assert!(!presence.observe(Heartbeat { from: "a", incarnation: 2, is_last: true, time }));
+        assert!(!presence.observe(&message("a", 2, true), START + 300_000_000));
         assert!(!at(&mut presence, 400, "a", 3));
         assert!(!at(&mut presence, 3_000, "b", 1));
         // A node of an older release is not watched.

@@ -28,7 +28,6 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(super) struct Publisher {
     link: Link,
     node: String,
-    /// The incarnation of the node.
     incarnation: u64,
     outbox: Arc<Outbox>,
 }

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use futures_util::stream::poll_fn;
 
 use super::Clustered;
+use crate::Result;
 
 impl Clustered {
     /// Signals other nodes to reload a task.
@@ -33,7 +34,7 @@ impl Clustered {
 
 #[async_trait]
 impl TaskStore for Clustered {
-    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed> {
         let task_id: Arc<str> = new.task.id.as_str().into();
         let events = new.events.clone();
         let last_event = events.last().and_then(Event::id);
@@ -47,7 +48,7 @@ impl TaskStore for Clustered {
         result
     }
 
-    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
         let Transition { task_id, events, lease, answers, .. } = &transition;
         let task_id = Arc::clone(task_id);
         let last_event = events.last().and_then(Event::id);
@@ -84,7 +85,7 @@ impl TaskStore for Clustered {
 
 #[async_trait]
 impl LeaseStore for Clustered {
-    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>> {
         let result = self.store.acquire(scope, task_id).await;
         match &result {
             Ok(Some(Acquired::Here(stored) | Acquired::Reacquired(Orphan { stored, .. }))) => {
@@ -96,7 +97,7 @@ impl LeaseStore for Clustered {
         result
     }
 
-    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool> {
         let result = self.store.release(task_id, epoch).await;
         if !matches!(result, Ok(false)) {
             self.signal_reload(task_id, None);
@@ -104,24 +105,19 @@ impl LeaseStore for Clustered {
         result
     }
 
-    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<()> {
         let result = self.store.abandon(task_id, epoch).await;
         self.outbox.enqueue(Signal::Abandoned, "");
         result
     }
 
-    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>> {
         let orphans = self.store.take_over(limit).await?;
         orphans.iter().for_each(|orphan| self.signal_stored(&orphan.stored));
         Ok(orphans)
     }
 
-    async fn post_command(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        command: Command,
-    ) -> Result<bool, StoreError> {
+    async fn post_command(&self, scope: &Scope, task_id: &str, command: Command) -> Result<bool> {
         let result = self.store.post_command(scope, task_id, command).await;
         if !matches!(result, Ok(false)) {
             // The next holder reads the commands of the task by itself.
@@ -133,7 +129,7 @@ impl LeaseStore for Clustered {
         result
     }
 
-    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<()> {
         let result = self.store.answer_command(command_id, answer).await;
         self.outbox.enqueue(Signal::Answered { command_id: command_id.into() }, "");
         result

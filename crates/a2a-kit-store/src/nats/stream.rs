@@ -84,7 +84,6 @@ impl Link {
         self.client.server_info().max_payload
     }
 
-    /// The subject of the signals.
     pub(super) fn subject(&self) -> String {
         format!("a2a.cluster.{}", self.config.cluster)
     }

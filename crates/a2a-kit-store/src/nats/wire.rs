@@ -11,7 +11,6 @@ use crate::codec::{decode_event, encode_event};
 /// A message with signals.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct SignalMessage {
-    /// The sender.
     #[prost(string, tag = "1")]
     pub(super) from: String,
     #[prost(message, repeated, tag = "2")]

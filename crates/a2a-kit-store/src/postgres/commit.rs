@@ -9,7 +9,10 @@ use a2a_kit_operations::{
 use bytes::Bytes;
 use tokio_postgres::Row;
 
-use crate::codec::{EncodedTask, encode_task};
+use crate::{
+    Result,
+    codec::{EncodedTask, encode_task},
+};
 
 use super::{
     link::Link,
@@ -40,7 +43,7 @@ pub(super) struct CommitRow {
 }
 
 impl CommitRow {
-    pub(super) fn encode(scope: &Scope, transition: Transition) -> Result<Write<Self>, StoreError> {
+    pub(super) fn encode(scope: &Scope, transition: Transition) -> Result<Write<Self>> {
         let Transition { task_id, events, pushes, journal, .. } = transition;
         if !is_possible(scope, &task_id) {
             return Err(StoreError::Conflict { task_id: task_id.to_string() });

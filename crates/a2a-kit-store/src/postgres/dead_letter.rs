@@ -1,10 +1,11 @@
 //! Dead letters.
 
 use a2a_core::well_known::Timestamp;
-use a2a_kit_operations::store::{DeadLetter, DeadLetterQuery, StoreError};
+use a2a_kit_operations::store::{DeadLetter, DeadLetterQuery};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::row::{self, get, position, scope};
+use crate::Result;
 
 /// The letters matching a query, newest first. `$5` is in milliseconds.
 macro_rules! chosen {
@@ -74,7 +75,7 @@ impl<'a> Params<'a> {
     }
 }
 
-pub(super) fn letter(row: &Row) -> Result<DeadLetter, StoreError> {
+pub(super) fn letter(row: &Row) -> Result<DeadLetter> {
     let attempts: i32 = get(row, "attempts")?;
     let (task_id, config_id): (String, String) = (get(row, "task_id")?, get(row, "config_id")?);
     let event = position(get(row, "event")?);

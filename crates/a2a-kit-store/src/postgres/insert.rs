@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio_postgres::Row;
 
 use crate::{
-    SecretKeys,
+    Result, SecretKeys,
     codec::{EncodedTask, encode_task},
 };
 
@@ -45,11 +45,7 @@ pub(super) struct InsertRow {
 }
 
 impl InsertRow {
-    pub(super) fn encode(
-        scope: &Scope,
-        new: NewTask,
-        keys: &SecretKeys,
-    ) -> Result<Write<Self>, StoreError> {
+    pub(super) fn encode(scope: &Scope, new: NewTask, keys: &SecretKeys) -> Result<Write<Self>> {
         let NewTask { task, key: claim, events, pushes, webhooks, checkpoint, journal, .. } = new;
         if !is_possible(scope, &task.id) {
             return Err(StoreError::rejected(IMPOSSIBLE));
@@ -80,7 +76,7 @@ impl InsertRow {
                 journal,
                 body,
                 pushed: pushes.iter().max().map(|event| number(event.get())),
-                hooks: webhooks.iter().map(hook).collect::<Result<_, StoreError>>()?,
+                hooks: webhooks.iter().map(hook).collect::<Result<_>>()?,
             },
         })
     }

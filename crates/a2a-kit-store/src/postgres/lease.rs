@@ -19,6 +19,7 @@ use super::{
     row::{self, StoredRow, get, is_possible, natural, number, scope, stored},
     writer::millis,
 };
+use crate::Result;
 
 /// Maximum number of leases to renew in one statement.
 const RENEWALS: usize = 2_000;
@@ -161,7 +162,7 @@ impl LeaseStore for PostgresStore {
         Some(self.lease)
     }
 
-    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>, StoreError> {
+    async fn acquire(&self, scope: &Scope, task_id: &str) -> Result<Option<Acquired>> {
         if !is_possible(scope, task_id) {
             return Ok(None);
         }
@@ -193,7 +194,7 @@ impl LeaseStore for PostgresStore {
         Err(StoreError::failed("too many concurrent lease changes"))
     }
 
-    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>, StoreError> {
+    async fn renew(&self, held: &[(Arc<str>, u64)]) -> Result<Vec<Arc<str>>> {
         let lease = millis(self.lease);
         let mut lost = Vec::new();
         for held in held.chunks(RENEWALS) {
@@ -207,7 +208,7 @@ impl LeaseStore for PostgresStore {
         Ok(lost)
     }
 
-    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool, StoreError> {
+    async fn release(&self, task_id: &str, epoch: u64) -> Result<bool> {
         let (epoch, me) = (number(epoch), &*self.node);
         let released =
             self.pool.write_idempotent(RELEASE, &[&task_id, &epoch, &me, &self.channel]).await?;
@@ -217,7 +218,7 @@ impl LeaseStore for PostgresStore {
         Ok(self.pool.read(HELD, &[&task_id, &epoch]).await?.is_empty())
     }
 
-    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<(), StoreError> {
+    async fn abandon(&self, task_id: &str, epoch: u64) -> Result<()> {
         let (epoch, me) = (number(epoch), &*self.node);
         self.pool
             .write_idempotent(ABANDON, &[&task_id, &epoch, &me, &self.channel, &millis(self.lease)])
@@ -225,7 +226,7 @@ impl LeaseStore for PostgresStore {
         Ok(())
     }
 
-    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>, StoreError> {
+    async fn take_over(&self, limit: usize) -> Result<Vec<Orphan>> {
         let limit = row::limit(limit);
         let (me, lease) = (&*self.node, millis(self.lease));
         let rows = self.pool.write(TAKE_OVER, &[&limit, &me, &lease, &self.channel]).await?;
@@ -241,12 +242,7 @@ impl LeaseStore for PostgresStore {
         Ok(ids.into_iter().filter_map(|id| orphans.remove(id)).collect())
     }
 
-    async fn post_command(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        command: Command,
-    ) -> Result<bool, StoreError> {
+    async fn post_command(&self, scope: &Scope, task_id: &str, command: Command) -> Result<bool> {
         if !is_possible(scope, task_id) {
             return Ok(false);
         }
@@ -256,7 +252,7 @@ impl LeaseStore for PostgresStore {
         Ok(!self.pool.write_idempotent(POST, params).await?.is_empty())
     }
 
-    async fn commands(&self, task_id: &str) -> Result<Vec<Command>, StoreError> {
+    async fn commands(&self, task_id: &str) -> Result<Vec<Command>> {
         let rows = self.pool.read(WAITING, &[&task_id]).await?;
         let command = |row| {
             let (id, body): (&str, &[u8]) = (get(row, "id")?, get(row, "body")?);
@@ -265,20 +261,20 @@ impl LeaseStore for PostgresStore {
         rows.iter().map(command).collect()
     }
 
-    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<(), StoreError> {
+    async fn answer_command(&self, command_id: &str, answer: Bytes) -> Result<()> {
         let (answer, me) = (&*answer, &*self.node);
         self.pool.write_idempotent(ANSWER, &[&command_id, &answer, &me, &self.channel]).await?;
         Ok(())
     }
 
-    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>, StoreError> {
+    async fn read_answer(&self, command_id: &str) -> Result<Option<Bytes>> {
         let me = &*self.node;
         let rows = self.pool.read(READ, &[&command_id, &me]).await?;
         let answer = |row| Ok(Bytes::copy_from_slice(get(row, "answer")?));
         rows.first().map(answer).transpose()
     }
 
-    async fn delete_answer(&self, command_id: &str) -> Result<(), StoreError> {
+    async fn delete_answer(&self, command_id: &str) -> Result<()> {
         let me = &*self.node;
         self.pool.write_idempotent(FORGET, &[&command_id, &me]).await?;
         Ok(())
@@ -289,7 +285,7 @@ impl LeaseStore for PostgresStore {
     }
 }
 
-fn orphan(row: &Row) -> Result<Orphan, StoreError> {
+fn orphan(row: &Row) -> Result<Orphan> {
     let execution: Option<&[u8]> = get(row, "execution")?;
     Ok(Orphan::new(scope(row)?, StoredRow::read(row)?.stored)
         .with_checkpoint(execution.map(Bytes::copy_from_slice).unwrap_or_default())

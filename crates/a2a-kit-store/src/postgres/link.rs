@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     future::poll_fn,
     sync::Arc,
     task::{Poll, ready},
@@ -42,7 +41,6 @@ const REPLAN: Duration = Duration::from_secs(5);
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 pub(super) type TypedParams<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
-/// Creates connections.
 pub(super) struct Connector {
     address: Address,
     tls: MakeRustlsConnect,
@@ -112,16 +110,7 @@ impl Connector {
     }
 }
 
-impl fmt::Debug for Connector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (host, database) = self.place();
-        f.debug_struct("Connector")
-            .field("host", &host)
-            .field("database", &database)
-            .field("schema", &self.schema)
-            .finish_non_exhaustive()
-    }
-}
+a2a_core::debug_fields!(Connector { schema, .. });
 
 /// Drives a connection until it is lost. A session that becomes read-only is noticed with the
 /// response to its next statement (PostgreSQL 14 and later): what a demoted primary reads is
@@ -273,7 +262,6 @@ async fn with_timeout<T>(
     }
 }
 
-/// Quotes an identifier.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

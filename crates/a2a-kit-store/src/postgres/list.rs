@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use a2a_core::{v1::TaskState, well_known::Timestamp};
 use a2a_kit_operations::{
     Scope,
-    store::{StoreError, TaskPage, TaskQuery},
+    store::{TaskPage, TaskQuery},
 };
 use tokio_postgres::types::{ToSql, Type};
 
@@ -13,6 +13,7 @@ use super::{
     PostgresStore,
     row::{StoredRow, get, is_possible_scope, key, state_number, stored},
 };
+use crate::Result;
 
 /// Maximum count with a time filter.
 const MAX_COUNT: i64 = 10_000;
@@ -109,11 +110,7 @@ fn column(state: Option<TaskState>) -> String {
 }
 
 impl PostgresStore {
-    pub(super) async fn page(
-        &self,
-        scope: &Scope,
-        query: &TaskQuery,
-    ) -> Result<TaskPage, StoreError> {
+    pub(super) async fn page(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
         if !is_possible_scope(scope) {
             return Ok(TaskPage::default());
         }

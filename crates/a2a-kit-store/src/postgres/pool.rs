@@ -17,7 +17,7 @@ use super::{
     link::{Connector, Link, Params, TypedParams},
     link_error::LinkError,
 };
-use crate::writability::Writability;
+use crate::{Result, writability::Writability};
 
 /// Locks what a write of a task changes, and adds bytes.
 const PROBE: (&str, &str) = (
@@ -88,29 +88,17 @@ impl Pool {
 
     /// Runs a read-only statement; retried once if the connection turns out to be dead, or to be
     /// one of a demoted primary, whose response may be outdated.
-    pub(super) async fn read(
-        &self,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn read(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>> {
         self.run_read(Work::Statement(sql, params)).await
     }
 
     /// Like [`read`](Self::read), planned for the actual parameters.
-    pub(super) async fn read_once(
-        &self,
-        sql: &str,
-        params: TypedParams<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn read_once(&self, sql: &str, params: TypedParams<'_>) -> Result<Vec<Row>> {
         self.run_read(Work::Once(sql, params)).await
     }
 
     /// Runs a write; repeated once over a new connection if it was certainly not made.
-    pub(super) async fn write(
-        &self,
-        sql: &'static str,
-        params: Params<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn write(&self, sql: &'static str, params: Params<'_>) -> Result<Vec<Row>> {
         self.run_write(LinkError::is_undone, Work::Statement(sql, params)).await
     }
 
@@ -120,7 +108,7 @@ impl Pool {
         &self,
         sql: &'static str,
         params: Params<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Row>> {
         self.run_write(LinkError::is_disconnect, Work::Statement(sql, params)).await
     }
 
@@ -130,7 +118,7 @@ impl Pool {
         &self,
         lock: (&'static str, Params<'_>),
         write: (&'static str, Params<'_>),
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Row>> {
         self.run_write(LinkError::is_undone, Work::Locked { lock, write }).await
     }
 
@@ -141,7 +129,7 @@ impl Pool {
 
     /// Makes a write of at least this size, without a lasting effect, to all that a task is written
     /// to.
-    pub(super) async fn probe_write(&self, bytes: usize) -> Result<(), StoreError> {
+    pub(super) async fn probe_write(&self, bytes: usize) -> Result<()> {
         let probe = Work::Probe(&incompressible(bytes));
         let mut result = self.run(probe, Checkout::New).await;
         if result.as_ref().is_err_and(|failure| failure.error.is_undone()) {
@@ -152,7 +140,7 @@ impl Pool {
         Ok(())
     }
 
-    async fn run_read(&self, work: Work<'_>) -> Result<Vec<Row>, StoreError> {
+    async fn run_read(&self, work: Work<'_>) -> Result<Vec<Row>> {
         let mut result = self.run_current(work).await;
         if let Err(Failure { error, stale: true }) = &result
             && !error.is_refusal()
@@ -166,7 +154,7 @@ impl Pool {
         &self,
         can_repeat: fn(&LinkError) -> bool,
         work: Work<'_>,
-    ) -> Result<Vec<Row>, StoreError> {
+    ) -> Result<Vec<Row>> {
         let mut result = self.run(work, Checkout::Any).await;
         if result.as_ref().is_err_and(|failure| can_repeat(&failure.error)) {
             result = self.run(work, Checkout::New).await;

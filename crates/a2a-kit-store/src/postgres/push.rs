@@ -23,7 +23,7 @@ use super::{
     },
     writer::millis,
 };
-use crate::{SecretKeys, codec::decode_webhook};
+use crate::{Result, SecretKeys, codec::decode_webhook};
 
 // The row of the task is changed first, so that this is ordered before or after a write to the
 // task, never in the middle of one (`hooks` in commit.sql).
@@ -113,7 +113,6 @@ const BACKLOG: &str = "SELECT count(*) AS webhooks, \
     (extract(epoch FROM now() - min(due)) * 1000000)::int8 AS overdue \
     FROM webhooks WHERE due IS NOT NULL";
 
-/// A claimed webhook.
 struct Claimed {
     key: DeliveryKey,
     scope: Scope,
@@ -125,7 +124,7 @@ struct Claimed {
 
 #[async_trait]
 impl PushStore for PostgresStore {
-    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<(), StoreError> {
+    async fn put_config(&self, scope: &Scope, webhook: Webhook) -> Result<()> {
         let task_id = webhook.config.task_id.as_str();
         let conflict = || StoreError::Conflict { task_id: task_id.to_owned() };
         if !is_possible(scope, task_id) {
@@ -140,7 +139,7 @@ impl PushStore for PostgresStore {
         if rows.is_empty() { Err(conflict()) } else { Ok(()) }
     }
 
-    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>, StoreError> {
+    async fn configs(&self, scope: &Scope, task_id: &str) -> Result<Vec<Webhook>> {
         if !is_possible(scope, task_id) {
             return Ok(Vec::new());
         }
@@ -152,12 +151,7 @@ impl PushStore for PostgresStore {
         Ok(webhooks.into_iter().map(|(_, webhook)| webhook).collect())
     }
 
-    async fn delete_config(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        id: &str,
-    ) -> Result<(), StoreError> {
+    async fn delete_config(&self, scope: &Scope, task_id: &str, id: &str) -> Result<()> {
         if is_possible(scope, task_id) {
             let (tenant, owner, id) = (&*scope.tenant, &*scope.owner, &*key(id));
             self.pool.write_idempotent(DELETE, &[&task_id, &tenant, &owner, &id]).await?;
@@ -165,7 +159,7 @@ impl PushStore for PostgresStore {
         Ok(())
     }
 
-    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries, StoreError> {
+    async fn claim_deliveries(&self, limit: usize) -> Result<ClaimedDeliveries> {
         let limit = row::limit(limit);
         let rows = self.pool.write(CLAIM, &[&limit, &millis(self.push_claim)]).await?;
         let claimed = rows.iter().map(|row| self.claimed(row));
@@ -182,7 +176,7 @@ impl PushStore for PostgresStore {
         &self,
         delivery: &DeliveryKey,
         outcome: DeliveryOutcome,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let (task_id, config_id, claim) =
             (&*delivery.task_id, &*key(&delivery.config_id), number(delivery.claim));
         let claim_time = millis(self.push_claim);
@@ -215,7 +209,7 @@ impl PushStore for PostgresStore {
         rows.first().map_or(Ok(false), |row| get(row, "goes_on"))
     }
 
-    async fn backlog(&self) -> Result<Backlog, StoreError> {
+    async fn backlog(&self) -> Result<Backlog> {
         let rows = self.pool.read(BACKLOG, &[]).await?;
         let Some(row) = rows.first() else { return Ok(Backlog::default()) };
         let overdue: Option<i64> = get(row, "overdue")?;
@@ -223,13 +217,13 @@ impl PushStore for PostgresStore {
         Ok(Backlog::new(natural(get(row, "webhooks")?), overdue))
     }
 
-    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>, StoreError> {
+    async fn dead_letters(&self, query: &DeadLetterQuery) -> Result<Vec<DeadLetter>> {
         let rows =
             self.pool.read(dead_letter::LIST, &dead_letter::Params::new(query).all()).await?;
         rows.iter().map(letter).collect()
     }
 
-    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery, StoreError> {
+    async fn redeliver(&self, query: &DeadLetterQuery) -> Result<Redelivery> {
         let params = dead_letter::Params::new(query);
         let rows = self.pool.write(dead_letter::REDELIVER, &params.all()).await?;
         let Some(row) = rows.first() else { return Ok(Redelivery::default()) };
@@ -237,7 +231,7 @@ impl PushStore for PostgresStore {
         Ok(Redelivery::new(queued, chosen.saturating_sub(queued)))
     }
 
-    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64, StoreError> {
+    async fn purge_dead_letters(&self, query: &DeadLetterQuery) -> Result<u64> {
         let params = dead_letter::Params::new(query);
         let rows = self.pool.write(dead_letter::PURGE, &params.all()).await?;
         rows.first().map_or(Ok(0), |row| get(row, "purged").map(natural))
@@ -245,7 +239,7 @@ impl PushStore for PostgresStore {
 }
 
 impl PostgresStore {
-    fn claimed(&self, row: &Row) -> Result<Claimed, StoreError> {
+    fn claimed(&self, row: &Row) -> Result<Claimed> {
         let task_id: &str = get(row, "task_id")?;
         let (config_id, webhook) = read(row, task_id, &self.keys)?;
         let claim = natural(get(row, "claim")?);
@@ -261,7 +255,7 @@ impl PostgresStore {
     }
 
     /// Loads the tasks and the events of claimed webhooks.
-    async fn fill(&self, claimed: Vec<Claimed>) -> Result<Vec<ClaimedDelivery>, StoreError> {
+    async fn fill(&self, claimed: Vec<Claimed>) -> Result<Vec<ClaimedDelivery>> {
         let ids: Vec<&str> = claimed.iter().map(|claimed| &*claimed.key.task_id).collect();
         let places: Vec<i64> = claimed.iter().map(|claimed| number(claimed.place)).collect();
         let rows = self.pool.read(EVENTS, &[&ids, &places]).await?;
@@ -298,7 +292,7 @@ impl PostgresStore {
 }
 
 /// Decodes a webhook from columns `name` and `body`, with its id.
-fn read(row: &Row, task_id: &str, keys: &SecretKeys) -> Result<(String, Webhook), StoreError> {
+fn read(row: &Row, task_id: &str, keys: &SecretKeys) -> Result<(String, Webhook)> {
     let name: &[u8] = get(row, "name")?;
     let name = String::from_utf8(name.to_vec()).map_err(StoreError::failed)?;
     let body: &[u8] = get(row, "body")?;

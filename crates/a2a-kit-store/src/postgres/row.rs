@@ -13,7 +13,7 @@ use ring::digest::{SHA256, digest};
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::{
-    SecretKeys,
+    Result, SecretKeys,
     codec::{apply, decode_event, decode_task, encode_event, encode_webhook},
 };
 
@@ -92,7 +92,7 @@ fn is_text(text: &str, max: usize) -> bool {
 }
 
 /// Packs the events of one write, each after its length and whether it is pushed.
-pub(super) fn pack(events: &[Event], pushes: &[EventId]) -> Result<Option<Vec<u8>>, StoreError> {
+pub(super) fn pack(events: &[Event], pushes: &[EventId]) -> Result<Option<Vec<u8>>> {
     if events.is_empty() {
         return Ok(None);
     }
@@ -114,7 +114,7 @@ pub(super) fn unpack(
     after: u64,
     only_pushed: bool,
     events: &mut Vec<Event>,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let mut at = natural(first);
     while packed.has_remaining() {
         let head = decode_varint(&mut packed).map_err(StoreError::failed)?;
@@ -162,7 +162,7 @@ macro_rules! stored {
 pub(super) use stored;
 
 impl StoredRow {
-    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
+    pub(super) fn read(row: &Row) -> Result<Self> {
         let snapshot: &[u8] = get(row, "snapshot")?;
         let mut task = decode_task(snapshot).map_err(StoreError::failed)?;
         let seen = natural(get(row, "position")?);
@@ -185,7 +185,7 @@ impl StoredRow {
     }
 
     /// The events after a position, if they were read.
-    pub(super) fn replay(&self, after: EventId) -> Result<Replay, StoreError> {
+    pub(super) fn replay(&self, after: EventId) -> Result<Replay> {
         let mut events = Vec::new();
         for (first, packed) in &self.rows {
             unpack(*first, packed, after.get(), false, &mut events)?;
@@ -195,12 +195,12 @@ impl StoredRow {
 }
 
 /// Reads a column.
-pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> Result<T, StoreError> {
+pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, name: &str) -> Result<T> {
     row.try_get(name).map_err(StoreError::failed)
 }
 
 /// Reads the columns `tenant` and `owner`.
-pub(super) fn scope(row: &Row) -> Result<Scope, StoreError> {
+pub(super) fn scope(row: &Row) -> Result<Scope> {
     let (tenant, owner): (&str, &str) = (get(row, "tenant")?, get(row, "owner")?);
     Ok(Scope { tenant: tenant.into(), owner: owner.into() })
 }
@@ -216,7 +216,7 @@ pub(super) struct HookRow {
 }
 
 impl HookRow {
-    pub(super) fn new(webhook: &Webhook, keys: &SecretKeys) -> Result<Self, StoreError> {
+    pub(super) fn new(webhook: &Webhook, keys: &SecretKeys) -> Result<Self> {
         let config = &webhook.config;
         Ok(Self {
             config_id: key(&config.id).into_owned(),

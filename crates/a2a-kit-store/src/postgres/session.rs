@@ -27,7 +27,6 @@ pub(super) type Written = HashMap<i64, Done>;
 
 /// The result of a write.
 pub(super) enum Done {
-    /// Written.
     Written {
         /// Whether a webhook has pending events.
         has_pushes: bool,

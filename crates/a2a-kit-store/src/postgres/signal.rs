@@ -178,7 +178,6 @@ struct ListenTask {
     outbox: Arc<Outbox>,
 }
 
-/// A connection in LISTEN mode.
 struct ListenConnection {
     client: Client,
     generation: u64,

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use a2a_kit_operations::{
-    metrics,
-    store::{StoreError, Sweep},
-};
+use a2a_kit_operations::{metrics, store::Sweep};
 
 use super::{
     PostgresStore,
     row::{self, get},
     writer::millis,
 };
+use crate::Result;
 
 /// Maximum number of dead letters.
 const MAX_LETTERS: i64 = 10_000;
@@ -109,7 +107,7 @@ FROM unnest('{tasks,bodies,events,leases,commands,totals,claims,webhooks,dead_le
     AS name";
 
 impl PostgresStore {
-    pub(super) async fn forget(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
+    pub(super) async fn forget(&self, sweep: Sweep) -> Result<Vec<Arc<str>>> {
         let limit = row::limit(sweep.limit);
         if let [row] = &self.pool.read(SIZE, &[]).await?[..] {
             metrics::store_size("postgres", get::<i64>(row, "bytes")?.unsigned_abs());

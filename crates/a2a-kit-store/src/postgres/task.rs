@@ -24,6 +24,7 @@ use super::{
     usage_cache::Counted,
     writer::WriteRow,
 };
+use crate::Result;
 
 /// A task, and its events after a position.
 const LOAD: &str = concat!(
@@ -78,17 +79,17 @@ const USAGE: &str = concat!(
 
 #[async_trait]
 impl TaskStore for PostgresStore {
-    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed> {
         let write = InsertRow::encode(scope, new, &self.keys)?;
         self.writers.write(write.map(WriteRow::Insert)).await
     }
 
-    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
         let write = CommitRow::encode(scope, transition)?;
         self.writers.write(write.map(WriteRow::Commit)).await
     }
 
-    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {
         Ok(self.row(scope, task_id, i64::MAX).await?.map(|row| row.stored))
     }
 
@@ -97,7 +98,7 @@ impl TaskStore for PostgresStore {
         scope: &Scope,
         task_id: &str,
         after: EventId,
-    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+    ) -> Result<Option<(StoredTask, Replay)>> {
         let Some(row) = self.row(scope, task_id, number(after.get())).await? else {
             return Ok(None);
         };
@@ -105,12 +106,7 @@ impl TaskStore for PostgresStore {
         Ok(Some((row.stored, replay)))
     }
 
-    async fn replay(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<Replay>, StoreError> {
+    async fn replay(&self, scope: &Scope, task_id: &str, after: EventId) -> Result<Option<Replay>> {
         if !is_possible(scope, task_id) {
             return Ok(None);
         }
@@ -130,11 +126,11 @@ impl TaskStore for PostgresStore {
         Ok(Some(Replay::Events(events)))
     }
 
-    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
         self.page(scope, query).await
     }
 
-    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+    async fn usage(&self, owner: &str) -> Result<Usage> {
         if !is_possible_owner(owner) {
             return Ok(Usage::default());
         }
@@ -155,7 +151,7 @@ impl TaskStore for PostgresStore {
 
     /// Counts open tasks. One query at a time runs for a cached owner, for everybody who asked
     /// before it began: a caller at its limit costs no more than that.
-    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+    async fn open_tasks(&self, owner: &str) -> Result<usize> {
         if !is_possible_owner(owner) {
             return Ok(0);
         }
@@ -180,7 +176,7 @@ impl TaskStore for PostgresStore {
         name: &str,
         fingerprint: u64,
         task_id: &str,
-    ) -> Result<Claim, StoreError> {
+    ) -> Result<Claim> {
         if !is_possible(scope, task_id) {
             return Err(StoreError::rejected(IMPOSSIBLE));
         }
@@ -210,7 +206,7 @@ impl TaskStore for PostgresStore {
         fingerprint: u64,
         gone: &str,
         task_id: &str,
-    ) -> Result<Claim, StoreError> {
+    ) -> Result<Claim> {
         if is_possible(scope, gone) && is_possible(scope, task_id) {
             let (tenant, owner, name) = (&*scope.tenant, &*scope.owner, &*key(name));
             let mark = fingerprint.cast_signed();
@@ -223,12 +219,7 @@ impl TaskStore for PostgresStore {
         self.claim_key(scope, name, fingerprint, task_id).await
     }
 
-    async fn release_key(
-        &self,
-        scope: &Scope,
-        name: &str,
-        task_id: &str,
-    ) -> Result<(), StoreError> {
+    async fn release_key(&self, scope: &Scope, name: &str, task_id: &str) -> Result<()> {
         if is_possible(scope, task_id) {
             let (tenant, owner, name) = (&*scope.tenant, &*scope.owner, &*key(name));
             self.pool.write_idempotent(UNCLAIM, &[&tenant, &owner, &name, &task_id]).await?;
@@ -236,11 +227,11 @@ impl TaskStore for PostgresStore {
         Ok(())
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>> {
         self.forget(sweep).await
     }
 
-    async fn probe(&self) -> Result<(), StoreError> {
+    async fn probe(&self) -> Result<()> {
         let Some(bytes) = self.pool.writability().failing() else {
             return self.pool.read("SELECT 1", &[]).await.map(|_rows| ());
         };
@@ -255,12 +246,7 @@ impl TaskStore for PostgresStore {
 
 impl PostgresStore {
     /// Reads a task with its events after a position.
-    async fn row(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: i64,
-    ) -> Result<Option<StoredRow>, StoreError> {
+    async fn row(&self, scope: &Scope, task_id: &str, after: i64) -> Result<Option<StoredRow>> {
         if !is_possible(scope, task_id) {
             return Ok(None);
         }
@@ -269,12 +255,12 @@ impl PostgresStore {
         rows.first().map(StoredRow::read).transpose()
     }
 
-    async fn query_open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+    async fn query_open_tasks(&self, owner: &str) -> Result<usize> {
         let rows = self.pool.read(open_tasks!(), &[&owner]).await?;
         rows.first().map_or(Ok(0), open)
     }
 }
 
-fn open(row: &Row) -> Result<usize, StoreError> {
+fn open(row: &Row) -> Result<usize> {
     Ok(usize::try_from(get::<i64>(row, "open")?).unwrap_or_default())
 }

@@ -71,7 +71,6 @@ impl Usages {
         }
     }
 
-    /// The counter of a cached owner.
     pub(super) fn counter(&self, owner: &str) -> Option<Counter> {
         Some(Arc::clone(&self.0.lock().get(owner)?.counter))
     }

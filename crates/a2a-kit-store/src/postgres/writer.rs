@@ -26,6 +26,7 @@ use super::{
     session::{Done, Session, Write, Written},
     usage_cache::Usages,
 };
+use crate::Result;
 
 /// Maximum number of writes of one kind in a statement.
 const GROUP: usize = 64;
@@ -44,7 +45,6 @@ const PLANS: &str = "SET plan_cache_mode = force_generic_plan; \
 const MIN_BACKOFF: Duration = Duration::from_millis(20);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
-/// The row of a write.
 pub(super) enum WriteRow {
     Insert(InsertRow),
     Commit(CommitRow),
@@ -52,7 +52,7 @@ pub(super) enum WriteRow {
 
 struct Job {
     write: Write<WriteRow>,
-    answer: oneshot::Sender<Result<Committed, StoreError>>,
+    answer: oneshot::Sender<Result<Committed>>,
     /// Whether it was attempted once and matched no row.
     was_refused: bool,
     /// Whether it was attempted over a connection that was lost or read-only.
@@ -62,7 +62,7 @@ struct Job {
 }
 
 impl Job {
-    fn finish(self, result: Result<Committed, StoreError>) {
+    fn finish(self, result: Result<Committed>) {
         // The caller may be gone.
         let _ = self.answer.send(result);
     }
@@ -79,7 +79,6 @@ pub(super) struct Setup {
     pub(super) usages: Arc<Usages>,
 }
 
-/// The writers of a store.
 pub(super) struct Writers {
     queues: Vec<mpsc::Sender<Job>>,
     _tasks: Vec<AbortOnDropHandle<()>>,
@@ -90,14 +89,23 @@ impl Writers {
         let start = |_| {
             // A full queue applies backpressure to callers, and with them to executors.
             let (sender, receiver) = mpsc::channel(QUEUE);
-            let writer = Writer::new(setup.clone(), receiver);
+            let writer = Writer {
+                setup: setup.clone(),
+                queue: receiver,
+                waiting: VecDeque::new(),
+                link: None,
+                slot: None,
+                is_proven: false,
+                backoff: MIN_BACKOFF,
+                not_before: None,
+            };
             (sender, AbortOnDropHandle::new(tokio::spawn(writer.run())))
         };
         let (queues, tasks) = (0..count.max(1)).map(start).unzip();
         Self { queues, _tasks: tasks }
     }
 
-    pub(super) async fn write(&self, write: Write<WriteRow>) -> Result<Committed, StoreError> {
+    pub(super) async fn write(&self, write: Write<WriteRow>) -> Result<Committed> {
         let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(&*write.task_id);
         let count = u64::try_from(self.queues.len()).unwrap_or(1);
         let index = usize::try_from(hash % count).unwrap_or_default();
@@ -124,19 +132,6 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(setup: Setup, queue: mpsc::Receiver<Job>) -> Self {
-        Self {
-            setup,
-            queue,
-            waiting: VecDeque::new(),
-            link: None,
-            slot: None,
-            is_proven: false,
-            backoff: MIN_BACKOFF,
-            not_before: None,
-        }
-    }
-
     async fn run(mut self) {
         while self.wait().await {
             let group = self.take_group();

@@ -11,7 +11,6 @@ const WRITER_WAIT: Duration = Duration::from_millis(5_500);
 /// How long reads wait, for which there is hardly a reason.
 const READER_WAIT: Duration = Duration::from_secs(10);
 
-/// Opens the write connection.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -27,7 +26,6 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// Opens a read connection.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;

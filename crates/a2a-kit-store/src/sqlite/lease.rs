@@ -171,7 +171,6 @@ pub(super) fn grant(db: &Connection, no: i64, node: &str) -> Result<()> {
     Ok(())
 }
 
-/// Stores a checkpoint.
 pub(super) fn set_checkpoint(db: &Connection, no: i64, epoch: u64, execution: &[u8]) -> Result<()> {
     let mut update =
         db.prepare_cached("UPDATE holds SET recorded = ?2, execution = ?3 WHERE task = ?1")?;

@@ -1,6 +1,6 @@
 //! Migrations of the schema.
 
-use std::time::SystemTime;
+use std::{path::Path, time::SystemTime};
 
 use refinery::{Migration, embed_migrations};
 use refinery_core::{
@@ -9,47 +9,46 @@ use refinery_core::{
 };
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::open_error::{OpenError, not_a_store, refused};
+
 embed_migrations!("src/sqlite/migrations");
 
 /// Identifies our databases in the file header: "A2As".
 const APPLICATION_ID: i32 = 0x4132_4173;
 
-/// Why a file is not a store.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum SchemaError {
-    #[error("the database belongs to another program")]
-    Foreign,
-    #[error("the schema has version {found}")]
-    Newer { found: i64, known: i64 },
-    #[error("the database failed")]
-    Sqlite(#[from] rusqlite::Error),
-    #[error("a migration failed")]
-    Migration(#[from] refinery::Error),
-}
-
 /// Checks that a file is ours.
-pub(super) fn check_owner(db: &Connection) -> Result<(), SchemaError> {
-    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    if id == APPLICATION_ID { Ok(()) } else { Err(SchemaError::Foreign) }
+pub(super) fn check_owner(path: &Path, db: &Connection) -> Result<(), OpenError> {
+    let id = application_id(db).map_err(|error| refused(path, error))?;
+    if id == APPLICATION_ID { Ok(()) } else { Err(foreign(path)) }
 }
 
 /// Migrates the schema, after checking that the file is ours and not newer.
-pub(super) fn migrate(db: &mut Connection) -> Result<(), SchemaError> {
-    let id: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-    let things: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (id, things) {
+pub(super) fn migrate(path: &Path, db: &mut Connection) -> Result<(), OpenError> {
+    let failed = |error| refused(path, error);
+    let things = "SELECT count(*) FROM sqlite_schema";
+    let things: i64 = db.query_row(things, [], |row| row.get(0)).map_err(failed)?;
+    match (application_id(db).map_err(failed)?, things) {
         (APPLICATION_ID, _) => {}
-        (0, 0) => db.pragma_update(None, "application_id", APPLICATION_ID)?,
-        _ => return Err(SchemaError::Foreign),
+        (0, 0) => db.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?,
+        _ => return Err(foreign(path)),
     }
     let runner = migrations::runner();
     let known = runner.get_migrations().iter().map(|migration| i64::from(migration.version()));
     let known = known.max().unwrap_or_default();
-    if let Some(found) = version(db)?.filter(|found| *found > known) {
-        return Err(SchemaError::Newer { found, known });
+    if let Some(found) = version(db).map_err(failed)?.filter(|found| *found > known) {
+        return Err(OpenError::NewerSchema { path: path.to_owned(), found, known });
     }
-    runner.run(&mut Database(db))?;
+    let migrated = runner.run(&mut Database(db));
+    migrated.map_err(|error| OpenError::Failed { path: path.to_owned(), source: error.into() })?;
     Ok(())
+}
+
+fn application_id(db: &Connection) -> rusqlite::Result<i32> {
+    db.query_row("PRAGMA application_id", [], |row| row.get(0))
+}
+
+fn foreign(path: &Path) -> OpenError {
+    not_a_store(path, "the database belongs to another program")
 }
 
 fn version(db: &Connection) -> rusqlite::Result<Option<i64>> {

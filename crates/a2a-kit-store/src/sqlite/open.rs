@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::{
     connection::{open_reader, open_writer},
     lock::{DatabaseLock, Placement},
-    migration::{SchemaError, check_owner, migrate},
+    migration::{check_owner, migrate},
     open_error::{OpenError, not_a_store, refused, unusable},
 };
 use crate::seal::SecretKeys;
@@ -53,12 +53,8 @@ pub(super) struct OpenFiles {
 /// Opens a connection for reading a file that a server may have open.
 pub(super) fn open_beside(given: &Path) -> Result<Connection, OpenError> {
     let path = &resolve(given)?;
-    let failed = |error| refused(path, error);
-    let db = open_reader(path).map_err(failed)?;
-    check_owner(&db).map_err(|error| match error {
-        SchemaError::Foreign => not_a_store(path, error),
-        error => OpenError::Failed { path: path.clone(), source: error.into() },
-    })?;
+    let db = open_reader(path).map_err(|error| refused(path, error))?;
+    check_owner(path, &db)?;
     Ok(db)
 }
 
@@ -74,16 +70,7 @@ pub(super) fn open(given: &Path, options: &SqliteOptions) -> Result<OpenFiles, O
     if writer.is_readonly("main").map_err(failed)? {
         return Err(unusable(path, io::ErrorKind::PermissionDenied.into()));
     }
-    migrate(&mut writer).map_err(|error| match error {
-        SchemaError::Foreign => not_a_store(path, error),
-        SchemaError::Newer { found, known } => {
-            OpenError::NewerSchema { path: path.clone(), found, known }
-        }
-        SchemaError::Sqlite(error) => failed(error),
-        SchemaError::Migration(error) => {
-            OpenError::Failed { path: path.clone(), source: error.into() }
-        }
-    })?;
+    migrate(path, &mut writer)?;
     writer.execute_batch(RESET).map_err(failed)?;
     let readers = (0..options.readers.max(1)).map(|_| open_reader(path));
     let readers = readers.collect::<rusqlite::Result<_>>().map_err(failed)?;

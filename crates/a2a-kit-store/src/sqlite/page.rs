@@ -16,7 +16,6 @@ use super::{
 /// Maximum count without a counter.
 const MAX_COUNTED: i64 = 10_000;
 
-/// Returns a page of the tasks of a scope.
 pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
     let Some(selection) = Selection::new(db, scope, query)? else {
         return Ok(TaskPage::default());
@@ -86,7 +85,6 @@ impl Selection {
         parameters
     }
 
-    /// The query for a page.
     fn numbers_query(&self, has_after: bool) -> String {
         let after = if has_after { " AND (millis, id) < (:millis, :id)" } else { "" };
         let clause = self.clause();
@@ -145,8 +143,9 @@ mod tests {
     #[test]
     fn every_list_is_served_by_an_index() {
         let folder = TempDir::new().unwrap();
-        let mut db = open_writer(&folder.path().join("a2a.db")).unwrap();
-        migrate(&mut db).unwrap();
+        let path = folder.path().join("a2a.db");
+        let mut db = open_writer(&path).unwrap();
+        migrate(&path, &mut db).unwrap();
         for within in [("scope", 1), ("context", 1)] {
             let mut selection = Selection { within, state: None, since: None };
             for state in [None, Some(1)] {

@@ -139,7 +139,6 @@ fn next(db: &Connection) -> Result<Option<Duration>> {
     Ok(millis.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0))))
 }
 
-/// A claimed webhook.
 struct Claimed {
     no: i64,
     number: i64,

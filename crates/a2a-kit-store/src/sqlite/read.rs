@@ -51,7 +51,6 @@ pub(super) fn stored_task(db: &Connection, no: i64) -> Result<StoredTask> {
         .with_journal(row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default()))
 }
 
-/// Returns a task.
 pub(super) fn task(db: &Connection, no: i64) -> Result<Task> {
     let mut query = db.prepare_cached(
         "SELECT t.last_event, s.position, s.body

@@ -18,23 +18,24 @@ use super::{
     sweep,
     write::{Change, Insert},
 };
+use crate::Result;
 
 #[async_trait]
 impl TaskStore for SqliteStore {
-    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed, StoreError> {
+    async fn insert(&self, scope: &Scope, new: NewTask) -> Result<Committed> {
         let insert = Insert::encode(new, &self.keys).map_err(StoreError::rejected)?;
         let (scope, node) = (scope.clone(), Arc::clone(&self.node));
         let bytes = insert.bytes();
         self.writer.write_bytes(bytes, move |db| insert.make(db, &scope, &node)).await?
     }
 
-    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed, StoreError> {
+    async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
         let change = Change::encode(transition).map_err(StoreError::rejected)?;
         let (scope, bytes) = (scope.clone(), change.bytes());
         self.writer.write_bytes(bytes, move |db| change.make(db, &scope)).await?
     }
 
-    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>, StoreError> {
+    async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {
         self.read_task(scope, task_id, stored_task).await
     }
 
@@ -43,31 +44,26 @@ impl TaskStore for SqliteStore {
         scope: &Scope,
         task_id: &str,
         after: EventId,
-    ) -> Result<Option<(StoredTask, Replay)>, StoreError> {
+    ) -> Result<Option<(StoredTask, Replay)>> {
         let load = move |db: &Connection, no| Ok((stored_task(db, no)?, replay(db, no, after)?));
         self.read_task(scope, task_id, load).await
     }
 
-    async fn replay(
-        &self,
-        scope: &Scope,
-        task_id: &str,
-        after: EventId,
-    ) -> Result<Option<Replay>, StoreError> {
+    async fn replay(&self, scope: &Scope, task_id: &str, after: EventId) -> Result<Option<Replay>> {
         self.read_task(scope, task_id, move |db, no| replay(db, no, after)).await
     }
 
-    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage, StoreError> {
+    async fn list(&self, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
         let (scope, query) = (scope.clone(), query.clone());
         self.readers.read(move |db| page::page(db, &scope, &query)).await
     }
 
-    async fn usage(&self, owner: &str) -> Result<Usage, StoreError> {
+    async fn usage(&self, owner: &str) -> Result<Usage> {
         let owner = owner.to_owned();
         self.readers.read(move |db| read::usage(db, &owner)).await
     }
 
-    async fn open_tasks(&self, owner: &str) -> Result<usize, StoreError> {
+    async fn open_tasks(&self, owner: &str) -> Result<usize> {
         Ok(self.usage(owner).await?.open_tasks)
     }
 
@@ -77,7 +73,7 @@ impl TaskStore for SqliteStore {
         key: &str,
         fingerprint: u64,
         task_id: &str,
-    ) -> Result<Claim, StoreError> {
+    ) -> Result<Claim> {
         let (scope, key, task_id) = (scope.clone(), key.to_owned(), task_id.to_owned());
         self.writer
             .write(move |db| idempotency_key::claim(db, &scope, &key, fingerprint, &task_id))
@@ -91,7 +87,7 @@ impl TaskStore for SqliteStore {
         fingerprint: u64,
         gone: &str,
         task_id: &str,
-    ) -> Result<Claim, StoreError> {
+    ) -> Result<Claim> {
         let (scope, key, gone) = (scope.clone(), key.to_owned(), gone.to_owned());
         let task_id = task_id.to_owned();
         let take_over = move |db: &_| {
@@ -100,12 +96,12 @@ impl TaskStore for SqliteStore {
         self.writer.write(take_over).await
     }
 
-    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<(), StoreError> {
+    async fn release_key(&self, scope: &Scope, key: &str, task_id: &str) -> Result<()> {
         let (scope, key, task_id) = (scope.clone(), key.to_owned(), task_id.to_owned());
         self.writer.write(move |db| idempotency_key::release(db, &scope, &key, &task_id)).await
     }
 
-    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>, StoreError> {
+    async fn sweep(&self, sweep: Sweep) -> Result<Vec<Arc<str>>> {
         let Sweep { tasks, parked, claims, limit, .. } = sweep;
         metrics::store_size("sqlite", self.readers.read(sweep::size).await?);
         self.writer.write(move |db| sweep::claims(db, claims, limit)).await?;
@@ -126,7 +122,7 @@ impl TaskStore for SqliteStore {
         Ok(swept)
     }
 
-    async fn probe(&self) -> Result<(), StoreError> {
+    async fn probe(&self) -> Result<()> {
         self.readers.read(lease::has_orphans).await?;
         self.writer.probe().await
     }

@@ -38,7 +38,6 @@ pub(super) struct Change {
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
-/// An event.
 struct Row {
     position: u64,
     is_pushed: bool,

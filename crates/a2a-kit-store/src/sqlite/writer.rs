@@ -162,7 +162,6 @@ impl Writer {
         self.writability.probe(write).await
     }
 
-    /// The number of transactions.
     pub(super) fn transactions(&self) -> u64 {
         self.transactions.load(Ordering::Relaxed)
     }
