@@ -23,7 +23,6 @@ pub(crate) enum Line {
     History(u8),
 }
 
-/// The members of a line.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Members {

@@ -48,7 +48,6 @@ impl RunDirectory {
         Err(io::Error::other("failed to lock a directory for the files of commands"))
     }
 
-    /// Creates the directory of a command.
     pub(crate) fn command(&self) -> io::Result<CommandDirectory> {
         let path = private_directory("", self.path.path())?;
         for name in ["input", "output"] {

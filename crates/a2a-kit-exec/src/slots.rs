@@ -51,7 +51,6 @@ impl Slots {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a slot.
     pub(crate) async fn acquire(&self, caller: &str) -> Slot {
         let caller: Arc<str> = caller.into();
         let _counted = Counted::command("waiting");

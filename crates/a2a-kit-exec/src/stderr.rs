@@ -28,7 +28,6 @@ pub(crate) fn invalid_output(task: &str, reason: &str, line: &[u8]) -> AgentErro
     AgentError::logged(format!("The command wrote {reason} (error {id})"))
 }
 
-/// The handling of stderr.
 #[derive(Clone, Debug)]
 pub(crate) struct StderrPolicy {
     /// Maximum logged bytes per command.

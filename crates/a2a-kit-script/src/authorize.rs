@@ -43,7 +43,6 @@ impl Authorizations {
 }
 
 impl WaitingTask {
-    /// Waits for the grant.
     pub(crate) async fn granted(&self) {
         self.granted.notified().await;
     }

@@ -17,7 +17,6 @@ use crate::{
     template::Template,
 };
 
-/// The result of a run.
 type Done = Result<(), BoxError>;
 
 /// A message, and the updates of its task.
@@ -289,7 +288,6 @@ impl Turn<'_> {
         rest.unwrap_or_default().trim().to_owned()
     }
 
-    /// Returns the value of a placeholder.
     fn value(&self, placeholder: &str, round: Round) -> Option<String> {
         let message = self.context.message();
         Some(match placeholder {
@@ -324,7 +322,6 @@ impl Turn<'_> {
     }
 }
 
-/// Finds the artifact of a step in a task.
 fn find<'a>(task: &'a Task, artifact: &step::Artifact) -> Option<&'a Artifact> {
     task.artifacts.iter().find(|known| match &artifact.id {
         Some(id) => known.artifact_id == *id,

@@ -170,7 +170,6 @@ pub(crate) fn name(message: &Message) -> Option<String> {
     (end > 0).then(|| text[..end].to_owned())
 }
 
-/// Returns whether an object has all of the wanted members.
 fn has_members(object: &Struct, wanted: &toml::Table) -> bool {
     wanted.iter().all(|(name, value)| {
         let value = serde_json::to_value(value).unwrap_or_default();

@@ -37,9 +37,7 @@ pub(crate) struct ScheduledFault {
 /// What is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// An operation of the protocol.
     Operation(Operation),
-    /// The agent card.
     Card,
 }
 

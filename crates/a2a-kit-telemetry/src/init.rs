@@ -43,13 +43,15 @@ pub struct TelemetryGuard {
 ///
 /// [`InitError`]; nothing is installed then, except for metrics.
 pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
-    let (filter, audit) = match &config.audit {
-        Audit::Log => (config.filter.clone(), None),
-        // The audit log replaces these lines of the log.
-        Audit::Stderr => (without_audit(&config), Some(AuditLog::to_stderr())),
-        Audit::File(path) => (without_audit(&config), Some(AuditLog::to_file(path))),
+    let audit = match &config.audit {
+        Audit::Log => None,
+        Audit::Stderr => Some(AuditLog::to_stderr()),
+        Audit::File(path) => Some(AuditLog::to_file(path)),
     };
     let audit = audit.transpose().map_err(InitError::Audit)?;
+    // The audit log replaces these lines of the log.
+    let without_audit = audit.as_ref().map(|_| format!("{},{AUDIT}=off", config.filter));
+    let filter = without_audit.unwrap_or_else(|| config.filter.clone());
     let shows_spans = config.shows_spans;
     let filter = quiet(&filter)?.and(filter_fn(move |of| shows_spans || of.is_event()));
     let prometheus = config.metrics.then(Prometheus::install).transpose()?;
@@ -63,10 +65,18 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     let traces = config.otlp.map(Traces::new).transpose()?;
 
     let json = TracedJson::default();
-    let lines =
-        config.is_buffered.then(|| LineWriter::start("a2a-log", io::stderr(), report_dropped));
-    let lines = lines.transpose().map_err(InitError::Log)?;
-    let log = fmt::layer().with_writer(log_writer(lines.clone())).with_ansi(false);
+    let start = || {
+        LineWriter::start("a2a-log", io::stderr(), |count| {
+            tracing::warn!(count, "log lines dropped, standard error is blocked");
+            None
+        })
+    };
+    let lines = config.is_buffered.then(start).transpose().map_err(InitError::Log)?;
+    let writer = match lines.clone() {
+        Some(lines) => BoxMakeWriter::new(move || lines.clone()),
+        None => BoxMakeWriter::new(io::stderr),
+    };
+    let log = fmt::layer().with_writer(writer).with_ansi(false);
     let text = OneLine(format().with_ansi(false));
     let log: Box<dyn Layer<Registry> + Send + Sync> = match config.format {
         Format::Text => log.event_format(text).with_filter(filter).boxed(),
@@ -86,22 +96,6 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
         propagation::install();
     }
     Ok(TelemetryGuard { traces, metrics, logs, prometheus, audit, log: lines })
-}
-
-fn log_writer(lines: Option<LineWriter>) -> BoxMakeWriter {
-    match lines {
-        Some(lines) => BoxMakeWriter::new(move || lines.clone()),
-        None => BoxMakeWriter::new(io::stderr),
-    }
-}
-
-fn report_dropped(count: u64) -> Option<String> {
-    tracing::warn!(count, "log lines dropped, standard error is blocked");
-    None
-}
-
-fn without_audit(config: &Config) -> String {
-    format!("{},{AUDIT}=off", config.filter)
 }
 
 impl TelemetryGuard {

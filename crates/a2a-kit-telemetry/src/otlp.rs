@@ -82,7 +82,6 @@ impl Otlp {
         })
     }
 
-    /// Configures the exporter of a signal.
     fn exporter<B: WithExportConfig + WithHttpConfig>(
         &self,
         signal: &'static str,

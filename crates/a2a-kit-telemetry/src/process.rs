@@ -23,7 +23,6 @@ pub(crate) fn describe() {
     gauge!("a2a_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
 }
 
-/// Samples the metrics.
 pub(crate) fn sample() {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let stat = read("/proc/self/stat");
