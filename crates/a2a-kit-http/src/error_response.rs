@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use a2a_core::Error;
 use axum::{body::Body, response::Response};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
 use http_body::Body as _;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::{content_type, error_body, serve::UNCOUNTED};
+use crate::{body, content_type, error_body, read_budget::UNCOUNTED};
 
 /// Characters that `grpc-message` percent-encodes, in addition to non-ASCII.
 const ENCODED: &AsciiSet = &CONTROLS.add(b'%');
@@ -89,7 +89,8 @@ fn json_error(request: &Parts, error: &Error) -> Response {
         "code": codes.jsonrpc, "message": error.message(), "data": error.details(),
     });
     // The request has not reached JSON-RPC, so HTTP says that it failed.
-    json_response(codes.http, &json!({ "jsonrpc": "2.0", "id": null, "error": object }))
+    let response = json!({ "jsonrpc": "2.0", "id": null, "error": object });
+    body::respond(codes.http, content_type::JSON, response.to_string())
 }
 
 fn rest_error(error: &Error) -> Response {
@@ -100,14 +101,7 @@ fn rest_error(error: &Error) -> Response {
         "message": error.message(),
         "details": error.details(),
     });
-    json_response(codes.http, &json!({ "error": object }))
-}
-
-fn json_response(status: u16, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::FORBIDDEN);
-    response.headers_mut().insert(header::CONTENT_TYPE, content_type::JSON);
-    response
+    body::respond(codes.http, content_type::JSON, json!({ "error": object }).to_string())
 }
 
 /// Returns whether a request is JSON-RPC: a POST whose path is no HTTP+JSON route, which ends in a

@@ -8,9 +8,9 @@ use std::sync::{
 use a2a_core::{Error, Result};
 use bytes::Bytes;
 
-/// Size up to which a response or an event does not count, in bytes: every open stream may buffer
-/// as much.
-const UNCOUNTED: usize = 16 << 10;
+/// Size up to which a response or an event does not count, written or read, in bytes: every open
+/// stream may buffer as much.
+pub(crate) const UNCOUNTED: usize = 16 << 10;
 
 /// A budget for the bytes of responses and events that clients hold until they are decoded, shared
 /// by its clones: a gateway reads for many callers at a time.

@@ -84,26 +84,23 @@ impl Dialer {
 
     fn connect(&mut self, url: Uri) -> Connecting {
         let proxy = self.proxies.as_ref().and_then(|it| Some((it, it.matcher.intercept(&url)?)));
-        let Some((proxies, proxy)) = proxy else {
-            let connecting = self.direct.call(url);
-            return Box::pin(async move {
-                Ok(Connected { stream: connecting.await?.into(), is_proxied: false })
-            });
+        let (connecting, is_proxied) = match proxy {
+            None => (self.direct.call(url), false),
+            Some((proxies, proxy)) if url.scheme() == Some(&Scheme::HTTP) => {
+                (proxies.connector.clone().call(proxy.uri().clone()), true)
+            }
+            Some((proxies, proxy)) => {
+                let mut tunnel = Tunnel::new(proxy.uri().clone(), proxies.connector.clone());
+                if let Some(credentials) = proxy.basic_auth() {
+                    tunnel = tunnel.with_auth(credentials.clone());
+                }
+                let connecting = HttpsConnector::from((tunnel, Arc::clone(&proxies.tls))).call(url);
+                return Box::pin(async move {
+                    Ok(Connected { stream: connecting.await?, is_proxied: false })
+                });
+            }
         };
-        let address = proxy.uri().clone();
-        let mut connector = proxies.connector.clone();
-        if url.scheme() == Some(&Scheme::HTTP) {
-            let connecting = connector.call(address);
-            return Box::pin(async move {
-                Ok(Connected { stream: connecting.await?.into(), is_proxied: true })
-            });
-        }
-        let mut tunnel = Tunnel::new(address, connector);
-        if let Some(credentials) = proxy.basic_auth() {
-            tunnel = tunnel.with_auth(credentials.clone());
-        }
-        let connecting = HttpsConnector::from((tunnel, Arc::clone(&proxies.tls))).call(url);
-        Box::pin(async move { Ok(Connected { stream: connecting.await?, is_proxied: false }) })
+        Box::pin(async move { Ok(Connected { stream: connecting.await?.into(), is_proxied }) })
     }
 }
 

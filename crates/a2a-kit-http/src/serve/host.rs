@@ -3,9 +3,11 @@
 use axum::body::Body;
 use http::{
     HeaderValue, Request, Response, StatusCode, Version,
-    header::{CONNECTION, CONTENT_TYPE, HOST},
+    header::{CONNECTION, HOST},
     uri::Authority,
 };
+
+use crate::body;
 
 /// Checks the `Host` header of a request. HTTP/2 has `:authority` instead, and HTTP/1.0 does not
 /// require it.
@@ -29,11 +31,9 @@ pub(super) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
 
 /// Rejects a request and closes the connection, which can no longer be trusted or is not wanted.
 pub(super) fn reject(status: StatusCode, reason: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(reason));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    let mut response = body::respond(status.as_u16(), text, reason);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

@@ -23,6 +23,5 @@ mod write_timeout;
 pub(crate) use body_budget::Reservation;
 pub use drain::Drain;
 pub use per_ip::{PerIpLimit, PerIpPermit};
-pub(crate) use response_budget::UNCOUNTED;
 pub use server::{BindError, HttpServer, bind, serve_binding};
 pub use signal::shutdown_signal;

@@ -15,12 +15,8 @@ use http::{HeaderValue, Response, header};
 use http_body::{Body as _, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::{
-    activity::InFlight,
-    h2_executor,
-    response_budget::{AddressBudget, UNCOUNTED},
-};
-use crate::{content_type, error_response};
+use super::{activity::InFlight, h2_executor, response_budget::AddressBudget};
+use crate::{content_type, error_response, read_budget::UNCOUNTED};
 
 /// Maximum chunk passed to hyper over HTTP/2, in bytes; the frame size. hyper keeps a chunk in
 /// memory until the peer accepts it.

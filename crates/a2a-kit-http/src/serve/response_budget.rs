@@ -13,11 +13,10 @@ use a2a_kit_operations::metrics;
 use bytes::Bytes;
 
 use super::body_budget::{BodyBudget, Reservation};
-use crate::{Limits, read_budget::guarded};
-
-/// Size up to which a chunk of a response does not count, in bytes: every open stream may buffer
-/// as much.
-pub(crate) const UNCOUNTED: usize = 16 << 10;
+use crate::{
+    Limits,
+    read_budget::{UNCOUNTED, guarded},
+};
 
 /// Minimum size of chunks that share one buffer if their content is equal, in bytes.
 const MIN_SHARED: usize = 64 << 10;

@@ -83,18 +83,18 @@ impl Tls {
         Ok(())
     }
 
-    /// Shows when the certificate expires in the metrics, and returns whether it has.
-    fn has_expired(&self) -> bool {
+    /// Shows when the certificate expires in the metrics, warns when it newly has, and returns whether
+    /// it has.
+    fn check_expiry(&self, had_expired: bool) -> bool {
         let not_after = *self.0.not_after.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(not_after) = not_after else { return false };
         metrics::certificate_expiry(not_after);
-        not_after <= SystemTime::now()
-    }
-
-    fn warn_of_expiry(&self) {
-        let not_after = *self.0.not_after.lock().unwrap_or_else(PoisonError::into_inner);
-        let not_after = not_after.map(|time| Timestamp::from(time).to_string());
-        tracing::warn!(not_after, "the certificate has expired");
+        let has_expired = not_after <= SystemTime::now();
+        if has_expired && !had_expired {
+            let not_after = Timestamp::from(not_after).to_string();
+            tracing::warn!(not_after, "the certificate has expired");
+        }
+        has_expired
     }
 
     /// Reloads changed files. Returns whether any have changed.
@@ -109,10 +109,7 @@ impl Tls {
 
     /// Watches for changes until dropped.
     pub(crate) async fn watch(self) -> Infallible {
-        let mut has_expired = self.has_expired();
-        if has_expired {
-            self.warn_of_expiry();
-        }
+        let mut has_expired = self.check_expiry(false);
         let Some(period) = self.settings().reload_interval.filter(|_| self.settings().has_files())
         else {
             return std::future::pending().await;
@@ -124,9 +121,7 @@ impl Tls {
         let mut unreadable = false;
         loop {
             ticks.tick().await;
-            if !std::mem::replace(&mut has_expired, self.has_expired()) && has_expired {
-                self.warn_of_expiry();
-            }
+            has_expired = self.check_expiry(has_expired);
             let tls = self.clone();
             match spawn_blocking(move || tls.refresh()).await {
                 Ok(Ok(false)) => unreadable = false,
