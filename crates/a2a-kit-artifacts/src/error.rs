@@ -4,10 +4,11 @@ use std::{io, path::PathBuf};
 
 use http::StatusCode;
 
-use crate::plan::MAX_FILES;
+/// Maximum number of files of a task.
+pub(crate) const MAX_FILES: usize = 10_000;
 
 /// Why artifacts were not saved.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
     /// The task has no artifact with a selected id or name.
@@ -58,8 +59,10 @@ pub enum SaveError {
     },
 }
 
+a2a_core::debug_as_chain!(SaveError);
+
 /// Why a file was not fetched.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
     /// The URL is malformed, or must not be called.
@@ -78,3 +81,5 @@ pub enum FetchError {
     #[error(transparent)]
     Write(#[from] io::Error),
 }
+
+a2a_core::debug_as_chain!(FetchError);

@@ -53,7 +53,8 @@ fn cut(name: &str) -> String {
     }
     let (stem, extension) = split(name);
     let extension = if extension.len() <= MAX_EXTENSION { extension } else { "" };
-    let end = stem.floor_char_boundary(MAX_LENGTH - extension.len());
+    let most = stem.len().min(MAX_LENGTH - extension.len());
+    let end = (0..=most).rev().find(|end| stem.is_char_boundary(*end)).unwrap_or_default();
     format!("{}{extension}", &stem[..end])
 }
 

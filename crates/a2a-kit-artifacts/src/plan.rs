@@ -8,12 +8,10 @@ use percent_encoding::percent_decode_str;
 
 use crate::{
     SaveError,
+    error::MAX_FILES,
     file_name::{DistinctNames, safe_file_name},
     part_run::{joined, part_runs},
 };
-
-/// Maximum number of files of a task.
-pub(crate) const MAX_FILES: usize = 10_000;
 
 /// A part of an artifact, or consecutive chunks of one text or file, as a file.
 #[derive(Debug)]

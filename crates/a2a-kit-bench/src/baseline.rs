@@ -58,7 +58,7 @@ impl fmt::Display for Regression {
 }
 
 /// Why a report is no baseline of a run.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BaselineError {
     /// It is not a report.
@@ -73,6 +73,8 @@ pub enum BaselineError {
         run: String,
     },
 }
+
+a2a_core::debug_as_chain!(BaselineError);
 
 impl Baseline {
     /// Reads a report: a JSON object with the member `settings`, as [`BenchSettings`] are

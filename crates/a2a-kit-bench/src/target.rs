@@ -233,7 +233,7 @@ impl Exchange for Target {
 }
 
 /// Why [`Target::prepare`] created no task.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PrepareError {
     /// The agent rejected the message, or can't be reached.
@@ -246,6 +246,8 @@ pub enum PrepareError {
     #[error("the agent responds without a task")]
     NoTask,
 }
+
+a2a_core::debug_as_chain!(PrepareError);
 
 type Called = std::result::Result<(), Failed>;
 

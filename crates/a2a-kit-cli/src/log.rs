@@ -69,13 +69,10 @@ pub(crate) fn start(
     Ok(guard)
 }
 
-/// The variable with the trace context of a command.
-pub(crate) const TRACEPARENT: &str = "TRACEPARENT";
-
-/// The span of a command that calls an agent, in the trace of [`TRACEPARENT`].
+/// The span of a command that calls an agent, in the trace of the variable `TRACEPARENT`.
 pub(crate) fn command_span() -> tracing::Span {
     let span = tracing::info_span!("command", otel.kind = "internal", otel.name = "a2a");
-    let parent = std::env::var(TRACEPARENT).ok().and_then(|text| text.parse().ok());
+    let parent = std::env::var("TRACEPARENT").ok().and_then(|text| text.parse().ok());
     trace::adopt(&span, parent.as_ref());
     span
 }

@@ -43,14 +43,8 @@ fn run_observed(
     block_on(command.instrument(log::command_span()), runtime)
 }
 
-/// Runs a request that precedes a command. It is not logged.
-pub(crate) fn run_unlogged<T>(
-    request: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
-    block_on(request, Builder::new_current_thread())
-}
-
-fn block_on<T>(
+/// Runs a command, or a request that precedes it. It is not logged.
+pub(crate) fn block_on<T>(
     command: impl Future<Output = Result<T, Failure>>,
     mut runtime: Builder,
 ) -> Result<T, Failure> {

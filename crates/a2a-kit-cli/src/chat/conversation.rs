@@ -197,7 +197,9 @@ impl<'a> Conversation<'a> {
                     _ => self.agent.client.get(id).await,
                 };
                 let task = task.map_err(|error| self.agent.failure(&error))?;
-                self.show_task(&task)?;
+                self.record_task(&task);
+                let detail = self.agent.detail(false);
+                self.settings.output.result(&*task, |text| output::task(text, &task, detail))?;
             }
             SlashCommand::Card => self.show_card()?,
             SlashCommand::Raw => {
@@ -258,11 +260,6 @@ impl<'a> Conversation<'a> {
         self.task_id.as_ref().or(last).cloned().ok_or_else(|| {
             Failure::usage("no task in this conversation yet").with_hint("send a message first")
         })
-    }
-
-    fn show_task(&mut self, task: &Task) -> Result<(), Failure> {
-        self.record_task(task);
-        self.settings.output.result(task, |text| output::task(text, task, self.agent.detail(false)))
     }
 
     fn show_card(&self) -> Result<(), Failure> {

@@ -121,7 +121,7 @@ impl Command {
     pub(super) fn sends_secrets(&self) -> bool {
         match self {
             Self::Card(command) => !matches!(command, CardCommand::Sign(_)),
-            Self::Auth(command) => command.is_login(),
+            Self::Auth(command) => matches!(command, AuthCommand::Login(_)),
             Self::Send(_)
             | Self::Chat(_)
             | Self::Task(_)

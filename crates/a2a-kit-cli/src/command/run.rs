@@ -3,6 +3,7 @@
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use clap::{ArgMatches, FromArgMatches as _};
+use tokio::runtime::Builder;
 
 use super::{
     cli::{Cli, Command, tree},
@@ -110,7 +111,7 @@ fn with_catalog_entry(
         return Ok((settings, sources));
     };
     let entry = agent::resolve_catalog_entry(reference, &settings);
-    let Some((entry, catalog)) = runtime::run_unlogged(entry)? else {
+    let Some((entry, catalog)) = runtime::block_on(entry, Builder::new_current_thread())? else {
         return Ok((settings, sources));
     };
     sources.layer.insert("agent-card", entry, settings.source("agent-card"));

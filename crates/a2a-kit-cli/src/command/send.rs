@@ -1,6 +1,6 @@
 //! `a2a send`: sends a message and waits for the result.
 
-use std::{future::Future, path::PathBuf};
+use std::path::PathBuf;
 
 use a2a_core::{
     Error, ErrorKind, Message, Role, Task, Validate,
@@ -231,7 +231,7 @@ impl Send {
     }
 }
 
-/// Sends the message without waiting for its task.
+/// Sends the message without waiting for its task, within `--request-timeout`.
 async fn send_async(
     agent: &RemoteAgent,
     request: SendMessageRequest,
@@ -239,7 +239,11 @@ async fn send_async(
     progress: &Progress<'_>,
 ) -> Result<SendOutcome, Failure> {
     let request = MessageRequest::from(request).returning_immediately();
-    let outcome = within_request(settings, agent.client.send(request)).await;
+    let sending = tokio::time::timeout(settings.request_timeout, agent.client.send(request));
+    let outcome = sending.await.unwrap_or_else(|elapsed| {
+        let message = format!("SendMessage timed out after {:?}", settings.request_timeout);
+        Err(Error::new(ErrorKind::DeadlineExceeded, message).with_source(elapsed))
+    });
     let outcome = outcome.map_err(|error| agent.failure(&error))?;
     if let Some(task) = outcome.task() {
         progress.record(task);
@@ -260,17 +264,6 @@ async fn save(
             agent.flags
         );
         Failure::from(error).with_hint(command)
-    })
-}
-
-/// Limits a send that does not wait to `--request-timeout`.
-async fn within_request<T>(
-    settings: &Settings,
-    sending: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    tokio::time::timeout(settings.request_timeout, sending).await.unwrap_or_else(|elapsed| {
-        let message = format!("SendMessage timed out after {:?}", settings.request_timeout);
-        Err(Error::new(ErrorKind::DeadlineExceeded, message).with_source(elapsed))
     })
 }
 

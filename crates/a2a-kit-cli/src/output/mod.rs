@@ -50,7 +50,7 @@ pub(crate) struct Output {
     pub(crate) verbose: bool,
     debug: bool,
     /// Whether notes and warnings are events of the log.
-    is_logged: bool,
+    pub(crate) is_logged: bool,
     /// What stdout and stderr are connected to.
     pub(crate) terminal: Terminal,
 }
@@ -73,16 +73,14 @@ impl Output {
         Self { format, lines: false, verbose: false, debug: false, is_logged: false, terminal }
     }
 
-    /// Makes notes and warnings events of the log, for one that consists of JSON lines.
-    pub(crate) fn into_log(self) -> Self {
-        Self { is_logged: true, ..self }
-    }
-
     /// A program may read JSON from a terminal, and with it what is printed on stderr: that is then
     /// without colors and progress.
     fn terminal_for(format: Format, renders: bool) -> Terminal {
-        let terminal = Terminal::detect(renders);
-        if format == Format::Json { terminal.for_programs() } else { terminal }
+        let mut terminal = Terminal::detect(renders);
+        if format == Format::Json && terminal.stdout.is_terminal {
+            terminal.stderr = terminal::Stream::default();
+        }
+        terminal
     }
 
     pub(crate) fn is_json(self) -> bool {

@@ -35,13 +35,6 @@ impl Terminal {
         }
     }
 
-    /// The same for a program that may read stdout: if that is a terminal, stderr is not used as
-    /// one, because it may be the same.
-    pub(super) fn for_programs(self) -> Self {
-        let stderr = if self.stdout.is_terminal { Stream::default() } else { self.stderr };
-        Self { stderr, ..self }
-    }
-
     /// Whether stdout has colors.
     pub(crate) fn has_colors(self) -> bool {
         self.stdout.has_colors

@@ -58,9 +58,7 @@ pub(crate) async fn run(
     let store_config = StoreConfig::new(&serve)?;
     let telemetry = log::start(&settings, Some(&serve.telemetry))?;
     let logs_json = serve.telemetry.log_json;
-    if logs_json {
-        settings.output = settings.output.into_log();
-    }
+    settings.output.is_logged = logs_json;
     let output = settings.output;
     let recorded = replay::open(&serve)?;
     let (mut listener, address) = bind(&serve.listen.host, serve.listen.port).await?;

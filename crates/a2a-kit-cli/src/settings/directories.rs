@@ -35,16 +35,6 @@ impl Directories {
             home: home.and_then(|home| home.canonicalize().ok()),
         }
     }
-
-    /// The settings file for all agents.
-    pub(crate) fn global_file(&self) -> Option<PathBuf> {
-        self.config.as_ref().map(|config| config.join(".env"))
-    }
-
-    /// The directory of the settings files for one agent each.
-    pub(crate) fn agent_files(&self) -> Option<PathBuf> {
-        self.config.as_ref().map(|config| config.join("agents"))
-    }
 }
 
 /// A directory of the XDG Base Directory Specification, which requires that relative paths in

@@ -55,13 +55,14 @@ impl Sources {
         config: Option<&Path>,
     ) -> Result<Self, Failure> {
         let mut sources = Self::of_environment(environment);
-        sources.agent_files = directories.agent_files();
+        let folder = directories.config.as_ref();
+        sources.agent_files = folder.map(|folder| folder.join("agents"));
         match (config, &directories.working) {
             (Some(path), _) => sources.add(SettingsFile::Named, path, &EnvFile::read(path)?),
             (None, Some(working)) => sources.discover(working, directories.home.as_deref())?,
             (None, None) => {}
         }
-        if let Some(path) = directories.global_file().filter(|path| path.is_file()) {
+        if let Some(path) = folder.map(|folder| folder.join(".env")).filter(|path| path.is_file()) {
             sources.add(SettingsFile::Global, &path, &EnvFile::read(&path)?);
         }
         Ok(sources)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     flags::value_of_text,
@@ -65,7 +65,14 @@ pub(super) fn layer<'a>(
         let found = find(&own);
         let is_set = found.is_some();
         if let Some((text, source)) = found {
-            layer.insert(setting.path, value(setting, text, &source), source);
+            let value = match &source {
+                // A secret of the environment stays there.
+                Source::Variable(name) if schema::is_secret(&setting.schema) => {
+                    json!({ "env": name })
+                }
+                _ => value_of_text(setting, text),
+            };
+            layer.insert(setting.path, value, source);
         }
         let Some(name) = variable_of_file(setting) else { continue };
         let Some((path, source)) = find(&name) else { continue };
@@ -80,12 +87,4 @@ pub(super) fn layer<'a>(
         layer.insert(setting.path, json!({ "file": path }), source);
     }
     (layer, problems)
-}
-
-/// The value of a variable. A secret of the environment stays there.
-pub(super) fn value(setting: &Setting, text: &str, source: &Source) -> Value {
-    match source {
-        Source::Variable(name) if schema::is_secret(&setting.schema) => json!({ "env": name }),
-        _ => value_of_text(setting, text),
-    }
 }

@@ -65,8 +65,12 @@ impl TokenStore {
     pub(crate) fn read(&self) -> Result<Vec<StoredToken>, Failure> {
         let file = match File::open(&self.path) {
             Ok(file) => file,
-            Err(error) if is_missing(&error) => return Ok(Vec::new()),
-            Err(error) => return Err(self.failed("read", &error)),
+            Err(error) => {
+                return match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(Vec::new()),
+                    _ => Err(self.failed("read", &error)),
+                };
+            }
         };
         let mut json = Vec::new();
         let limit = u64::try_from(MAX_BYTES + 1).unwrap_or(u64::MAX);
@@ -128,11 +132,6 @@ impl TokenStore {
         Failure::internal(format!("malformed token store {}: {reason}", self.path.display()))
             .with_hint("repair or remove the file, then log in again with `a2a auth login`")
     }
-}
-
-/// Returns whether a file, or a directory on its path, does not exist.
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 impl LockedStore<'_> {

@@ -22,10 +22,6 @@ pub(crate) enum AuthCommand {
 }
 
 impl AuthCommand {
-    pub(super) fn is_login(&self) -> bool {
-        matches!(self, Self::Login(_))
-    }
-
     pub(super) async fn run(&self, settings: &Settings) -> Result<(), Failure> {
         match self {
             Self::Login(login) => login.run(settings).await,

@@ -1,6 +1,7 @@
 //! Authentication of callers, as configured in the settings.
 
 mod card;
+mod declared;
 mod tokens;
 
 pub(super) use card::{check_open, plaintext_urls};
@@ -8,17 +9,16 @@ pub(super) use card::{check_open, plaintext_urls};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Display,
-    sync::Arc,
 };
 
-use a2a_core::v1::{
-    ApiKeySecurityScheme, HttpAuthSecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme,
-};
+use a2a_core::v1::{ApiKeySecurityScheme, MutualTlsSecurityScheme, security_scheme::Scheme};
 use a2a_kit_auth::server::{
-    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, SchemeVerifier, Throttle, TrustedProxy,
+    ApiKeys, BasicUsers, BearerTokens, Certificates, Guard, Throttle, TrustedProxy,
 };
 use a2a_kit_http::tls::ClientTls;
 use a2a_kit_operations::Caller;
+
+use declared::{Declared, http, invalid};
 
 use crate::{
     failure::Failure,
@@ -37,30 +37,6 @@ pub(super) struct Access {
     is_open: bool,
     /// Whether only the extended card needs credentials.
     is_for_card: bool,
-}
-
-/// A security scheme, as the settings declare it, and its verifier.
-#[derive(Debug)]
-struct Declared {
-    name: String,
-    scheme: Scheme,
-    /// The required scopes.
-    scopes: Vec<String>,
-    verifier: Arc<dyn SchemeVerifier>,
-    /// The flag or settings table that configures it, for messages.
-    source: String,
-}
-
-impl Declared {
-    fn new(
-        name: &str,
-        scheme: Scheme,
-        verifier: impl SchemeVerifier + 'static,
-        source: &str,
-    ) -> Self {
-        let (verifier, scopes) = (Arc::new(verifier), Vec::new());
-        Self { name: name.into(), scheme, scopes, verifier, source: source.into() }
-    }
 }
 
 impl Access {
@@ -156,35 +132,18 @@ fn caller(name: &str, scopes: &[String]) -> Caller {
     Caller::authenticated(name).with_scopes(scopes)
 }
 
-/// The secret of a caller, or its digest.
-enum Known<'a> {
-    Secret(&'a str),
-    Digest(&'a str),
-}
-
-fn known<'a>(
-    name: &str,
-    secret: Option<&'a Secret>,
-    digest: Option<&'a String>,
-) -> Result<Known<'a>, String> {
-    match (secret, digest) {
-        (Some(Secret(secret)), None) if !secret.is_empty() => Ok(Known::Secret(secret)),
-        (None, Some(digest)) => Ok(Known::Digest(digest)),
-        _ => Err(format!("exactly one of {name} and sha256 is required")),
-    }
-}
-
 fn api_keys(serve: &Serve) -> Result<Option<Declared>, Failure> {
     let mut keys = ApiKeys::new();
     let mut source = None;
     for (index, row) in serve.auth.api_key.iter().enumerate() {
         let caller = caller(&row.caller.0, &row.scopes);
-        let known = known("key", row.key.as_ref(), row.sha256.as_ref());
-        keys = match known.map_err(|error| invalid("api_key", index, error))? {
-            Known::Secret(key) => keys.with_key(key, caller),
-            Known::Digest(digest) => keys
-                .with_digest(digest, caller)
-                .map_err(|error| invalid("api_key", index, error))?,
+        let invalid = |error: &dyn Display| invalid("api_key", index, error);
+        keys = match (&row.key, &row.sha256) {
+            (Some(Secret(key)), None) if !key.is_empty() => keys.with_key(key, caller),
+            (None, Some(digest)) => {
+                keys.with_digest(digest, caller).map_err(|error| invalid(&error))?
+            }
+            _ => return Err(invalid(&"exactly one of key and sha256 is required")),
         };
         source = Some("auth.api_key");
     }
@@ -206,12 +165,13 @@ fn bearer_tokens(serve: &Serve) -> Result<Option<Declared>, Failure> {
     let mut source = None;
     for (index, row) in serve.auth.bearer.iter().enumerate() {
         let caller = caller(&row.caller.0, &row.scopes);
-        let known = known("token", row.token.as_ref(), row.sha256.as_ref());
-        tokens = match known.map_err(|error| invalid("bearer", index, error))? {
-            Known::Secret(token) => tokens.with_token(token, caller),
-            Known::Digest(digest) => tokens
-                .with_digest(digest, caller)
-                .map_err(|error| invalid("bearer", index, error))?,
+        let invalid = |error: &dyn Display| invalid("bearer", index, error);
+        tokens = match (&row.token, &row.sha256) {
+            (Some(Secret(token)), None) if !token.is_empty() => tokens.with_token(token, caller),
+            (None, Some(digest)) => {
+                tokens.with_digest(digest, caller).map_err(|error| invalid(&error))?
+            }
+            _ => return Err(invalid(&"exactly one of token and sha256 is required")),
         };
         source = Some("auth.bearer");
     }
@@ -274,17 +234,4 @@ fn secret<'a>(flag: &str, secret: Option<&'a Secret>) -> Result<Option<&'a str>,
         Some(Secret(text)) if text.is_empty() => Err(Failure::usage(format!("{flag} is empty"))),
         other => Ok(other.map(|Secret(text)| text.as_str())),
     }
-}
-
-/// A failure for a table of the settings file, such as `auth.api_key[0]`.
-fn invalid(table: &str, index: usize, error: impl Display) -> Failure {
-    Failure::usage(format!("auth.{table}[{index}]: {error}"))
-}
-
-fn http(scheme: &str, format: &str) -> Scheme {
-    Scheme::HttpAuthSecurityScheme(HttpAuthSecurityScheme {
-        scheme: scheme.into(),
-        bearer_format: format.into(),
-        ..HttpAuthSecurityScheme::default()
-    })
 }

@@ -13,7 +13,7 @@ use a2a_kit_auth::{
 use a2a_kit_http::tls::ClientTls;
 use url::Url;
 
-use super::{Declared, http, invalid};
+use super::declared::{Declared, http, invalid};
 use crate::{
     failure::Failure,
     settings::serve::{

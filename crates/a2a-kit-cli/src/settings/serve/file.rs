@@ -1,6 +1,6 @@
 //! The settings file: TOML, with a table for each section.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Map, Value, json};
 use toml::{
@@ -9,13 +9,10 @@ use toml::{
 };
 
 use super::{Serve, suggestion};
-use crate::{
-    failure::Failure,
-    settings::{
-        layer::{Layer, Problem, SettingsFile, Source},
-        schema,
-        section::{Declared as _, FILE_SUFFIX},
-    },
+use crate::settings::{
+    layer::{Layer, Problem, SettingsFile, Source},
+    schema,
+    section::{Declared as _, FILE_SUFFIX},
 };
 
 /// A settings file.
@@ -147,11 +144,4 @@ impl<'a> File<'a> {
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         Source::File { file: SettingsFile::Server, path: self.path.to_owned(), line }
     }
-}
-
-/// Reads the text of a settings file.
-pub(super) fn text(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("failed to read --settings {}: {error}", path.display()))
-    })
 }

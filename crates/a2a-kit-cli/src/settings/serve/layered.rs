@@ -6,12 +6,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 use clap::ArgMatches;
 use serde::Deserialize as _;
 
-use super::{
-    Serve,
-    file::{self, File},
-    suggestion,
-    types::Written,
-};
+use super::{Serve, file::File, suggestion, types::Written};
 use crate::{
     failure::Failure,
     output::Output,
@@ -67,7 +62,9 @@ impl LayeredSettings {
         let mut problems = Vec::new();
         let path = matches.get_one::<PathBuf>("settings").cloned();
         if let Some(path) = path.or_else(|| environment.get(SETTINGS).map(Into::into)) {
-            let text = file::text(&path)?;
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                Failure::usage(format!("failed to read --settings {}: {error}", path.display()))
+            })?;
             let file = File::read(&path, &text);
             let exposure = if file.has_secret { exposure(&path, "secrets") } else { None };
             exposure.iter().for_each(|warning| output.warning(warning));

@@ -112,8 +112,9 @@ impl Lint {
             check_interfaces(&document.card, &subject, connect, &mut live).await;
         }
         findings.append(live);
-        let report = Report::new(&reference, &document.json, findings, self.strict, self.live);
-        self.finish(&report.with_fixed(fixed), format, settings.output)
+        let mut report = Report::new(&reference, &document.json, findings, self.strict, self.live);
+        report.fixed = fixed;
+        self.finish(&report, format, settings.output)
     }
 
     fn finish(&self, report: &Report, format: ReportFormat, output: Output) -> Result<(), Failure> {

@@ -27,7 +27,7 @@ pub(super) struct Report {
     findings: Vec<Finding>,
     omitted: usize,
     /// The number of findings that `--fix` fixed.
-    fixed: usize,
+    pub(super) fixed: usize,
     /// The least severity that makes the card invalid.
     least: Severity,
     /// Whether the agent was called.
@@ -59,12 +59,6 @@ impl Report {
             least: if is_strict { Severity::Warning } else { Severity::Error },
             is_live,
         }
-    }
-
-    #[must_use]
-    pub(super) fn with_fixed(mut self, fixed: usize) -> Self {
-        self.fixed = fixed;
-        self
     }
 
     /// Returns whether the card has no errors, and with `--strict` no warnings.
