@@ -41,7 +41,8 @@ impl<'a> Progress<'a> {
         settings: &Settings,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let result = within_limits(settings, "task", work).await;
+        // On the heap, as it would be in this future and in that one.
+        let result = within_limits(settings, "task", Box::pin(work)).await;
         result.map_err(|failure| self.explain(failure))?
     }
 

@@ -94,7 +94,7 @@ impl List {
             return list.tasks.iter().try_for_each(|task| settings.output.json(task));
         }
         settings.output.result(list, |text| {
-            output::task_list(text, list, agent.detail(self.history.is_some()))
+            output::task_list(text, list, agent.detail(self.history.is_some()));
         })
     }
 }
