@@ -17,10 +17,7 @@ pub(crate) use admission::Admission;
 pub(crate) use dispatch::Placed;
 pub(crate) use place::Place;
 
-use crate::{
-    Mounted, ServeError, Server,
-    ready::{PROBES, Readiness},
-};
+use crate::{Mounted, ServeError, Server, ready::Readiness, serve::http_server};
 use dispatch::Dispatch;
 use tenant::InTenant;
 
@@ -62,7 +59,7 @@ use tenant::InTenant;
 #[derive(Default, Setters)]
 #[setters(prefix = "with_", generate = false)]
 pub struct Agents {
-    mounts: Vec<Mount>,
+    mounts: Vec<(Place, Server)>,
     public_url: Option<String>,
     /// Sets the limits for connections and requests, in place of those of the servers.
     #[setters(generate)]
@@ -74,12 +71,6 @@ pub struct Agents {
     #[setters(generate)]
     drain: Drain,
     routes: Router,
-}
-
-/// An agent and where it is.
-struct Mount {
-    place: Place,
-    server: Server,
 }
 
 impl Agents {
@@ -110,7 +101,7 @@ impl Agents {
     }
 
     fn with(mut self, place: Place, server: Server) -> Self {
-        self.mounts.push(Mount { place, server });
+        self.mounts.push((place, server));
         self
     }
 
@@ -153,7 +144,7 @@ impl Agents {
     }
 
     fn take_engines(&mut self) -> Vec<Engine> {
-        self.mounts.iter_mut().filter_map(|mount| mount.server.take_engine()).collect()
+        self.mounts.iter_mut().filter_map(|(_, server)| server.take_engine()).collect()
     }
 
     fn into_router(self, address: SocketAddr) -> Result<Router, ServeError> {
@@ -161,8 +152,8 @@ impl Agents {
         let mut dispatch = Dispatch::new(self.limits.clone());
         let mut mounts = self.mounts;
         // Its page lists the others.
-        mounts.sort_by_key(|mount| mount.place == Place::Port);
-        for Mount { place, mut server } in mounts {
+        mounts.sort_by_key(|(place, _)| *place == Place::Port);
+        for (place, mut server) in mounts {
             place.check()?;
             if server.tls.is_some() || server.grpc_listener.is_some() {
                 let problem = "TLS and listeners are set on `Agents`";
@@ -218,23 +209,19 @@ impl Agents {
     ) -> Result<(), ServeError> {
         let address = listener.local_addr().map_err(ServeError::Address)?;
         let engines = self.take_engines();
-        let (limits, drain, tls) = (self.limits.clone(), self.drain.clone(), self.tls.clone());
-        let names: Vec<_> = self.mounts.iter().map(|mount| mount.place.to_string()).collect();
-        let server = a2a_kit_http::HttpServer::new(self.into_router(address)?)
-            .with_limits(limits.clone())
-            .with_probes(PROBES)
-            .with_drain(drain.clone())
-            .with_tls(tls);
+        let (grace, drain) = (self.limits.drain_timeout, self.drain.clone());
+        let listen = http_server(&self.limits, &drain, self.tls.as_ref());
+        let names: Vec<_> = self.mounts.iter().map(|(place, _)| place.to_string()).collect();
+        let server = listen(self.into_router(address)?);
         tracing::info!(agents = ?names, %address, "serving");
-        let serving = server.serve(listener, shutdown);
-        drain.serve_engines(&engines, limits.drain_timeout, serving).await;
+        drain.serve_engines(&engines, grace, server.serve(listener, shutdown)).await;
         Ok(())
     }
 }
 
 impl fmt::Debug for Agents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mounts = self.mounts.iter().map(|mount| (mount.place.to_string(), &mount.server));
+        let mounts = self.mounts.iter().map(|(place, server)| (place.to_string(), server));
         f.debug_map().entries(mounts).finish()
     }
 }

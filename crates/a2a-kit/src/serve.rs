@@ -3,7 +3,7 @@
 use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use a2a_core::{AgentCard, Validate as _};
-use a2a_kit_http::{bind, card_page::ListedAgent, uri};
+use a2a_kit_http::{Drain, HttpServer, Limits, bind, card_page::ListedAgent, tls::Tls, uri};
 use a2a_kit_operations::Engine;
 use axum::Router;
 use tokio::net::TcpListener;
@@ -127,13 +127,7 @@ impl Server {
         let (engine, grace) = (self.take_engine(), self.grace());
         let Self { mut parts, tls, drain, grpc_listener, .. } = self;
         let limits = parts.config.limits.clone();
-        let server = |router: Router| {
-            a2a_kit_http::HttpServer::new(router)
-                .with_limits(limits.clone())
-                .with_probes(PROBES)
-                .with_drain(drain.clone())
-                .with_tls(tls.clone())
-        };
+        let server = http_server(&limits, &drain, tls.as_ref());
         let has_grpc = parts.config.bindings.grpc;
         parts.config.bindings.grpc &= grpc_listener.is_none();
         let shared = server(parts.router(address).map_err(ServeError::Card)?);
@@ -230,6 +224,19 @@ impl Server {
             return Err(ServeError::Unguarded);
         }
         Ok(())
+    }
+}
+
+/// Returns how routes are served.
+pub(crate) fn http_server(
+    limits: &Limits,
+    drain: &Drain,
+    tls: Option<&Tls>,
+) -> impl Fn(Router) -> HttpServer + use<> {
+    let (limits, drain, tls) = (limits.clone(), drain.clone(), tls.cloned());
+    move |router| {
+        let server = HttpServer::new(router).with_limits(limits.clone()).with_probes(PROBES);
+        server.with_drain(drain.clone()).with_tls(tls.clone())
     }
 }
 

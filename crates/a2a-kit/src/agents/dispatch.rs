@@ -52,6 +52,7 @@ pub(crate) struct Placed {
 }
 
 /// The agents of a port, by what selects them.
+#[derive(Default)]
 pub(super) struct Dispatch {
     hosts: HashMap<String, Router>,
     /// By path and tenant, the longest first.
@@ -68,15 +69,7 @@ pub(super) struct Dispatch {
 
 impl Dispatch {
     pub(super) fn new(limits: Limits) -> Self {
-        Self {
-            hosts: HashMap::new(),
-            named: Vec::new(),
-            root: None,
-            reads_jsonrpc: false,
-            limits,
-            listed: Vec::new(),
-            guard: None,
-        }
+        Self { limits, ..Self::default() }
     }
 
     /// The agents that pages list.

@@ -111,12 +111,8 @@ impl fmt::Debug for TestServer {
 
 /// Listens on a free port.
 pub(super) async fn listen() -> (String, tokio::net::TcpListener) {
-    let bound = match crate::http::bind("127.0.0.1:0").await {
-        Ok(listener) => listener.local_addr().map(|address| (address, listener)),
-        Err(error) => panic!("no free port: {error:?}"),
-    };
-    match bound {
-        Ok((address, listener)) => (format!("http://{address}"), listener),
-        Err(error) => panic!("no free port: {error:?}"),
+    match crate::http::bind("127.0.0.1:0").await.map(|bound| (bound.local_addr(), bound)) {
+        Ok((Ok(address), listener)) => (format!("http://{address}"), listener),
+        failed => panic!("no free port: {failed:?}"),
     }
 }
