@@ -1,10 +1,8 @@
 //! Authentication challenges (`WWW-Authenticate`, RFC 9110 §11.6.1).
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
-use super::{
-    request_credentials::CredentialLocation, requirement::Requirements, scheme::EnforcedScheme,
-};
+use super::{request_credentials::CredentialLocation, scheme::EnforcedScheme};
 
 /// Error codes of bearer tokens (RFC 6750 §3.1).
 const INVALID_TOKEN: &str = "invalid_token";
@@ -23,14 +21,16 @@ pub(super) struct Challenges {
 }
 
 impl Challenges {
-    /// Returns the challenges of requirements, or of all schemes if there are no requirements.
-    pub(super) fn of(requirements: &Requirements, schemes: &[EnforcedScheme], realm: &str) -> Self {
+    /// Returns the challenges of the required schemes, or of all schemes if none are required.
+    pub(super) fn of<'a>(
+        required: impl Iterator<Item = (&'a Arc<str>, &'a BTreeSet<String>)>,
+        schemes: &[EnforcedScheme],
+        realm: &str,
+    ) -> Self {
         let none = BTreeSet::new();
         let find = |name: &str| schemes.iter().find(|scheme| *scheme.name == *name);
-        let mut required: Vec<(&EnforcedScheme, &BTreeSet<String>)> = requirements
-            .schemes()
-            .filter_map(|(name, scopes)| Some((find(name)?, scopes)))
-            .collect();
+        let mut required: Vec<(&EnforcedScheme, &BTreeSet<String>)> =
+            required.filter_map(|(name, scopes)| Some((find(name)?, scopes))).collect();
         if required.is_empty() {
             required = schemes.iter().map(|scheme| (scheme, &none)).collect();
         }

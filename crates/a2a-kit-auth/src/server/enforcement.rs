@@ -56,7 +56,7 @@ impl Guard {
             if let Some((name, _)) = unknown {
                 return Err(GuardError::UnknownScheme(name.to_string()));
             }
-            let challenges = Challenges::of(&requirements, &schemes, realm);
+            let challenges = Challenges::of(requirements.schemes(), &schemes, realm);
             Ok(Rule { requirements, challenges })
         };
         let agent = rule(Requirements::of(&card.security_requirements))?;
