@@ -1,6 +1,6 @@
 //! Signing of agent cards (spec §8.4.2).
 
-use a2a_core::{AgentCard, ParseError, v1::AgentCardSignature, well_known::Struct};
+use a2a_core::{AgentCard, Error, ParseError, v1::AgentCardSignature, well_known::Struct};
 use a2a_kit_operations::CardSigner;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use derive_setters::Setters;
@@ -138,5 +138,11 @@ impl JwsCardSigner {
 impl CardSigner for JwsCardSigner {
     fn sign(&self, card: AgentCard) -> a2a_core::Result<AgentCard> {
         Ok(Self::sign(self, card)?)
+    }
+}
+
+impl From<SignError> for Error {
+    fn from(error: SignError) -> Self {
+        Self::internal(error)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use a2a_core::{Error, ParseError};
+use a2a_core::ParseError;
 use a2a_kit_operations::CardSignature;
 use bytes::Bytes;
 
@@ -121,11 +121,5 @@ impl From<CardVerification> for CardSignature {
             }
             CardVerification::Absent => Self::Absent,
         }
-    }
-}
-
-impl From<super::SignError> for Error {
-    fn from(error: super::SignError) -> Self {
-        Self::internal(error)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Guard, challenge::Challenges, requirement::Requirements, scheme::EnforcedScheme};
+use super::{Guard, challenge::Challenges, requirement::Requirements, verifier::EnforcedScheme};
 
 /// A card whose security requirements are enforced, with the rules of the guard.
 pub(super) struct EnforcedCard {

@@ -15,8 +15,9 @@ use super::{
     authorize::AuthorizingAgent,
     challenge::Challenges,
     enforced_card::{EnforcedCard, Rule},
+    request_credentials::CredentialLocation,
     requirement::Requirements,
-    scheme::{self, EnforcedScheme},
+    verifier::EnforcedScheme,
 };
 
 /// Enforces the security requirements of a card, by an HTTP layer and a wrapper around the agent.
@@ -88,7 +89,7 @@ impl Guard {
             let unenforceable = |reason| GuardError::Unenforceable { scheme: name.clone(), reason };
             let verifier =
                 self.verifiers.get(name).ok_or_else(|| GuardError::NoVerifier(name.clone()))?;
-            let (location, rank) = scheme::location(declared).map_err(unenforceable)?;
+            let (location, rank) = CredentialLocation::of(declared).map_err(unenforceable)?;
             if !declared.scheme.as_ref().is_some_and(|scheme| verifier.supports(scheme)) {
                 return Err(GuardError::SchemeMismatch(name.clone()));
             }

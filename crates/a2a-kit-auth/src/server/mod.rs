@@ -51,7 +51,6 @@ mod pending_verifications;
 mod refused_token;
 mod request_credentials;
 mod requirement;
-mod scheme;
 mod secrets;
 mod throttle;
 mod verification_queue;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use a2a_core::v1::{SecurityScheme, security_scheme::Scheme};
 use a2a_kit_http::PeerCertificates;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{
@@ -73,6 +74,61 @@ pub(super) enum CredentialLocation {
 }
 
 impl CredentialLocation {
+    /// Returns the location of a scheme's credential, and its rank.
+    ///
+    /// # Errors
+    ///
+    /// The reason that the scheme can't be enforced.
+    pub(super) fn of(scheme: &SecurityScheme) -> Result<(Self, u8), &'static str> {
+        match scheme.scheme.as_ref().ok_or("empty scheme")? {
+            Scheme::OpenIdConnectSecurityScheme(_) => Ok((Self::Bearer, 0)),
+            Scheme::Oauth2SecurityScheme(_) => Ok((Self::Bearer, 1)),
+            Scheme::HttpAuthSecurityScheme(http) if http.scheme.eq_ignore_ascii_case("bearer") => {
+                Ok((Self::Bearer, 2))
+            }
+            Scheme::HttpAuthSecurityScheme(http) if http.scheme.eq_ignore_ascii_case("basic") => {
+                Ok((Self::Basic, 3))
+            }
+            Scheme::HttpAuthSecurityScheme(_) => {
+                Err("unsupported HTTP authentication scheme (expected Basic or Bearer)")
+            }
+            Scheme::ApiKeySecurityScheme(key) => {
+                if key.name.is_empty() {
+                    return Err("name of the API key is missing");
+                }
+                let location = match key.location.as_str() {
+                    "header" => Self::Header(header_name(&key.name).ok_or("invalid header name")?),
+                    "query" => Self::Query(key.name.clone()),
+                    "cookie" => Self::Cookie(key.name.clone()),
+                    _ => return Err("location of the API key must be header, query or cookie"),
+                };
+                if location == Self::Header("authorization".into()) {
+                    return Err("header Authorization is not allowed for an API key");
+                }
+                Ok((location, 4))
+            }
+            Scheme::MtlsSecurityScheme(_) => Ok((Self::Certificate, 5)),
+        }
+    }
+
+    /// The challenge for a missing credential (RFC 9110 §11.6.1), with a realm that is [`quoted`];
+    /// `None` for bearer tokens, whose challenge depends on the requirement.
+    pub(super) fn challenge(&self, realm: &str) -> Option<String> {
+        // There is no standard challenge for API keys; other servers use this one.
+        let key = |location, name| {
+            format!("ApiKey realm=\"{realm}\", in=\"{location}\", name=\"{}\"", quoted(name))
+        };
+        Some(match self {
+            Self::Bearer => return None,
+            Self::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
+            Self::Header(name) => key("header", name),
+            Self::Cookie(name) => key("cookie", name),
+            Self::Query(name) => key("query", name),
+            // There is no standard challenge for mutual TLS, but a 401 must have one.
+            Self::Certificate => format!("MutualTLS realm=\"{realm}\""),
+        })
+    }
+
     /// Extracts the credential at this location, or returns why it is malformed or ambiguous.
     pub(super) fn read(&self, request: &Parts) -> Result<Option<RequestCredential>, &'static str> {
         let credential = match self {
@@ -186,6 +242,12 @@ fn one<T>(
     }
 }
 
+/// Removes characters that are not allowed in a quoted string.
+pub(super) fn quoted(text: &str) -> String {
+    let is_allowed = |letter: &char| matches!(letter, ' '..='~') && !matches!(letter, '"' | '\\');
+    text.chars().filter(is_allowed).collect()
+}
+
 /// Normalizes a header name; `None` if it is invalid.
 pub(super) fn header_name(name: &str) -> Option<String> {
     HeaderName::try_from(name).ok().map(|name| name.as_str().to_owned())
@@ -196,6 +258,16 @@ mod tests {
     use http::Request;
 
     use super::*;
+
+    #[test]
+    fn names_in_the_card_cannot_inject_into_a_challenge() {
+        let name = "k\", Basic realm=\"x\r\nSet-Cookie: a=b\u{e4}";
+        let challenge = CredentialLocation::Header(name.into()).challenge(&quoted("a\"b"));
+        assert_eq!(
+            challenge.unwrap(),
+            "ApiKey realm=\"ab\", in=\"header\", name=\"k, Basic realm=xSet-Cookie: a=b\""
+        );
+    }
 
     fn parts(target: &str, lines: &[(&str, &str)]) -> Parts {
         let mut request = Request::builder().uri(target);

@@ -6,7 +6,7 @@ use a2a_core::v1::security_scheme::Scheme;
 use a2a_kit_operations::Caller;
 use async_trait::async_trait;
 
-use super::RequestCredential;
+use super::{RequestCredential, request_credentials::CredentialLocation};
 
 /// Verifies the credentials of a security scheme.
 #[async_trait]
@@ -88,4 +88,15 @@ impl Rejection {
     pub fn unavailable(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Unavailable(error.into().into())
     }
+}
+
+/// A scheme, the location of its credential, and its verifier.
+#[derive(Debug)]
+pub(super) struct EnforcedScheme {
+    pub(super) name: Arc<str>,
+    pub(super) location: CredentialLocation,
+    /// Schemes that identify users come first: where a requirement has several schemes, the first
+    /// determines the subject.
+    pub(super) rank: u8,
+    pub(super) verifier: Arc<dyn SchemeVerifier>,
 }
