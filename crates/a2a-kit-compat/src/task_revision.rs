@@ -255,35 +255,35 @@ mod tests {
         Scope { owner: owner.into(), ..Scope::default() }
     }
 
-    fn fill(origins: &TaskRevisions, scope: &Scope, id_bytes: usize, count: usize) {
+    fn fill(revisions: &TaskRevisions, scope: &Scope, id_bytes: usize, count: usize) {
         for index in 0..count {
-            origins.insert(scope, &format!("{index:0id_bytes$}"), REVISION, "t");
+            revisions.insert(scope, &format!("{index:0id_bytes$}"), REVISION, "t");
         }
     }
 
     #[test]
     fn scope_over_its_limit_evicts_its_own_oldest_entries() {
-        let origins = TaskRevisions::default().with_max_bytes(1 << 20);
+        let revisions = TaskRevisions::default().with_max_bytes(1 << 20);
         let (ann, bob) = (scope("ann"), scope("bob"));
-        origins.insert(&ann, "order-1", REVISION, "t");
-        fill(&origins, &bob, 100, 10_000);
-        assert!(origins.find(&ann, "order-1").is_some());
-        assert_eq!(origins.find(&bob, &format!("{:0100}", 0)), None);
-        assert!(origins.find(&bob, &format!("{:0100}", 9_999)).is_some());
-        let bytes = origins.lock().bytes;
+        revisions.insert(&ann, "order-1", REVISION, "t");
+        fill(&revisions, &bob, 100, 10_000);
+        assert!(revisions.find(&ann, "order-1").is_some());
+        assert_eq!(revisions.find(&bob, &format!("{:0100}", 0)), None);
+        assert!(revisions.find(&bob, &format!("{:0100}", 9_999)).is_some());
+        let bytes = revisions.lock().bytes;
         assert!((200_000..=(1 << 18) + 1_000).contains(&bytes), "{bytes}");
     }
 
     #[test]
     fn full_table_evicts_from_the_largest_scope() {
-        let origins = TaskRevisions::default().with_max_bytes(1 << 20);
+        let revisions = TaskRevisions::default().with_max_bytes(1 << 20);
         let ann = scope("ann");
-        origins.insert(&ann, "order-1", REVISION, "t");
+        revisions.insert(&ann, "order-1", REVISION, "t");
         for index in 0..20 {
-            fill(&origins, &scope(&format!("bob-{index}")), 1_000, 1_000);
+            fill(&revisions, &scope(&format!("bob-{index}")), 1_000, 1_000);
         }
-        assert!(origins.find(&ann, "order-1").is_some());
-        let inner = origins.lock();
+        assert!(revisions.find(&ann, "order-1").is_some());
+        let inner = revisions.lock();
         assert!(inner.bytes <= 1 << 20, "{}", inner.bytes);
         assert_eq!(inner.bytes, inner.scopes.values().map(ScopeEntries::bytes).sum::<usize>());
         assert_eq!(inner.sizes.len(), inner.scopes.len());
@@ -291,42 +291,42 @@ mod tests {
 
     #[test]
     fn entry_size_includes_the_id() {
-        let origins = TaskRevisions::default();
-        fill(&origins, &scope("bob"), 1_000, 100_000);
-        let inner = origins.lock();
+        let revisions = TaskRevisions::default();
+        fill(&revisions, &scope("bob"), 1_000, 100_000);
+        let inner = revisions.lock();
         assert!(inner.bytes <= MAX_BYTES / 4, "{}", inner.bytes);
         assert!(inner.scopes.values().map(ScopeEntries::len).sum::<usize>() < 17_000);
     }
 
     #[test]
     fn entries_are_per_scope() {
-        let origins = TaskRevisions::default();
-        origins.insert(&scope("ann"), "mine", REVISION, "a");
-        origins.insert(&scope("bob"), "mine", REVISION, "b");
-        assert_eq!(origins.find(&scope("ann"), "mine").unwrap().task_id, "a");
-        origins.remove(&scope("ann"), "mine");
-        assert_eq!(origins.find(&scope("ann"), "mine"), None);
-        assert_eq!(origins.find(&scope("bob"), "mine").unwrap().task_id, "b");
+        let revisions = TaskRevisions::default();
+        revisions.insert(&scope("ann"), "mine", REVISION, "a");
+        revisions.insert(&scope("bob"), "mine", REVISION, "b");
+        assert_eq!(revisions.find(&scope("ann"), "mine").unwrap().task_id, "a");
+        revisions.remove(&scope("ann"), "mine");
+        assert_eq!(revisions.find(&scope("ann"), "mine"), None);
+        assert_eq!(revisions.find(&scope("bob"), "mine").unwrap().task_id, "b");
     }
 
     #[tokio::test(start_paused = true)]
     async fn entries_of_ended_tasks_are_swept_after_the_retention_time() {
         let hour = Duration::from_secs(3_600);
-        let origins = TaskRevisions::default().with_retention(Some(hour));
+        let revisions = TaskRevisions::default().with_retention(Some(hour));
         let ann = scope("ann");
         for id in ["ended", "waiting"] {
-            origins.insert(&ann, id, REVISION, "t");
+            revisions.insert(&ann, id, REVISION, "t");
         }
-        origins.mark_ended(&ann, "ended");
+        revisions.mark_ended(&ann, "ended");
         tokio::time::sleep(hour - SWEEP_INTERVAL).await;
-        assert!(origins.find(&ann, "ended").is_some());
+        assert!(revisions.find(&ann, "ended").is_some());
         tokio::time::sleep(3 * SWEEP_INTERVAL).await;
-        assert_eq!(origins.find(&ann, "ended"), None);
-        assert!(origins.find(&ann, "waiting").is_some());
+        assert_eq!(revisions.find(&ann, "ended"), None);
+        assert!(revisions.find(&ann, "waiting").is_some());
 
-        origins.mark_ended(&ann, "waiting");
+        revisions.mark_ended(&ann, "waiting");
         tokio::time::sleep(hour + 2 * SWEEP_INTERVAL).await;
-        let inner = origins.lock();
+        let inner = revisions.lock();
         assert_eq!((inner.bytes, inner.scopes.len(), inner.sizes.len()), (0, 0, 0));
         assert!(inner.sweeper.is_none());
     }

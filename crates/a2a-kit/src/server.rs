@@ -249,11 +249,11 @@ impl Server {
         self
     }
 
-    /// Sets the table of task origins, which records the revision of each task. Servers of an agent
+    /// Sets the table of the revisions in which tasks were made. Servers of an agent
     /// share it. Default: at most 64 MiB, no retention limit.
     #[cfg(feature = "compat")]
-    pub fn with_task_revisions(mut self, origins: TaskRevisions) -> Self {
-        self.parts.config.task_revisions = origins;
+    pub fn with_task_revisions(mut self, revisions: TaskRevisions) -> Self {
+        self.parts.config.task_revisions = revisions;
         self
     }
 

@@ -152,9 +152,9 @@ impl RemoteKeys {
                 if id.len() > MAX_ID_BYTES || fetch_log.has_missed(id, self.retry_interval) {
                     return Err(MissingKey::Unknown);
                 }
-                is_over(fetch_log.missed, self.unknown_key_interval)
+                has_elapsed(fetch_log.missed, self.unknown_key_interval)
             }
-            ((_, false), _) => is_over(fetch_log.refreshed, self.retry_interval),
+            ((_, false), _) => has_elapsed(fetch_log.refreshed, self.retry_interval),
         };
         let failure = match may_fetch {
             true => match self.refresh(fetch_log, id).await {
@@ -221,7 +221,7 @@ async fn read(fetching: Fetching) -> Result<JwkSet, FetchError> {
     Ok(serde_json::from_slice(&document)?)
 }
 
-fn is_over(last: Option<Instant>, interval: Duration) -> bool {
+fn has_elapsed(last: Option<Instant>, interval: Duration) -> bool {
     last.is_none_or(|last| last.elapsed() >= interval)
 }
 

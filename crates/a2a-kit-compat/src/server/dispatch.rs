@@ -67,7 +67,7 @@ async fn dispatch_aliased(
     context: CallContext,
     request: AnyRequest,
 ) -> Result<Reply<AnyOutput>> {
-    let origins = &options.task_revisions;
+    let revisions = &options.task_revisions;
     let revision = context.version;
     let scope = Scope::new("", &context.caller);
     let client_id = request.task_id().to_owned();
@@ -86,7 +86,7 @@ async fn dispatch_aliased(
         Ok(reply) => reply,
         Err(error) => {
             if error.kind() == ErrorKind::TaskNotFound && needs_task {
-                origins.remove(&scope, &client_id);
+                revisions.remove(&scope, &client_id);
             }
             if let Some(claimed) = claimed {
                 claimed.release();
@@ -95,7 +95,8 @@ async fn dispatch_aliased(
         }
     };
     let legacy = (revision == ProtocolVersion::V0_1).then_some(client_id);
-    let task_ids = TaskIds { origins: origins.clone(), scope, revision, legacy, claimed, splitter };
+    let task_ids =
+        TaskIds { revisions: revisions.clone(), scope, revision, legacy, claimed, splitter };
     Ok(reply.map(|output| task_ids.restore(output)))
 }
 
@@ -272,9 +273,9 @@ async fn ended_task(
     }))
 }
 
-/// Maps the agent's task ids to those of the client, and records task origins.
+/// Maps the agent's task ids to those of the client, and records task revisions.
 struct TaskIds {
-    origins: TaskRevisions,
+    revisions: TaskRevisions,
     scope: Scope,
     revision: ProtocolVersion,
     /// The id that the client chose, for 0.1.
@@ -351,13 +352,13 @@ impl TaskIds {
 
     fn record(&self, task_id: &str) {
         let id = self.legacy.as_deref().unwrap_or(task_id);
-        self.origins.insert(&self.scope, id, self.revision, task_id);
+        self.revisions.insert(&self.scope, id, self.revision, task_id);
     }
 
     /// Marks the task as ended if the state is terminal.
     fn record_state(&self, task_id: &str, state: Option<TaskState>) {
         if state.is_some_and(TaskState::is_terminal) {
-            self.origins.mark_ended(&self.scope, self.legacy.as_deref().unwrap_or(task_id));
+            self.revisions.mark_ended(&self.scope, self.legacy.as_deref().unwrap_or(task_id));
         }
     }
 

@@ -73,7 +73,7 @@ fn task(task: Task) -> Task {
         artifacts: task.artifacts.into_iter().zip(0..).map(|(a, at)| artifact(a, at)).collect(),
         id,
         context_id,
-        metadata: task.metadata,
+        ..task
     }
 }
 
