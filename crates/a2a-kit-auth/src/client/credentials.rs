@@ -1,8 +1,11 @@
 //! The credentials of an application.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use a2a_core::{
@@ -256,4 +259,9 @@ impl AgentCredentials {
     }
 }
 
-a2a_core::debug_fields!(AgentCredentials { schemes, .. });
+impl fmt::Debug for AgentCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.schemes().collect();
+        f.debug_struct("AgentCredentials").field("schemes", &names).finish_non_exhaustive()
+    }
+}
