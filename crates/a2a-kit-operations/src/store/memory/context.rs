@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    entry::{Entry, StatusKey},
-    status_index::StatusIndex,
+    entry::{Entry, Index},
+    status_index::StatusKey,
 };
 use crate::{
     Scope,
@@ -26,7 +26,7 @@ enum Context {
 struct Many {
     /// Any task of the context, for its scope and id.
     witness: Arc<Entry>,
-    index: StatusIndex,
+    index: Index,
 }
 
 impl Keyed for Context {
@@ -50,7 +50,7 @@ impl Context {
         match self {
             Self::Many(many) => many.index.insert(status_key, entry),
             Self::One(first_key, first) => {
-                let mut index = StatusIndex::default();
+                let mut index = Index::default();
                 index.insert(*first_key, first);
                 index.insert(status_key, entry);
                 *self = Self::Many(Box::new(Many { witness: Arc::clone(entry), index }));
@@ -115,12 +115,12 @@ impl Contexts {
         &self,
         scope: &Scope,
         context_id: &str,
-        read: impl FnOnce(&StatusIndex) -> T,
+        read: impl FnOnce(&Index) -> T,
     ) -> Option<T> {
         match self.0.at((scope, context_id)).get()? {
             Context::Many(many) => Some(read(&many.index)),
             Context::One(status_key, entry) => {
-                let mut index = StatusIndex::default();
+                let mut index = Index::default();
                 index.insert(*status_key, entry);
                 Some(read(&index))
             }

@@ -12,11 +12,10 @@ use tokio::time::Instant;
 
 use super::{
     MemoryStore,
-    entry::{Entry, Record, StatusKey},
+    entry::{Entry, Index, Outbox, Record},
     limits::MemoryLimits,
     log::Weight,
-    outbox::Outbox,
-    status_index::{Filter, Slice, StatusIndex},
+    status_index::{Filter, StatusKey},
 };
 use crate::{
     EventId, Scope, metrics,
@@ -157,7 +156,7 @@ impl TaskStore for MemoryStore {
             let wanted = query.limit - page.tasks.len();
             let slice =
                 self.with_index(scope, query, |index| index.slice(filter, after.as_ref(), wanted));
-            let Slice { keys, has_more } = slice.unwrap_or_default();
+            let (keys, has_more) = slice.unwrap_or_default();
             if let Some(last) = keys.last() {
                 let task_id = last.entry.task_id().to_owned();
                 after = Some(PageKey { millis: last.millis, task_id });
@@ -362,7 +361,7 @@ impl MemoryStore {
         &self,
         scope: &Scope,
         query: &TaskQuery,
-        read: impl FnOnce(&StatusIndex) -> T,
+        read: impl FnOnce(&Index) -> T,
     ) -> Option<T> {
         match &query.context_id {
             Some(context_id) => self.contexts.read(scope, context_id, read),

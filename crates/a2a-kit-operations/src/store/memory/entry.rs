@@ -1,29 +1,26 @@
-//! One task in the store.
+//! One task in the store, with its lease, its webhooks and its scope.
 
-use std::sync::Arc;
-
-use a2a_core::{
-    TaskState,
-    v1::{Task, stream_response::Payload},
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, atomic::AtomicUsize},
 };
+
+use a2a_core::v1::{Task, stream_response::Payload};
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
-
 use prost::Message as _;
 
 use super::{
-    lease::Lease,
     log::{Log, Weight},
-    outbox::Outbox,
     packed_task::{Ids, TaskBody},
-    scope::ScopeState,
+    status_index::{Listed, StatusIndex, StatusKey},
     timer_queue::TimerKey,
-    usage::TaskUsage,
+    usage::{OwnerUsage, TaskUsage},
 };
 use crate::{
-    Event, EventId,
+    Event, EventId, Scope, Webhook,
     sharded_map::Keyed,
-    store::{PageKey, Replay, StoreError, StoredTask},
+    store::{Command, Replay, StoreError, StoredTask},
 };
 
 /// A task and its state in the store. Immutable fields can be read without the lock.
@@ -68,12 +65,53 @@ pub(super) struct Record {
     pub(super) gone: bool,
 }
 
-/// The index key of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct StatusKey {
-    pub(super) state: TaskState,
-    pub(super) millis: i64,
+/// The lease on a task, its checkpoint, and the pending commands.
+#[derive(Debug, Default)]
+pub(super) struct Lease {
+    /// The holder, if the task is leased: this process, or an earlier one.
+    pub(super) node: Option<Arc<str>>,
+    /// While the task is to be taken over: its place among the orphans.
+    pub(super) orphaned: Option<TimerKey>,
+    pub(super) checkpoint: Bytes,
+    pub(super) checkpoint_epoch: u64,
+    pub(super) commands: VecDeque<Command>,
 }
+
+/// The webhooks of a task.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    pub(super) hooks: BTreeMap<Arc<str>, HookState>,
+    /// Pushed events that some webhook has not received yet, with their positions.
+    pub(super) events: VecDeque<(u64, Event)>,
+}
+
+/// The deliveries to a webhook.
+#[derive(Debug)]
+pub(super) struct HookState {
+    pub(super) webhook: Webhook,
+    /// The position after which its events are pending.
+    pub(super) cursor: u64,
+    /// Failed attempts to deliver the first pending event.
+    pub(super) attempts: u32,
+    /// The number of the current claim.
+    pub(super) claim: Option<u64>,
+    /// While an event is pending: when the webhook is due, or its claim expires.
+    pub(super) timer: Option<TimerKey>,
+}
+
+/// The state of a scope.
+#[derive(Debug)]
+pub(super) struct ScopeState {
+    pub(super) scope: Scope,
+    pub(super) index: Mutex<Index>,
+    /// The number of webhooks.
+    pub(super) webhooks: AtomicUsize,
+    /// The usage of the owner, across all tenants.
+    pub(super) owner_usage: Arc<OwnerUsage>,
+}
+
+/// Tasks in list order.
+pub(super) type Index = StatusIndex<Entry>;
 
 impl Entry {
     /// Creates the entry of a new task.
@@ -120,9 +158,9 @@ impl Entry {
     }
 }
 
-impl StatusKey {
-    fn of(task: &Task) -> Self {
-        Self { state: task.state(), millis: PageKey::millis_of(task) }
+impl Listed for Entry {
+    fn task_id(&self) -> &str {
+        self.task_id()
     }
 }
 

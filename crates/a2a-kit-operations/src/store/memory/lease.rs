@@ -1,6 +1,6 @@
 //! Leases and commands.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -8,25 +8,13 @@ use tokio::time::Instant;
 
 use super::{
     MemoryStore,
-    entry::{Entry, Record},
+    entry::{Entry, Lease, Record},
     timer_queue::TimerKey,
 };
 use crate::{
     Scope,
     store::{Acquired, Command, LeaseStore, LeaseUpdate, Orphan, Signals, StoreError},
 };
-
-/// The lease on a task, its checkpoint, and the pending commands.
-#[derive(Debug, Default)]
-pub(super) struct Lease {
-    /// The holder, if the task is leased: this process, or an earlier one.
-    pub(super) node: Option<Arc<str>>,
-    /// While the task is to be taken over: its place among the orphans.
-    orphaned: Option<TimerKey>,
-    checkpoint: Bytes,
-    checkpoint_epoch: u64,
-    commands: VecDeque<Command>,
-}
 
 #[async_trait]
 impl LeaseStore for MemoryStore {

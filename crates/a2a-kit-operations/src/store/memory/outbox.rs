@@ -1,7 +1,7 @@
 //! The webhooks of a task, and their pending events.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -15,9 +15,9 @@ use tokio::time::Instant;
 
 use super::{
     changes::Changes,
-    entry::Entry,
+    entry::{Entry, HookState, Outbox},
     saved::{SavedDeadLetter, SavedHook, dead_letter_key, encode, hook_key},
-    timer_queue::{TimerKey, TimerQueue},
+    timer_queue::TimerQueue,
 };
 use crate::{
     Event, EventId, Webhook,
@@ -26,27 +26,6 @@ use crate::{
 
 /// Maximum number of events in a claim.
 const MAX_CLAIMED: usize = 64;
-
-/// The webhooks of a task.
-#[derive(Debug, Default)]
-pub(super) struct Outbox {
-    pub(super) hooks: BTreeMap<Arc<str>, HookState>,
-    /// Pushed events that some webhook has not received yet, with their positions.
-    events: VecDeque<(u64, Event)>,
-}
-
-#[derive(Debug)]
-pub(super) struct HookState {
-    webhook: Webhook,
-    /// The position after which its events are pending.
-    cursor: u64,
-    /// Failed attempts to deliver the first pending event.
-    attempts: u32,
-    /// The number of the current claim.
-    claim: Option<u64>,
-    /// While an event is pending: when the webhook is due, or its claim expires.
-    timer: Option<TimerKey>,
-}
 
 /// Due times of webhooks, and dead letters.
 #[derive(Debug)]

@@ -9,10 +9,8 @@ use tokio::time::Instant;
 use super::{
     MemoryStore,
     changes::Changes,
-    entry::Entry,
-    lease::Lease,
+    entry::{Entry, Lease, Outbox},
     limits::MemoryLimits,
-    outbox::Outbox,
     saved::{SavedDeadLetter, SavedKey, TaskParts, decode, decode_event, position, split, unknown},
 };
 use crate::{EventId, store::StoreError};

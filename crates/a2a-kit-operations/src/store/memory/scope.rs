@@ -4,26 +4,12 @@ use std::sync::{Arc, atomic::AtomicUsize};
 
 use parking_lot::Mutex;
 
-use super::{
-    status_index::StatusIndex,
-    usage::{OwnerUsage, Owners},
-};
+use super::{entry::ScopeState, usage::Owners};
 use crate::{
     Scope,
     sharded_map::{Keyed, ShardedMap},
     store::Usage,
 };
-
-/// The state of a scope.
-#[derive(Debug)]
-pub(super) struct ScopeState {
-    pub(super) scope: Scope,
-    pub(super) index: Mutex<StatusIndex>,
-    /// The number of webhooks.
-    pub(super) webhooks: AtomicUsize,
-    /// The usage of the owner, across all tenants.
-    pub(super) owner_usage: Arc<OwnerUsage>,
-}
 
 /// The scopes that have tasks.
 #[derive(Debug)]

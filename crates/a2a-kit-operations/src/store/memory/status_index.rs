@@ -1,7 +1,5 @@
 //! Tasks indexed by state and status time, in list order.
 
-#![expect(clippy::mutable_key_type, reason = "keys are ordered by what never changes of a task")]
-
 use std::{
     borrow::Borrow,
     cmp::{Ordering, Reverse},
@@ -11,13 +9,30 @@ use std::{
     sync::Arc,
 };
 
-use a2a_core::TaskState;
+use a2a_core::{TaskState, v1::Task};
 
-use super::entry::{Entry, StatusKey};
 use crate::store::PageKey;
 
 /// Maximum number of tasks to count one by one.
 const MAX_COUNT: usize = 10_000;
+
+/// The index key of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StatusKey {
+    pub(super) state: TaskState,
+    pub(super) millis: i64,
+}
+
+impl StatusKey {
+    pub(super) fn of(task: &Task) -> Self {
+        Self { state: task.state(), millis: PageKey::millis_of(task) }
+    }
+}
+
+/// What is listed.
+pub(super) trait Listed {
+    fn task_id(&self) -> &str;
+}
 
 /// A position in list order.
 pub(super) trait ListPosition {
@@ -26,13 +41,13 @@ pub(super) trait ListPosition {
 }
 
 /// A task at its position.
-#[derive(Clone, Debug)]
-pub(super) struct Key {
+#[derive(Debug)]
+pub(super) struct Key<T> {
     pub(super) millis: i64,
-    pub(super) entry: Arc<Entry>,
+    pub(super) entry: Arc<T>,
 }
 
-impl ListPosition for Key {
+impl<T: Listed> ListPosition for Key<T> {
     fn millis(&self) -> i64 {
         self.millis
     }
@@ -84,32 +99,32 @@ impl PartialEq for dyn ListPosition + '_ {
 
 impl Eq for dyn ListPosition + '_ {}
 
-impl<'a> Borrow<dyn ListPosition + 'a> for Key {
+impl<'a, T: Listed + 'a> Borrow<dyn ListPosition + 'a> for Key<T> {
     fn borrow(&self) -> &(dyn ListPosition + 'a) {
         self
     }
 }
 
-impl Ord for Key {
+impl<T: Listed> Ord for Key<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         let (this, other): (&dyn ListPosition, &dyn ListPosition) = (self, other);
         this.cmp(other)
     }
 }
 
-impl PartialOrd for Key {
+impl<T: Listed> PartialOrd for Key<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Key {
+impl<T: Listed> PartialEq for Key<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Key {}
+impl<T: Listed> Eq for Key<T> {}
 
 /// Selects tasks of an index.
 #[derive(Clone, Copy, Debug)]
@@ -118,34 +133,33 @@ pub(super) struct Filter {
     pub(super) since_millis: Option<i64>,
 }
 
-/// Consecutive tasks in list order.
-#[derive(Debug, Default)]
-pub(super) struct Slice {
-    pub(super) keys: Vec<Key>,
-    pub(super) has_more: bool,
-}
-
 /// Tasks in list order, with one set per state.
 ///
 /// A page of one state touches no task of another, a page of all states is a merge, and the lengths
 /// of the sets are the totals.
-#[derive(Debug, Default)]
-pub(super) struct StatusIndex {
+#[derive(Debug)]
+pub(super) struct StatusIndex<T> {
     /// Only states with tasks.
-    states: Vec<(TaskState, BTreeSet<Key>)>,
+    states: Vec<(TaskState, BTreeSet<Key<T>>)>,
 }
 
-impl StatusIndex {
+impl<T> Default for StatusIndex<T> {
+    fn default() -> Self {
+        Self { states: Vec::new() }
+    }
+}
+
+impl<T: Listed> StatusIndex<T> {
     pub(super) fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
     /// Any task of the index.
-    pub(super) fn any(&self) -> Option<&Arc<Entry>> {
+    pub(super) fn any(&self) -> Option<&Arc<T>> {
         self.states.first()?.1.first().map(|key| &key.entry)
     }
 
-    pub(super) fn insert(&mut self, status_key: StatusKey, entry: &Arc<Entry>) {
+    pub(super) fn insert(&mut self, status_key: StatusKey, entry: &Arc<T>) {
         let StatusKey { state, millis } = status_key;
         let key = Key { millis, entry: Arc::clone(entry) };
         match self.states.iter_mut().find(|(known, _)| *known == state) {
@@ -159,7 +173,7 @@ impl StatusIndex {
         }
     }
 
-    pub(super) fn remove(&mut self, status_key: StatusKey, entry: &Entry) {
+    pub(super) fn remove(&mut self, status_key: StatusKey, entry: &T) {
         let StatusKey { state, millis } = status_key;
         let Some(index) = self.states.iter().position(|(known, _)| *known == state) else { return };
         let keys = &mut self.states[index].1;
@@ -181,28 +195,34 @@ impl StatusIndex {
         }
     }
 
-    /// Returns up to `limit` matching tasks after a key.
-    pub(super) fn slice(&self, filter: Filter, after: Option<&PageKey>, limit: usize) -> Slice {
+    /// Returns up to `limit` matching tasks after a key, and whether there are more.
+    pub(super) fn slice(
+        &self,
+        filter: Filter,
+        after: Option<&PageKey>,
+        limit: usize,
+    ) -> (Vec<Key<T>>, bool) {
         let sets = self.sets(filter.state);
         let mut merge = Merge {
             heads: sets.map(|keys| range(keys, after, filter.since_millis).peekable()).collect(),
         };
-        let keys = merge.by_ref().take(limit).cloned().collect();
-        Slice { keys, has_more: merge.next().is_some() }
+        let copy = |key: &Key<T>| Key { millis: key.millis, entry: Arc::clone(&key.entry) };
+        let keys = merge.by_ref().take(limit).map(copy).collect();
+        (keys, merge.next().is_some())
     }
 
-    fn sets(&self, state: Option<TaskState>) -> impl Iterator<Item = &BTreeSet<Key>> {
+    fn sets(&self, state: Option<TaskState>) -> impl Iterator<Item = &BTreeSet<Key<T>>> {
         let wanted = move |known: TaskState| state.is_none_or(|state| state == known);
         self.states.iter().filter(move |(known, _)| wanted(*known)).map(|(_, keys)| keys)
     }
 }
 
 /// The keys after a position whose time is not before `since_millis`.
-fn range<'a>(
-    keys: &'a BTreeSet<Key>,
+fn range<'a, T: Listed>(
+    keys: &'a BTreeSet<Key<T>>,
     after: Option<&PageKey>,
     since_millis: Option<i64>,
-) -> btree_set::Range<'a, Key> {
+) -> btree_set::Range<'a, Key<T>> {
     // The empty id is the last one within its millisecond.
     let last = since_millis.map(|millis| (millis, ""));
     let after = after.map(|after| after as &dyn ListPosition);
@@ -218,12 +238,12 @@ fn range<'a>(
 }
 
 /// Merges several sets in order. There are few states, so a linear scan is fast.
-struct Merge<'a> {
-    heads: Vec<Peekable<btree_set::Range<'a, Key>>>,
+struct Merge<'a, T> {
+    heads: Vec<Peekable<btree_set::Range<'a, Key<T>>>>,
 }
 
-impl<'a> Iterator for Merge<'a> {
-    type Item = &'a Key;
+impl<'a, T: Listed> Iterator for Merge<'a, T> {
+    type Item = &'a Key<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let heads = self.heads.iter_mut().enumerate();
