@@ -2,20 +2,12 @@
 
 use std::sync::Arc;
 
-use a2a_core::{Result, TaskState, v1::Task, well_known::Struct};
+use a2a_core::{Result, TaskState, v1::Task};
 
-use super::{Cancellation, LiveTask, Now};
-use crate::CallContext;
+use super::{CancelRequest, Cancellation, LiveTask, Now};
 
 /// The status message of a canceled task.
 pub(super) const CANCELED: &str = "canceled at the client's request";
-
-/// A call that cancels a task.
-#[derive(Debug)]
-pub(crate) struct CancelRequest {
-    pub(crate) context: Arc<CallContext>,
-    pub(crate) metadata: Option<Struct>,
-}
 
 /// The result of an accepted cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

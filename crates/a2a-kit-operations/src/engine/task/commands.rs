@@ -6,7 +6,7 @@ use a2a_core::Detail;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{LiveTask, checkpoint::encode};
+use super::checkpoint::encode;
 
 /// The answer to a command.
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,31 +94,5 @@ impl Commands {
             self.taken.push(Arc::clone(command));
         }
         is_new
-    }
-}
-
-impl LiveTask {
-    /// The commands that this node has taken.
-    pub(crate) fn commands(&mut self) -> &mut Commands {
-        &mut self.commands
-    }
-
-    /// Whether a command that was taken is answered, or left in the store; `None` until then.
-    pub(crate) fn has_settled_command(&self, id: &Arc<str>) -> Option<()> {
-        (!self.commands.has_taken(id)).then_some(())
-    }
-
-    /// Takes a command, unless it was taken before or is for another node.
-    pub(crate) fn take_command(&mut self, generation: u64, id: &Arc<str>, cancels: bool) -> bool {
-        if self.ownership.generation != generation {
-            return false;
-        }
-        if !self.is_here() && !self.has_ended() {
-            self.notice_commands();
-            return false;
-        }
-        // Commands that arrive while the end is being written are read again afterwards.
-        let ends = self.is_ending() && (!cancels || self.changes.head.is_terminal());
-        !ends && self.commands.take(id)
     }
 }

@@ -1,14 +1,18 @@
-//! Transitions of a conversation: questions of the executor, and results that it records.
+//! Transitions of a conversation: questions of the executor, results that it records, and the run
+//! that repeats both.
 
 use std::sync::Arc;
 
-use a2a_core::v1::{Message, stream_response::Payload};
+use a2a_core::{
+    Role,
+    v1::{Message, stream_response::Payload},
+};
 use serde_json::Value;
 
 use super::{
-    LiveTask, Now,
+    Change, LiveTask, Now, TurnRequest,
     checkpoint::encode,
-    journal::Repeated,
+    journal::{Entry, Record, Repeated},
     run::{Ask, Question},
 };
 use crate::{TaskLimits, UpdateError};
@@ -54,7 +58,8 @@ impl LiveTask {
         self.check_limit(exceeded.or(self.exceeded_journal(0, limits)), limits, now)?;
         self.appear();
         let waits = self.run.begin_asking();
-        self.record_question(!waits);
+        self.open_journal();
+        self.journal.push(if waits { Entry::Asked } else { Entry::Answered });
         let position = self.push(question, now);
         if waits {
             self.hand_queued(now);
@@ -138,7 +143,9 @@ impl LiveTask {
         let exceeded = self.exceeded_journal(name.len() + encode(&value).len(), limits);
         self.check_limit(exceeded, limits, now)?;
         self.appear();
-        self.record_result(name.to_owned(), value);
+        self.open_journal();
+        self.journal.push(Entry::Once { name: name.to_owned(), value });
+        self.put(Change::Journal);
         Ok(self.journal.revision)
     }
 
@@ -166,5 +173,72 @@ impl LiveTask {
     /// The number of recorded answers that questions of this run have not been given yet.
     pub(crate) fn recorded_answers(&self) -> usize {
         self.journal.recorded_answers()
+    }
+
+    /// The client messages of the task, in order, including those that are not stored yet.
+    fn client_messages(&self) -> impl Iterator<Item = &Message> {
+        let stored = self.task.history.iter();
+        let unseen = self.unseen().filter_map(|change| match change {
+            Change::History(message) => Some(&**message),
+            Change::Appeared | Change::Event(_) | Change::Journal => None,
+        });
+        stored.chain(unseen).filter(|message| message.role() == Role::User)
+    }
+
+    /// The number of client messages before the one that began the run.
+    pub(crate) fn first_message(&self) -> usize {
+        let first = self.journal.record.as_ref().map(|record| record.first);
+        first.unwrap_or_else(|| self.client_messages().count().saturating_sub(1))
+    }
+
+    pub(super) fn client_message(&self, number: usize) -> Option<Arc<Message>> {
+        self.client_messages().nth(number).cloned().map(Arc::new)
+    }
+
+    fn open_journal(&mut self) {
+        if self.journal.record.is_none() {
+            let (metadata, accepted_output_modes) = self.run.request();
+            self.journal.record = Some(Record {
+                first: self.first_message(),
+                metadata: metadata.as_deref().cloned(),
+                accepted_output_modes: accepted_output_modes.to_vec(),
+                entries: Vec::new(),
+            });
+        }
+    }
+
+    /// Closes the journal of a run that will not be repeated.
+    pub(super) fn close_journal(&mut self) {
+        if self.journal.close() {
+            self.put(Change::Journal);
+        }
+    }
+
+    /// The turn for a new run: with the first message of the run to repeat, if the client has
+    /// answered its question, or if its work was interrupted.
+    pub(crate) fn resumed(&mut self, turn: TurnRequest) -> TurnRequest {
+        if turn.rerun {
+            // The work was interrupted.
+        } else if self.journal.is_asking() {
+            self.journal.answer();
+        } else {
+            self.close_journal();
+        }
+        self.journal.rewind();
+        let turn = self.first_turn(turn);
+        self.run.set_request(&turn);
+        turn
+    }
+
+    /// The turn with the first message of the run to repeat, if any.
+    fn first_turn(&self, turn: TurnRequest) -> TurnRequest {
+        let Some(record) = &self.journal.record else { return turn };
+        let is_whole = self.client_message(record.first.saturating_add(record.answers())).is_some();
+        let metadata = record.metadata.clone().map(Arc::new);
+        let accepted_output_modes = record.accepted_output_modes.clone().into();
+        match self.client_message(record.first).filter(|_| is_whole) {
+            Some(message) => TurnRequest { message, metadata, accepted_output_modes, ..turn },
+            None => TurnRequest { is_lost: true, ..turn },
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use a2a_core::v1::Task;
+use a2a_core::{v1::Task, well_known::Struct};
 use bytes::Bytes;
 
-use super::{CancelRequest, LiveTask, TurnRequest};
+use super::TurnRequest;
+use crate::CallContext;
 
 /// What has to follow from a transition. One function performs it, after each transition:
 /// `Handle::change`.
@@ -57,27 +58,18 @@ pub(crate) struct Cancellation {
     pub(crate) generation: u64,
 }
 
+/// A call that cancels a task.
+#[derive(Debug)]
+pub(crate) struct CancelRequest {
+    pub(crate) context: Arc<CallContext>,
+    pub(crate) metadata: Option<Struct>,
+}
+
 impl Effects {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         let Self { begin, drop, write, reconcile, refresh, wake_outbox, run, cancel, answers } =
             self;
         let is_flagged = *begin || *drop || *write || *reconcile || *refresh || *wake_outbox;
         !is_flagged && run.is_none() && cancel.is_none() && answers.is_empty()
-    }
-}
-
-impl LiveTask {
-    /// Takes what has to follow from the transitions since the last call; `None` if nothing has.
-    /// Changes that are to be batched are not written yet.
-    pub(crate) fn take_effects(&mut self, batches: bool) -> Option<Effects> {
-        self.effects.write = !batches && self.begin_writing();
-        self.effects.reconcile = self.begin_reconciling();
-        (!self.effects.is_empty()).then(|| std::mem::take(&mut self.effects))
-    }
-
-    /// Runs the executor for a message.
-    pub(super) fn start(&mut self, turn: TurnRequest, mode: StartMode) {
-        let generation = self.ownership.generation;
-        self.effects.run = Some(Box::new(Start { turn, generation, mode }));
     }
 }

@@ -1,13 +1,11 @@
 //! The journal of a run: what it awaited, so that a later run can repeat it.
 
-use std::sync::Arc;
-
-use a2a_core::{Message, Role, well_known::Struct};
+use a2a_core::well_known::Struct;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Change, LiveTask, TurnRequest, checkpoint::encode};
+use super::checkpoint::encode;
 
 /// The size of an entry besides its name and value, in bytes.
 const ENTRY_BYTES: usize = 16;
@@ -18,7 +16,7 @@ const ENTRY_BYTES: usize = 16;
 /// returns, or the task ends.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
-    record: Option<Record>,
+    pub(super) record: Option<Record>,
     /// Whether the store has a journal, or is about to.
     is_stored: bool,
     /// Incremented with each change.
@@ -42,21 +40,21 @@ pub(crate) struct JournalUpdate {
 
 /// What is stored of a journal.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+pub(super) struct Record {
     /// The number of client messages before the one that began the run. Each answer is the next
     /// client message: ids would not do, because clients reuse them.
-    first: usize,
+    pub(super) first: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    metadata: Option<Struct>,
+    pub(super) metadata: Option<Struct>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    accepted_output_modes: Vec<String>,
-    entries: Vec<Entry>,
+    pub(super) accepted_output_modes: Vec<String>,
+    pub(super) entries: Vec<Entry>,
 }
 
 /// Something that a run awaited.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Entry {
+pub(super) enum Entry {
     /// A question without an answer.
     Asked,
     /// A question that was answered with the next client message.
@@ -96,7 +94,7 @@ impl Record {
         self.entries.iter().map(Entry::bytes).sum()
     }
 
-    fn answers(&self) -> usize {
+    pub(super) fn answers(&self) -> usize {
         self.entries.iter().filter(|entry| matches!(entry, Entry::Answered)).count()
     }
 
@@ -179,7 +177,7 @@ impl Journal {
     }
 
     /// Closes the journal; returns whether the store has to delete it.
-    fn close(&mut self) -> bool {
+    pub(super) fn close(&mut self) -> bool {
         self.record = None;
         self.replay = None;
         self.bytes = 0;
@@ -187,7 +185,7 @@ impl Journal {
         self.is_stored
     }
 
-    fn push(&mut self, entry: Entry) {
+    pub(super) fn push(&mut self, entry: Entry) {
         let Some(record) = &mut self.record else { return };
         self.bytes += entry.bytes();
         record.entries.push(entry);
@@ -224,7 +222,7 @@ impl Journal {
 
     /// The work goes on after questions that the executor gave up. They are not asked again; returns
     /// whether there are any.
-    fn decide(&mut self) -> bool {
+    pub(super) fn decide(&mut self) -> bool {
         let Some(record) = &mut self.record else { return false };
         let given_up = record.entries.iter_mut().rev();
         let mut is_changed = false;
@@ -248,7 +246,7 @@ impl Journal {
     }
 
     /// Starts to repeat the recorded run. Questions given up last are asked again.
-    fn rewind(&mut self) {
+    pub(super) fn rewind(&mut self) {
         let Some(record) = &mut self.record else { return };
         while record.entries.last().is_some_and(|entry| matches!(entry, Entry::Abandoned)) {
             record.entries.pop();
@@ -292,94 +290,5 @@ impl Journal {
             }
             _ => None,
         })
-    }
-}
-
-impl LiveTask {
-    /// The client messages of the task, in order, including those that are not stored yet.
-    fn client_messages(&self) -> impl Iterator<Item = &Message> {
-        let stored = self.task.history.iter();
-        let unseen = self.unseen().filter_map(|change| match change {
-            Change::History(message) => Some(&**message),
-            Change::Appeared | Change::Event(_) | Change::Journal => None,
-        });
-        stored.chain(unseen).filter(|message| message.role() == Role::User)
-    }
-
-    /// The number of client messages before the one that began the run.
-    pub(crate) fn first_message(&self) -> usize {
-        let first = self.journal.record.as_ref().map(|record| record.first);
-        first.unwrap_or_else(|| self.client_messages().count().saturating_sub(1))
-    }
-
-    pub(super) fn client_message(&self, number: usize) -> Option<Arc<Message>> {
-        self.client_messages().nth(number).cloned().map(Arc::new)
-    }
-
-    /// Adds an entry for a question.
-    pub(super) fn record_question(&mut self, is_answered: bool) {
-        self.open_journal();
-        self.journal.push(if is_answered { Entry::Answered } else { Entry::Asked });
-    }
-
-    /// Adds the result of named work.
-    pub(super) fn record_result(&mut self, name: String, value: Value) {
-        self.open_journal();
-        self.journal.push(Entry::Once { name, value });
-        self.put(Change::Journal);
-    }
-
-    /// Records that the work goes on after questions that the executor gave up.
-    pub(super) fn record_decision(&mut self) {
-        if self.journal.decide() {
-            self.put(Change::Journal);
-        }
-    }
-
-    fn open_journal(&mut self) {
-        if self.journal.record.is_none() {
-            let (metadata, accepted_output_modes) = self.run.request();
-            self.journal.record = Some(Record {
-                first: self.first_message(),
-                metadata: metadata.as_deref().cloned(),
-                accepted_output_modes: accepted_output_modes.to_vec(),
-                entries: Vec::new(),
-            });
-        }
-    }
-
-    /// Closes the journal of a run that will not be repeated.
-    pub(super) fn close_journal(&mut self) {
-        if self.journal.close() {
-            self.put(Change::Journal);
-        }
-    }
-
-    /// The turn for a new run: with the first message of the run to repeat, if the client has
-    /// answered its question, or if its work was interrupted.
-    pub(crate) fn resumed(&mut self, turn: TurnRequest) -> TurnRequest {
-        if turn.rerun {
-            // The work was interrupted.
-        } else if self.journal.is_asking() {
-            self.journal.answer();
-        } else {
-            self.close_journal();
-        }
-        self.journal.rewind();
-        let turn = self.first_turn(turn);
-        self.run.set_request(&turn);
-        turn
-    }
-
-    /// The turn with the first message of the run to repeat, if any.
-    fn first_turn(&self, turn: TurnRequest) -> TurnRequest {
-        let Some(record) = &self.journal.record else { return turn };
-        let is_whole = self.client_message(record.first.saturating_add(record.answers())).is_some();
-        let metadata = record.metadata.clone().map(Arc::new);
-        let accepted_output_modes = record.accepted_output_modes.clone().into();
-        match self.client_message(record.first).filter(|_| is_whole) {
-            Some(message) => TurnRequest { message, metadata, accepted_output_modes, ..turn },
-            None => TurnRequest { is_lost: true, ..turn },
-        }
     }
 }

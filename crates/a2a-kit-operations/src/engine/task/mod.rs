@@ -3,6 +3,8 @@
 //! Each transition is a method of [`LiveTask`], and leaves what has to follow as [`Effects`].
 //! Nothing here waits, reads a clock, accesses the store or spawns: `Handle::change` holds the lock
 //! around each transition, and performs its effects.
+//!
+//! A part of its state is declared in a file that does not know the whole; files of transitions do.
 
 mod cancel;
 mod change;
@@ -11,7 +13,9 @@ mod commands;
 mod conversation;
 mod cursor;
 mod effects;
+mod execution;
 mod journal;
+mod lease;
 mod log;
 mod message;
 mod ownership;
@@ -20,6 +24,7 @@ mod reconcile;
 mod response;
 mod run;
 mod size;
+mod storing;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -39,18 +44,18 @@ use uuid::Uuid;
 pub use self::size::ExceededLimit;
 pub(crate) use self::turn::TurnRequest;
 pub(crate) use self::{
-    cancel::{Cancel, CancelRefusal, CancelRequest},
+    cancel::{Cancel, CancelRefusal},
     checkpoint::{Checkpoint, Context, encode},
     commands::Answer,
     cursor::{Begin, Cursor, Refill, Until, stopping},
-    effects::{Cancellation, Effects, Start, StartMode},
+    effects::{CancelRequest, Cancellation, Effects, Start, StartMode},
+    execution::{Relevance, RunEnd},
     log::Log,
     message::{AdmissionLimits, Reception, Refusal, Sender, task_ended},
-    ownership::Holder,
+    ownership::{Holder, Takeover},
     persistence::{Confirmation, Failure, Group},
-    reconcile::{Resumption, Step, Takeover},
+    reconcile::{Resumption, Step},
     response::{Opening, RemoteTurn, Response, SentTurn},
-    run::{Relevance, RunEnd},
     size::Size,
     work::Left,
 };
@@ -188,6 +193,21 @@ impl LiveTask {
             journal: Journal::default(),
             effects: Effects::default(),
         }
+    }
+
+    /// Takes what has to follow from the transitions since the last call; `None` if nothing has.
+    /// Changes that are to be batched are not written yet.
+    pub(crate) fn take_effects(&mut self, batches: bool) -> Option<Effects> {
+        self.effects.write = !batches && self.begin_writing();
+        self.effects.reconcile = self.has_to_reconcile();
+        self.ownership.work.is_running |= self.effects.reconcile;
+        (!self.effects.is_empty()).then(|| std::mem::take(&mut self.effects))
+    }
+
+    /// Runs the executor for a message.
+    pub(super) fn start(&mut self, turn: TurnRequest, mode: StartMode) {
+        let generation = self.ownership.generation;
+        self.effects.run = Some(Box::new(Start { turn, generation, mode }));
     }
 
     /// The changes that are not visible yet, in order.

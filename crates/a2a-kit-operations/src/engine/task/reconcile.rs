@@ -3,37 +3,12 @@
 //! Everything that asks the store about the lease of a task is a step of this one loop, so that the
 //! response to one step is applied before the next one begins.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use a2a_core::{Error, Result, TaskState};
 
-use super::{Holder, LiveTask, Now, StartMode, TurnRequest};
-use crate::store::{Orphan, StoredTask};
-
-/// Pending work of the loop.
-#[derive(Debug, Default)]
-pub(crate) struct Reconciliation {
-    pub(super) is_running: bool,
-    /// Work of a failed node that was granted to this one.
-    takeover: Option<Box<Takeover>>,
-    /// Whether commands may be pending in the store.
-    has_commands: bool,
-    /// Whether the lease is to be released if the task is idle. An idle lease is otherwise kept
-    /// for the caller that requested it.
-    pub(super) releases: bool,
-    /// The number of the last request for the lease, and of the last one that was answered.
-    requested: u64,
-    answered: u64,
-    /// Why the last request failed, until a caller takes it.
-    failure: Option<Error>,
-}
-
-/// An interrupted task, and a time at which its lease was not granted yet, if leases expire.
-#[derive(Debug)]
-pub(crate) struct Takeover {
-    pub(crate) orphan: Orphan,
-    pub(crate) since: Option<Instant>,
-}
+use super::{Commands, Holder, LiveTask, Now, StartMode, Takeover, TurnRequest};
+use crate::store::StoredTask;
 
 /// A step of the loop.
 #[derive(Debug)]
@@ -69,25 +44,12 @@ impl Resumption {
     }
 }
 
-impl Reconciliation {
-    fn wants_lease(&self) -> bool {
-        self.requested > self.answered
-    }
-}
-
 impl LiveTask {
     /// Returns whether the loop has to start: there is something to do, and it is not running.
     pub(super) fn has_to_reconcile(&self) -> bool {
         let work = &self.ownership.work;
         !work.is_running
             && (self.is_urgent() || self.can_serve() || work.releases && self.is_idle())
-    }
-
-    /// Begins the loop, if it has to start.
-    pub(super) fn begin_reconciling(&mut self) -> bool {
-        let begins = self.has_to_reconcile();
-        self.ownership.work.is_running |= begins;
-        begins
     }
 
     /// The lease is no longer needed, unless the task has work.
@@ -135,6 +97,30 @@ impl LiveTask {
     /// rejects late commands.
     fn can_serve(&self) -> bool {
         self.ownership.work.has_commands && (self.is_here() || self.has_ended())
+    }
+
+    /// The commands that this node has taken.
+    pub(crate) fn commands(&mut self) -> &mut Commands {
+        &mut self.commands
+    }
+
+    /// Whether a command that was taken is answered, or left in the store; `None` until then.
+    pub(crate) fn has_settled_command(&self, id: &Arc<str>) -> Option<()> {
+        (!self.commands.has_taken(id)).then_some(())
+    }
+
+    /// Takes a command, unless it was taken before or is for another node.
+    pub(crate) fn take_command(&mut self, generation: u64, id: &Arc<str>, cancels: bool) -> bool {
+        if self.ownership.generation != generation {
+            return false;
+        }
+        if !self.is_here() && !self.has_ended() {
+            self.notice_commands();
+            return false;
+        }
+        // Commands that arrive while the end is being written are read again afterwards.
+        let ends = self.is_ending() && (!cancels || self.changes.head.is_terminal());
+        !ends && self.commands.take(id)
     }
 
     /// Commands may be pending. A node that does not hold the lease as far as it knows reads them
@@ -201,7 +187,7 @@ impl LiveTask {
             // The task waits for input and needs no executor.
             || self.changes.head == TaskState::InputRequired
             // The answer to its question resumes the run.
-            || self.is_parked_in_question() && !reruns
+            || self.changes.head.is_interrupted() && self.journal.is_asking() && !reruns
         {
             Resumption::Left
         } else if let Some(turn) = turn {
@@ -209,7 +195,8 @@ impl LiveTask {
             Resumption::Rerun(self.resumed(turn))
         } else {
             self.keep_acknowledged(acknowledged);
-            self.fail_interrupted(now);
+            let text = "the agent was interrupted while working on this task";
+            self.set_state(TaskState::Failed, Some(text.to_owned()), now);
             Resumption::Failed
         };
         Some((resumption, self.ownership.generation))

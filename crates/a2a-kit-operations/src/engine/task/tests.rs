@@ -19,7 +19,7 @@ use a2a_core::{
 use super::{
     AdmissionLimits, CancelRequest, Confirmation, Creation, Effects, Failure, Group, Holder,
     LiveTask, Log, Now, Opening, Response, RunEnd, Sender, SentTurn, TurnRequest,
-    reconcile::Reconciliation, run::RunSummary,
+    ownership::Reconciliation, run::RunSummary,
 };
 use crate::{
     CallContext, Event, EventId, TaskLimits, UpdateError,
