@@ -52,6 +52,7 @@ pub use conformance::{Conformance, Progress};
 pub use fetch::RunError;
 pub use identity::Credential;
 pub use known::KnownResults;
+#[doc(hidden)]
 pub use live_card::{CardResponses, check_interfaces};
 pub use prompts::Prompts;
 #[doc(hidden)]
