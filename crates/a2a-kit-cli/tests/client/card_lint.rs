@@ -264,6 +264,6 @@ fn page_lists_every_rule() {
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(PAGE, expected).unwrap();
     } else {
-        assert_eq!(page, expected, "BLESS=1 cargo test -p a2a-kit-cli --test card_lint");
+        assert_eq!(page, expected, "BLESS=1 cargo test -p a2a-kit-cli --test client card_lint");
     }
 }
