@@ -28,6 +28,8 @@ pub(crate) struct Args {
 enum What {
     /// Instruction counts of small operations, relative to the checked-in baseline
     Micro(micro::Args),
+    /// Instructions of a request to `a2a serve`, relative to bare axum and tonic handlers
+    Instructions(Instructions),
     /// Write volume and speed of SQLite and PostgreSQL
     Stores(Stores),
 }
@@ -72,6 +74,19 @@ enum Part {
 }
 
 #[derive(Debug, clap::Args)]
+struct Instructions {
+    /// Count those of this build of a2a instead of building it
+    #[arg(long, value_name = "BINARY")]
+    binary: Option<PathBuf>,
+    /// Count only what has this text in its name, such as gRPC
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Write callgrind's profiles of a2a to this directory
+    #[arg(long, value_name = "DIR")]
+    profiles: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
 struct Stores {
     /// List among 1,000,000 tasks instead of 50,000; takes minutes and several GB of disk
     #[arg(long)]
@@ -108,6 +123,18 @@ pub(crate) fn run(args: &Args) -> Result {
             }
             command.current_dir(workspace::root()).status()?
         }
+        Some(What::Instructions(args)) => {
+            micro::require_valgrind()?;
+            let mut command = Command::new(build(&["a2a-bench"])?.join("bench"));
+            command.arg("instructions").arg(test_agent(args.binary.as_deref())?);
+            if let Some(only) = &args.only {
+                command.arg("--only").arg(only);
+            }
+            if let Some(profiles) = &args.profiles {
+                command.arg("--profiles").arg(existing("--profiles", profiles)?);
+            }
+            command.current_dir(workspace::root()).status()?
+        }
         None => report(&args.report)?.current_dir(workspace::root()).status()?,
     };
     if status.success() { Ok(()) } else { Err("a limit was exceeded, see above".into()) }
@@ -116,10 +143,7 @@ pub(crate) fn run(args: &Args) -> Result {
 /// The command of the report.
 fn report(report: &Report) -> Result<Command> {
     let target = workspace::root().join("target/bench");
-    let binary = match &report.binary {
-        Some(binary) => existing("--binary", binary)?,
-        None => build(&["a2a-test-agent"])?.join("a2a-test-agent"),
-    };
+    let binary = test_agent(report.binary.as_deref())?;
     let mut command = Command::new(build(&["a2a-bench"])?.join("bench"));
     command.arg("--binary").arg(binary);
     command.arg("--target").arg(target);
@@ -135,6 +159,14 @@ fn report(report: &Report) -> Result<Command> {
         command.arg("--against").arg(existing("--against", other)?);
     }
     Ok(command)
+}
+
+/// The build of a2a to measure.
+fn test_agent(binary: Option<&Path>) -> Result<PathBuf> {
+    match binary {
+        Some(binary) => existing("--binary", binary),
+        None => Ok(build(&["a2a-test-agent"])?.join("a2a-test-agent")),
+    }
 }
 
 fn existing(flag: &str, binary: &Path) -> Result<PathBuf> {

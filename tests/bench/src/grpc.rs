@@ -1,6 +1,11 @@
 //! A minimal gRPC client: HTTP/2 frames and pre-encoded messages.
 
-use std::{cell::RefCell, net::SocketAddr, rc::Rc, time::Instant};
+use std::{
+    cell::{Cell, RefCell},
+    net::SocketAddr,
+    rc::Rc,
+    time::Instant,
+};
 
 use bytes::{Bytes, BytesMut};
 use h2::client::SendRequest;
@@ -9,7 +14,7 @@ use tokio::{net::TcpStream, task::LocalSet};
 
 use crate::{
     Result,
-    load::{Load, Meter, Outcome},
+    load::{Length, Load, Meter, Outcome},
 };
 
 /// Calls per connection.
@@ -36,17 +41,23 @@ async fn calls(load: &Load<'_>) -> Result<Outcome> {
     // Local tasks cannot borrow the meter: they report their counts.
     let mut meter = Meter::new(load);
     let counted: Rc<RefCell<Vec<(usize, Instant, Instant)>>> = Rc::default();
-    let over = Rc::new(std::cell::Cell::new(false));
+    // The requests that may still be sent.
+    let left = Rc::new(Cell::new(match load.length {
+        Length::Time { .. } => usize::MAX,
+        Length::Requests { count, .. } => count,
+    }));
     let mut callers = Vec::new();
     for number in 0..load.in_flight {
         let mut connection = connections[number / CALLS_PER_CONNECTION].clone();
         let (requests, mark) = (requests.clone(), mark.clone());
-        let (counted, over) = (counted.clone(), over.clone());
+        let (counted, left) = (counted.clone(), left.clone());
         let start = number * requests.len() / load.in_flight;
         callers.push(tokio::task::spawn_local(async move {
             // All requests of a load have the same method.
             let head = head(&connection.host, &requests[0].0);
             for (_, message) in requests.iter().cycle().skip(start) {
+                let Some(rest) = left.get().checked_sub(1) else { break };
+                left.set(rest);
                 let begin = Instant::now();
                 let response = connection.call(&head, message).await?;
                 let events = messages(&response);
@@ -54,22 +65,19 @@ async fn calls(load: &Load<'_>) -> Result<Outcome> {
                     return Err(format!("unexpected response, {events} messages: {response:?}"));
                 }
                 counted.borrow_mut().push((events, begin, Instant::now()));
-                if over.get() {
-                    break;
-                }
             }
             Ok(())
         }));
     }
-    let mut failed = false;
-    while !failed && !meter.is_over(Instant::now()) {
+    let mut has_ended = false;
+    while !has_ended && !meter.is_over(Instant::now()) {
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        has_ended = callers.iter().all(tokio::task::JoinHandle::is_finished);
         for (events, begin, end) in counted.borrow_mut().drain(..) {
             meter.count(events, begin, end);
         }
-        failed = callers.iter().any(tokio::task::JoinHandle::is_finished);
     }
-    over.set(true);
+    left.set(0);
     let outcome = meter.end();
     for caller in callers {
         caller.await.map_err(|error| error.to_string())??;

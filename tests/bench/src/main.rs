@@ -6,6 +6,7 @@
 //! cargo xtask bench --peers               # with the servers of other SDKs
 //! cargo xtask bench --only throughput     # one part; repeatable
 //! cargo xtask bench --against <binary>    # compare with another build of a2a
+//! cargo xtask bench instructions          # instructions of a request
 //! ```
 //!
 //! The server has one core, and the load generator another one. Each round starts every server anew
@@ -29,6 +30,7 @@ mod cost;
 mod floor;
 mod grpc;
 mod http1;
+mod instructions;
 mod latency;
 mod load;
 mod page;
@@ -119,9 +121,15 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Some(stores::COMMAND) => return stores::main(words),
+        Some(instructions::COMMAND) => return exit_code(instructions::measure(words)),
         _ => {}
     }
-    match run(&Arguments::parse()) {
+    exit_code(run(&Arguments::parse()))
+}
+
+/// The exit code for whether all limits are met.
+fn exit_code(is_met: Result<bool>) -> ExitCode {
+    match is_met {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

@@ -10,9 +10,10 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal};
 use serde::Deserialize;
 
-use crate::{cores, floor};
+use crate::{Result, cores, floor};
 
 /// The name of the floor in the report.
 pub(crate) const FLOOR: &str = "floor";
@@ -70,6 +71,20 @@ impl Program {
         Self { is_rival: true, ..self }
     }
 
+    /// The same, under callgrind, which writes its counts to a file when the server ends.
+    pub(crate) fn counted(self, counts: &Path) -> Self {
+        let mut command = Command::new("valgrind");
+        command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", counts.display()));
+        command.arg(self.command.get_program()).args(self.command.get_args());
+        for (variable, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(variable, value),
+                None => command.env_remove(variable),
+            };
+        }
+        Self { command, ..self }
+    }
+
     /// Starts the server, and waits until it has printed its addresses.
     pub(crate) fn start(&mut self) -> Server {
         let name = self.name.clone();
@@ -81,7 +96,7 @@ impl Program {
         cores::stay_on(own);
         let mut child = child.unwrap_or_else(|error| panic!("{name}: failed to start: {error}"));
         let stdout = child.stdout.take().expect("stdout is piped");
-        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(stdout).lines().map_while(std::result::Result::ok);
         let line = lines.next().unwrap_or_else(|| panic!("{name}: exited without an address"));
         let addresses = Addresses::parse(&line).unwrap_or_else(|| panic!("{name}: {line}"));
         self.version.clone_from(&addresses.version);
@@ -148,6 +163,14 @@ impl Server {
 
     pub(crate) fn is_floor(&self) -> bool {
         self.name == FLOOR
+    }
+
+    /// Ends the server by SIGTERM.
+    pub(crate) fn end(mut self) -> Result<()> {
+        let ended = rustix::process::kill_process(Pid::from_child(&self.child), Signal::TERM);
+        ended.map_err(|error| format!("{}: {error}", self.name))?;
+        self.child.wait().map_err(|error| format!("{}: {error}", self.name))?;
+        Ok(())
     }
 
     /// The CPU time of the process, user and system.

@@ -34,14 +34,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result {
-    if !has_valgrind()? {
-        if args.if_installed {
-            println!("SKIPPED: valgrind is not installed");
-            return Ok(());
-        }
-        let install = "install it, for example with \"apt-get install valgrind\"";
-        return Err(format!("valgrind is not installed: {install}").into());
+    if args.if_installed && !has_valgrind()? {
+        println!("SKIPPED: valgrind is not installed");
+        return Ok(());
     }
+    require_valgrind()?;
     install_runner()?;
     let counts = counts(args.only.as_deref())?;
     let now = Baseline { toolchain: toolchain()?, counts };
@@ -60,6 +57,15 @@ pub(crate) fn run(args: &Args) -> Result {
         return Ok(());
     }
     Ok(comparison.verdict()?)
+}
+
+/// Fails with what to do if valgrind is not installed.
+pub(super) fn require_valgrind() -> Result {
+    if has_valgrind()? {
+        return Ok(());
+    }
+    let install = "install it, for example with \"apt-get install valgrind\"";
+    Err(format!("valgrind is not installed: {install}").into())
 }
 
 fn has_valgrind() -> Result<bool> {
