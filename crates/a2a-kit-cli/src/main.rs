@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+// On Linux it replaces `malloc` itself, by which Rust allocates without naming an alignment.
+#[cfg(target_os = "linux")]
+use mimalloc as _;
+
+#[cfg(not(target_os = "linux"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -16,6 +16,11 @@ use std::{env, process::ExitCode};
 
 use suite::Suite;
 
+// On Linux it replaces `malloc` itself, by which Rust allocates without naming an alignment.
+#[cfg(target_os = "linux")]
+use mimalloc as _;
+
+#[cfg(not(target_os = "linux"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

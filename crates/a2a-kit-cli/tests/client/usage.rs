@@ -76,6 +76,13 @@ fn help_and_version_are_printed_on_stdout() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn memory_is_allocated_by_mimalloc() {
+    let verbose = Run::of(command().arg("--version").env("MIMALLOC_VERBOSE", "1"));
+    assert!(verbose.stderr.starts_with("mimalloc: "), "{}", verbose.stderr);
+}
+
+#[test]
 fn every_shell_has_a_completion_script() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = run(&["completion", shell]);
