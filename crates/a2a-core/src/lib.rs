@@ -70,7 +70,8 @@ pub const SERVICE: &str = "lf.a2a.v1.A2AService";
 
 /// Returns a new time-ordered id (UUID version 7).
 pub fn fresh_id() -> String {
-    uuid::Uuid::now_v7().to_string()
+    let mut text = uuid::Uuid::encode_buffer();
+    uuid::Uuid::now_v7().hyphenated().encode_lower(&mut text).to_owned()
 }
 
 /// Compiles the examples of the README.

@@ -29,8 +29,13 @@ pub trait Validate {
     ///
     /// [`InvalidParams`](crate::ErrorKind::InvalidParams) with every violation.
     fn validate(&self) -> Result<(), Error> {
-        let violations = self.violations();
-        if violations.is_empty() { Ok(()) } else { Err(Error::from_violations(violations)) }
+        // Most messages are valid, which is found out without the paths.
+        let mut rules = Rules { omits_paths: true, ..Rules::default() };
+        self.check(&mut rules);
+        if rules.violations.is_empty() {
+            return Ok(());
+        }
+        Err(Error::from_violations(self.violations()))
     }
 }
 
@@ -59,6 +64,8 @@ fn unknown_value<E: Enumeration>() -> String {
 pub struct Rules {
     path: String,
     violations: Vec<Violation>,
+    /// Whether the violations have no paths, because they are only counted.
+    omits_paths: bool,
 }
 
 impl Rules {
@@ -121,6 +128,9 @@ impl Rules {
     }
 
     fn below<T: Validate>(&mut self, member: &T, step: impl FnOnce(&mut String)) {
+        if self.omits_paths {
+            return member.check(self);
+        }
         let length = self.path.len();
         if length > 0 {
             self.path.push('.');
