@@ -23,16 +23,16 @@ const MAX_MILLIS: i64 = 253_402_300_799_999;
 
 /// A request with texts that become keys of a store.
 pub(crate) trait Bounded {
-    /// The texts: the JSON path, the value, and its maximum length in bytes.
-    fn texts(&self) -> Vec<(&'static str, &str, usize)>;
+    /// Visits the texts: the JSON path, the value, and its maximum length in bytes.
+    fn texts(&self, visit: impl FnMut(&'static str, &str, usize));
 }
 
 macro_rules! bounded {
     ($($request:ident { $($name:literal: $member:ident <= $max:ident),* })+) => {
         $(impl Bounded for $request {
-            fn texts(&self) -> Vec<(&'static str, &str, usize)> {
-                vec![("tenant", self.tenant.as_str(), MAX_TENANT_BYTES),
-                    $(($name, self.$member.as_str(), $max)),*]
+            fn texts(&self, mut visit: impl FnMut(&'static str, &str, usize)) {
+                visit("tenant", &self.tenant, MAX_TENANT_BYTES);
+                $(visit($name, &self.$member, $max);)*
             }
         })+
     };
@@ -55,21 +55,20 @@ bounded! {
 }
 
 impl Bounded for SendMessageRequest {
-    fn texts(&self) -> Vec<(&'static str, &str, usize)> {
-        let mut texts = vec![("tenant", self.tenant.as_str(), MAX_TENANT_BYTES)];
+    fn texts(&self, mut visit: impl FnMut(&'static str, &str, usize)) {
+        visit("tenant", &self.tenant, MAX_TENANT_BYTES);
         if let Some(message) = &self.message {
-            texts.push(("message.messageId", &message.message_id, MAX_ID_BYTES));
-            texts.push(("message.taskId", &message.task_id, MAX_ID_BYTES));
-            texts.push(("message.contextId", &message.context_id, MAX_ID_BYTES));
+            visit("message.messageId", &message.message_id, MAX_ID_BYTES);
+            visit("message.taskId", &message.task_id, MAX_ID_BYTES);
+            visit("message.contextId", &message.context_id, MAX_ID_BYTES);
         }
         let configuration = self.configuration.as_ref();
         let config = configuration
             .and_then(|configuration| configuration.task_push_notification_config.as_ref());
         if let Some(config) = config {
             let field = "configuration.taskPushNotificationConfig.id";
-            texts.push((field, &config.id, MAX_ID_BYTES));
+            visit(field, &config.id, MAX_ID_BYTES);
         }
-        texts
     }
 }
 
@@ -82,13 +81,12 @@ pub(crate) fn check(context: &CallContext, request: &impl Bounded) -> Result<()>
         return Err(Error::new(ErrorKind::PermissionDenied, message));
     }
     let key = context.idempotency_key.as_deref().unwrap_or_default();
-    let key = ("Idempotency-Key", key, MAX_ID_BYTES);
-    let violations: Vec<_> = request
-        .texts()
-        .into_iter()
-        .chain([key])
-        .filter_map(|(field, text, max)| Some(Violation::new(field, problem(text, max)?)))
-        .collect();
+    let mut violations = Vec::new();
+    let mut check = |field, text: &str, max| {
+        violations.extend(problem(text, max).map(|problem| Violation::new(field, problem)));
+    };
+    request.texts(&mut check);
+    check("Idempotency-Key", key, MAX_ID_BYTES);
     if violations.is_empty() { Ok(()) } else { Err(Error::from_violations(violations)) }
 }
 

@@ -150,20 +150,25 @@ fn media_type(part: &Part) -> Option<&str> {
 /// Returns whether the card, or one of its skills, accepts a media type. A card that lists none
 /// accepts all.
 fn takes(card: &AgentCard, media_type: &str) -> bool {
-    let essence =
-        |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let media_type = essence(media_type);
     let matches = |pattern: &String| {
         let pattern = essence(pattern);
         match pattern.strip_suffix("/*") {
             Some("*") => true,
-            Some(kind) => media_type.split('/').next() == Some(kind),
-            None => pattern == media_type,
+            Some(kind) => {
+                media_type.split('/').next().is_some_and(|known| known.eq_ignore_ascii_case(kind))
+            }
+            None => pattern.eq_ignore_ascii_case(media_type),
         }
     };
     card.default_input_modes.is_empty()
         || card.default_input_modes.iter().any(matches)
         || card.skills.iter().flat_map(|skill| &skill.input_modes).any(matches)
+}
+
+/// A media type without its parameters.
+fn essence(text: &str) -> &str {
+    text.split(';').next().unwrap_or_default().trim()
 }
 
 #[cfg(test)]
