@@ -291,7 +291,9 @@ pub struct Scope {
 impl Scope {
     /// Creates the scope of a call.
     pub fn new(tenant: &str, caller: &Caller) -> Self {
-        Self { tenant: tenant.into(), owner: caller.subject.clone().unwrap_or_default() }
+        // The empty text is shared, not allocated.
+        let tenant = if tenant.is_empty() { Arc::default() } else { tenant.into() };
+        Self { tenant, owner: caller.subject.clone().unwrap_or_default() }
     }
 }
 

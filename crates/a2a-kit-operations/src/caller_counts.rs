@@ -1,7 +1,7 @@
 //! Tasks and streams in progress, per caller.
 
 use std::{
-    collections::{BTreeSet, HashMap, hash_map::Entry},
+    collections::{BTreeSet, HashMap},
     num::NonZeroUsize,
     sync::Arc,
 };
@@ -44,13 +44,17 @@ impl CallerCounts {
         let key = (Arc::clone(caller), counted);
         let number = {
             let mut counts = self.0.lock();
-            let count = counts.entry(key.clone()).or_default();
-            // A caller at its limit already has an entry.
-            if limit.is_some_and(|limit| *count >= limit.get()) {
-                return None;
+            match counts.get_mut(&key) {
+                Some(count) if limit.is_some_and(|limit| *count >= limit.get()) => return None,
+                Some(count) => {
+                    *count += 1;
+                    *count
+                }
+                None => {
+                    counts.insert(key.clone(), 1);
+                    1
+                }
             }
-            *count += 1;
-            *count
         };
         Some(Count { counts: self.clone(), key, number })
     }
@@ -67,11 +71,10 @@ impl CallerCounts {
 
 impl Drop for Count {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut count) = self.counts.0.lock().entry(self.key.clone()) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
+        let mut counts = self.counts.0.lock();
+        match counts.get_mut(&self.key) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => _ = counts.remove(&self.key),
         }
     }
 }

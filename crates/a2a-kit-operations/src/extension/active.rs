@@ -55,6 +55,9 @@ impl Registered {
 
     /// The requested extensions, with the current message.
     pub(crate) fn active(&self, call: &Arc<CallContext>, message: &Arc<Message>) -> Option<Active> {
+        if call.extensions.is_empty() {
+            return None;
+        }
         let asked =
             |(declaration, _): &&(AgentExtension, _)| call.extensions.contains(&declaration.uri);
         let extensions: Arc<[_]> =

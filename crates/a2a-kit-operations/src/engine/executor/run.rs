@@ -9,7 +9,6 @@ use std::{
 
 use a2a_core::fresh_id;
 use futures_util::FutureExt as _;
-use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
 use super::batch::Batched;
@@ -56,17 +55,18 @@ thread_local! {
 async fn run(handle: Handle, generation: u64, first: TurnRequest) {
     let mut turn = Some(first);
     while let Some(request) = turn {
-        let begun = Instant::now();
+        let begun = now();
         let (task, context) = (&handle.task_id, &handle.context_id);
         let span = trace::execution(task, context, &request.call, request.rerun);
         let outcome = execute(&handle, generation, request).instrument(span.clone()).await;
-        outcome.count(handle.inner.config.metrics_label, &span, begun.elapsed());
+        let ended = moment();
+        outcome.count(handle.inner.config.metrics_label, &span, ended.instant - begun);
         let stops = handle.inner.draining.is_cancelled();
         // Failures are logged within the span of the execution.
         turn = span.in_scope(|| {
             handle.change(|live| {
-                let ended = outcome.into_ended(&handle.task_id, live.relevance(generation));
-                live.end_run(generation, ended, stops, moment())
+                let outcome = outcome.into_ended(&handle.task_id, live.relevance(generation));
+                live.end_run(generation, outcome, stops, ended)
             })
         });
     }
@@ -134,7 +134,6 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     if request.is_lost {
         return Outcome::Expired("the conversation could not be resumed".to_owned());
     }
-    let dropped = handle.drop_signal(generation);
     let extensions = handle.inner.agent.extensions.active(&request.call, &request.message);
     let context = RequestContext { handle: handle.clone(), request };
     let updates = TaskUpdater { handle: handle.clone(), run: generation, extensions };
@@ -143,6 +142,8 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     let execution = async move { executor.execute(context, updates).await };
     let execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
     let execution = Batched::new(handle, execution);
+    // Most executors never wait, and then nobody needs the signal.
+    let dropped = async { handle.drop_signal(generation).cancelled().await };
     let silence = async {
         tokio::time::sleep(handle.inner.config.submitted_after).await;
         handle.change(|live| live.silent(generation));
@@ -151,7 +152,7 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     let result = tokio::select! {
         biased;
         result = execution => result,
-        () = dropped.cancelled() => return Outcome::Dropped,
+        () = dropped => return Outcome::Dropped,
         outcome = silence => return outcome,
     };
     match result {

@@ -51,7 +51,8 @@ impl Inner {
         self.agent.extensions.receive(&mut context, &mut request).await?;
         let SendMessageRequest { message, configuration, metadata, .. } = request;
         let message = message.ok_or_else(|| Error::invalid_params("message", "is required"))?;
-        let configuration = configuration.unwrap_or_default();
+        let mut configuration = configuration.unwrap_or_default();
+        let output_modes = std::mem::take(&mut configuration.accepted_output_modes);
         if let Some(config) = &configuration.task_push_notification_config {
             self.check_webhook(config, "configuration.taskPushNotificationConfig.").await?;
         }
@@ -83,7 +84,10 @@ impl Inner {
         let turn = TurnRequest {
             message: Arc::new(message),
             call: Arc::new(context),
-            accepted_output_modes: configuration.accepted_output_modes.clone().into(),
+            accepted_output_modes: match output_modes.is_empty() {
+                true => Arc::default(),
+                false => output_modes.into(),
+            },
             metadata: metadata.map(Arc::new),
             streams,
             // Clients reuse message ids: a new key means a new message. It may still be delivered

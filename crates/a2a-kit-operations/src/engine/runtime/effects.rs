@@ -1,6 +1,6 @@
 //! Performs what follows from the transitions of a task.
 
-use std::{cell::Cell, num::NonZeroUsize, ptr, task::Waker};
+use std::{cell::Cell, num::NonZeroUsize, ptr};
 
 use crate::engine::{
     runtime::{
@@ -95,9 +95,7 @@ impl Handle {
 
     /// Returns whether changes were written.
     fn perform(&self, Settled { effects, wakers }: Settled) -> bool {
-        if !wakers.is_empty() {
-            wakers.into_iter().for_each(Waker::wake);
-        }
+        wakers.wake();
         let Some(effects) = effects else { return false };
         let is_written = effects.write && self.start_writer();
         if let Some(start) = effects.run {

@@ -4,7 +4,6 @@ use std::{
     num::NonZeroUsize,
     ops::Deref,
     sync::{Arc, atomic::AtomicUsize},
-    task::Waker,
 };
 
 use a2a_core::v1::{Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
@@ -18,7 +17,7 @@ use crate::{
         Inner,
         runtime::{
             Handle,
-            watchers::{Cursors, Waiters},
+            watchers::{Cursors, Waiters, Wakers},
         },
         task::{Effects, LiveTask},
     },
@@ -148,7 +147,7 @@ impl Locked<'_> {
         if is_running && running.is_none() {
             *running = take_running(handle, None);
         }
-        let wakers = if wakes { watchers.waiters.take() } else { Vec::new() };
+        let wakers = if wakes { watchers.waiters.take() } else { Wakers::default() };
         running.take_if(|_| !is_running);
         draft.take_if(|_| !live.is_draft());
         Some(Settled { effects, wakers })
@@ -162,7 +161,7 @@ fn take_running(handle: &Handle, max: Option<NonZeroUsize>) -> Option<Count> {
 /// What is to be done after a transition, without the lock.
 pub(super) struct Settled {
     pub(super) effects: Option<Effects>,
-    pub(super) wakers: Vec<Waker>,
+    pub(super) wakers: Wakers,
 }
 
 impl Entry {

@@ -6,28 +6,62 @@ use slab::Slab;
 
 /// Wakers of those who wait for a task to change.
 #[derive(Debug, Default)]
-pub(crate) struct Waiters(Slab<Option<Waker>>);
+pub(crate) struct Waiters {
+    /// Whether the first slot is in use, and its waker. Most tasks have one waiter at a time.
+    has_first: bool,
+    first: Option<Waker>,
+    /// The slots from 1.
+    more: Slab<Option<Waker>>,
+}
+
+/// Wakers to be called.
+#[derive(Debug, Default)]
+pub(crate) struct Wakers {
+    first: Option<Waker>,
+    more: Vec<Waker>,
+}
 
 impl Waiters {
     /// Registers a waker in a slot, which the waiter releases when dropped.
     pub(crate) fn register(&mut self, slot: &mut Option<usize>, waker: &Waker) {
-        match slot {
-            Some(slot) => match &mut self.0[*slot] {
-                Some(known) if known.will_wake(waker) => {}
-                known => *known = Some(waker.clone()),
-            },
-            None => *slot = Some(self.0.insert(Some(waker.clone()))),
+        let known = match *slot {
+            Some(0) => &mut self.first,
+            Some(place) => &mut self.more[place - 1],
+            None if !self.has_first => {
+                self.has_first = true;
+                *slot = Some(0);
+                &mut self.first
+            }
+            None => {
+                let free = self.more.vacant_entry();
+                *slot = Some(free.key() + 1);
+                free.insert(None)
+            }
+        };
+        match known {
+            Some(known) if known.will_wake(waker) => {}
+            known => *known = Some(waker.clone()),
         }
     }
 
     /// Releases a slot.
     pub(crate) fn forget(&mut self, slot: usize) {
-        self.0.try_remove(slot);
+        match slot.checked_sub(1) {
+            None => (self.has_first, self.first) = (false, None),
+            Some(place) => _ = self.more.try_remove(place),
+        }
     }
 
     /// Takes all wakers, to be called after unlocking.
-    pub(crate) fn take(&mut self) -> Vec<Waker> {
-        self.0.iter_mut().filter_map(|(_, waker)| waker.take()).collect()
+    pub(crate) fn take(&mut self) -> Wakers {
+        let more = self.more.iter_mut().filter_map(|(_, waker)| waker.take()).collect();
+        Wakers { first: self.first.take(), more }
+    }
+}
+
+impl Wakers {
+    pub(crate) fn wake(self) {
+        self.first.into_iter().chain(self.more).for_each(Waker::wake);
     }
 }
 
