@@ -1,10 +1,12 @@
 //! Task states, and the effect of events on a task.
 
+use std::borrow::Cow;
+
 use crate::{
     Error, ErrorKind, Result, json,
     v1::{
         Artifact, Message, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus,
-        TaskStatusUpdateEvent,
+        TaskStatusUpdateEvent, stream_response::Payload,
     },
 };
 
@@ -90,22 +92,51 @@ impl Task {
     /// Sets a new status. The message of the previous status is moved to the history, as in
     /// official SDKs (spec §3.7 leaves it to the agent).
     pub fn apply_status(&mut self, update: &TaskStatusUpdateEvent) {
-        let Some(status) = &update.status else { return };
-        let before = self.status.replace(status.clone());
+        if let Some(status) = &update.status {
+            self.set_status(status.clone(), update.metadata.as_ref());
+        }
+    }
+
+    fn set_status(&mut self, status: TaskStatus, metadata: Option<&crate::well_known::Struct>) {
+        let before = self.status.replace(status);
         if let Some(message) = before.and_then(|before| before.message) {
             self.history.push(message);
         }
-        merge_metadata(&mut self.metadata, update.metadata.as_ref());
+        merge_metadata(&mut self.metadata, metadata);
     }
 
     /// Adds an artifact, replaces the one with its id, or appends to it. A chunk of an unknown
     /// artifact creates the artifact.
     pub fn apply_artifact(&mut self, update: &TaskArtifactUpdateEvent) {
-        let Some(new) = &update.artifact else { return };
+        if let Some(artifact) = &update.artifact {
+            self.put_artifact(Cow::Borrowed(artifact), update.append);
+        }
+    }
+
+    /// Applies an event like [`apply_status`](Self::apply_status) and
+    /// [`apply_artifact`](Self::apply_artifact), or replaces the task, without a copy.
+    pub fn apply_event(&mut self, event: Payload) {
+        match event {
+            Payload::Task(task) => *self = task,
+            Payload::StatusUpdate(TaskStatusUpdateEvent {
+                status: Some(status), metadata, ..
+            }) => {
+                self.set_status(status, metadata.as_ref());
+            }
+            Payload::ArtifactUpdate(TaskArtifactUpdateEvent {
+                artifact: Some(artifact),
+                append,
+                ..
+            }) => self.put_artifact(Cow::Owned(artifact), append),
+            Payload::StatusUpdate(_) | Payload::ArtifactUpdate(_) | Payload::Message(_) => {}
+        }
+    }
+
+    fn put_artifact(&mut self, new: Cow<'_, Artifact>, append: bool) {
         let same = |artifact: &&mut Artifact| artifact.artifact_id == new.artifact_id;
         match self.artifacts.iter_mut().rev().find(same) {
-            None => self.artifacts.push(new.clone()),
-            Some(known) if !update.append => *known = new.clone(),
+            None => self.artifacts.push(new.into_owned()),
+            Some(known) if !append => *known = new.into_owned(),
             Some(known) => {
                 known.parts.extend_from_slice(&new.parts);
                 if !new.name.is_empty() {

@@ -48,6 +48,17 @@ impl Change {
         }
     }
 
+    /// Applies the change to the task without a copy.
+    pub(super) fn move_to(self, task: &mut Task) {
+        match self {
+            Self::Appeared | Self::Journal => {}
+            Self::History(message) => task.history.push(Arc::unwrap_or_clone(message)),
+            Self::Event(event) => {
+                event.into_response().payload.into_iter().for_each(|payload| task.apply_event(payload));
+            }
+        }
+    }
+
     /// Applies the change to the task.
     pub(crate) fn apply(&self, task: &mut Task) {
         match self {

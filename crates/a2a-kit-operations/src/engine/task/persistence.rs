@@ -30,7 +30,7 @@ pub(super) enum Phase {
     /// A writer runs, between two writes.
     Writing,
     /// A writer is storing these changes: no longer pending, not yet visible.
-    Storing(Arc<Vec<Change>>),
+    Storing(Arc<[Change]>),
     /// The task can no longer be served from here.
     Failed(Failure),
 }
@@ -128,14 +128,15 @@ impl Persistence {
 /// Changes that are stored together.
 #[derive(Debug)]
 pub(crate) struct Group {
-    pub(super) changes: Arc<Vec<Change>>,
+    pub(super) changes: Arc<[Change]>,
     /// The states that the task goes through.
     pub(super) states: Vec<TaskState>,
     pub(crate) version: u64,
     pub(crate) epoch: u64,
     /// The generation of the task when the group was formed.
     pub(crate) generation: u64,
-    /// Whether only the final snapshot is stored, without the intermediate events.
+    /// Whether only the final snapshot is stored, without the intermediate events. Then there are no
+    /// `changes`.
     pub(super) is_whole: bool,
     pub(crate) snapshot: Option<Arc<Task>>,
     pub(crate) webhooks: Vec<Webhook>,
@@ -153,8 +154,7 @@ impl Group {
 
     /// The events to store.
     pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
-        let changes = if self.is_whole { &[] } else { self.changes.as_slice() };
-        changes.iter().filter_map(|change| match change {
+        self.changes.iter().filter_map(|change| match change {
             Change::Event(event) => Some(event),
             Change::Appeared | Change::History(_) | Change::Journal => None,
         })

@@ -121,16 +121,21 @@ impl LiveTask {
         let is_new = !self.is_stored();
         let ends = self.changes.head.is_terminal();
         let states = changes.iter().filter_map(Change::state).collect();
-        let snapshot = (is_new || changes.iter().any(Change::needs_snapshot))
-            .then(|| Arc::new(applied(&self.task, changes.iter())));
         // No caller has seen the intermediate events or can request them.
         let is_whole = is_new && ends && self.creation.is_private();
-        if is_whole {
+        let snapshot = if is_whole {
             self.changes.last = EventId::FIRST.get();
+            // Nor can anyone but the executor see the task itself until it is stored.
+            let task = Arc::make_mut(&mut self.task);
+            changes.drain(..).for_each(|change| change.move_to(task));
+            Some(Arc::clone(&self.task))
         } else {
+            let needs_snapshot = is_new || changes.iter().any(Change::needs_snapshot);
+            let snapshot = needs_snapshot.then(|| Arc::new(applied(&self.task, changes.iter())));
             changes.iter_mut().for_each(|change| change.make_event(&self.task));
-        }
-        let changes = Arc::new(changes);
+            snapshot
+        };
+        let changes: Arc<[Change]> = changes.into();
         self.persistence.phase = Phase::Storing(Arc::clone(&changes));
         let execution = self.run.execution.take();
         // The lease is released with the end of the task, or if no executor ever ran.
