@@ -157,6 +157,24 @@ impl Event {
         }
     }
 
+    /// Sets the ids of the task in an update.
+    #[cfg(feature = "engine")]
+    pub(crate) fn set_ids(&mut self, task_id: &str, context_id: &str) {
+        if Arc::get_mut(&mut self.0).is_none() {
+            *self = Self::new(self.0.id, self.0.response.clone());
+        }
+        let ids = match Arc::get_mut(&mut self.0).map(|inner| &mut inner.response.payload) {
+            Some(Some(Payload::StatusUpdate(update))) => {
+                (&mut update.task_id, &mut update.context_id)
+            }
+            Some(Some(Payload::ArtifactUpdate(update))) => {
+                (&mut update.task_id, &mut update.context_id)
+            }
+            _ => return,
+        };
+        (*ids.0, *ids.1) = (task_id.to_owned(), context_id.to_owned());
+    }
+
     /// The content of the event; `None` if it is empty.
     pub fn payload(&self) -> Option<&Payload> {
         self.0.response.payload.as_ref()

@@ -2,9 +2,12 @@
 
 use std::future::Future;
 
-use a2a_core::v1::{
-    Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
-    TaskStatusUpdateEvent,
+use a2a_core::{
+    v1::{
+        Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+        TaskStatusUpdateEvent,
+    },
+    well_known::Timestamp,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -256,7 +259,7 @@ impl TaskUpdater {
         &self,
         mut update: TaskStatusUpdateEvent,
     ) -> Result<(), UpdateError> {
-        self.extensions.iter().for_each(|extensions| extensions.status(&mut update));
+        self.extend_status(&mut update);
         self.push_status(update).await
     }
 
@@ -420,6 +423,16 @@ impl TaskUpdater {
         self.handle.lock().check_lease(self.run, is_expired)
     }
 
+    /// Runs the hooks of the extensions, which see the time of the status.
+    fn extend_status(&self, update: &mut TaskStatusUpdateEvent) {
+        if let Some(extensions) = &self.extensions {
+            if let Some(status) = &mut update.status {
+                status.timestamp.get_or_insert_with(Timestamp::now);
+            }
+            extensions.status(update);
+        }
+    }
+
     async fn ask_in(
         &self,
         state: TaskState,
@@ -427,13 +440,13 @@ impl TaskUpdater {
         expiry: impl Future<Output = ()>,
     ) -> Result<Message, UpdateError> {
         let mut question = update(state, question);
-        self.extensions.iter().for_each(|extensions| extensions.status(&mut question));
+        self.extend_status(&mut question);
         self.push_question(question, expiry).await
     }
 }
 
-/// A status update with the current time, without ids.
+/// A status update without a time and ids.
 pub(crate) fn update(state: TaskState, message: Option<Message>) -> TaskStatusUpdateEvent {
-    let status = Some(TaskStatus::now(state, message));
+    let status = Some(TaskStatus { state: state.into(), message, timestamp: None });
     TaskStatusUpdateEvent { status, ..TaskStatusUpdateEvent::default() }
 }

@@ -43,7 +43,11 @@ impl TaskUpdater {
         &self,
         mut update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
-        self.handle.own_artifact(&mut update);
+        if let Some(artifact) = &mut update.artifact
+            && artifact.artifact_id.is_empty()
+        {
+            artifact.artifact_id = a2a_core::fresh_id();
+        }
         self.accept(Payload::ArtifactUpdate(update), moment())?;
         // Chunks are written in batches; backpressure applies only if the store falls behind.
         self.handle.wait(|live| live.accepts_more(self.run, MAX_PENDING)).await
@@ -109,10 +113,12 @@ impl TaskUpdater {
     ) -> Result<Message, UpdateError> {
         let Self { handle, run, .. } = self;
         handle.own_status(&mut question);
+        let now = moment();
+        question.status.get_or_insert_default().timestamp.get_or_insert(now.time);
         let question = Payload::StatusUpdate(question);
         let limits = &handle.inner.config.task_limits;
         let position =
-            self.log_limit(handle.change(|live| live.ask(*run, question, limits, moment())))?;
+            self.log_limit(handle.change(|live| live.ask(*run, question, limits, now)))?;
         let _asking = Asking(self);
         self.stored(position).await?;
         if handle.inner.draining.is_cancelled() {

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, atomic::AtomicUsize},
 };
 
-use a2a_core::v1::{Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent};
+use a2a_core::v1::{Task, TaskStatusUpdateEvent};
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -215,28 +215,16 @@ impl Entry {
         }
     }
 
-    /// Sets the ids of this task in an update.
+    /// Sets the ids of this task in the message of an update. Those of the update itself are set when
+    /// it is stored, unless only the task is.
     pub(crate) fn own_status(&self, update: &mut TaskStatusUpdateEvent) {
-        update.task_id = (*self.task_id).to_owned();
-        update.context_id = (*self.context_id).to_owned();
         if let Some(message) = update.status.as_mut().and_then(|status| status.message.as_mut()) {
             message.role = a2a_core::Role::Agent.into();
-            message.task_id.clone_from(&update.task_id);
-            message.context_id.clone_from(&update.context_id);
+            message.task_id = (*self.task_id).to_owned();
+            message.context_id = (*self.context_id).to_owned();
             if message.message_id.is_empty() {
                 message.message_id = a2a_core::fresh_id();
             }
-        }
-    }
-
-    /// Sets the ids of this task in an update.
-    pub(crate) fn own_artifact(&self, update: &mut TaskArtifactUpdateEvent) {
-        update.task_id = (*self.task_id).to_owned();
-        update.context_id = (*self.context_id).to_owned();
-        if let Some(artifact) = &mut update.artifact
-            && artifact.artifact_id.is_empty()
-        {
-            artifact.artifact_id = a2a_core::fresh_id();
         }
     }
 }

@@ -41,10 +41,15 @@ impl Change {
         }
     }
 
-    /// Makes it the change as stored, where `task` is the task before it.
+    /// Makes it the change as stored, where `task` is the task before it. An update gets the ids of
+    /// the task.
     pub(crate) fn make_event(&mut self, task: &Task) {
-        if let Self::Appeared = self {
-            *self = Self::Event(Event::of_task(Some(EventId::FIRST), task.clone()));
+        match self {
+            Self::Appeared => {
+                *self = Self::Event(Event::of_task(Some(EventId::FIRST), task.clone()));
+            }
+            Self::Event(event) => event.set_ids(&task.id, &task.context_id),
+            Self::History(_) | Self::Journal => {}
         }
     }
 

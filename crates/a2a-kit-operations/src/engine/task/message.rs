@@ -210,8 +210,6 @@ impl LiveTask {
                 let timestamp = end.status.as_ref().and_then(|status| status.timestamp);
                 let status = TaskStatus { state: TaskState::Working.into(), message, timestamp };
                 Payload::StatusUpdate(TaskStatusUpdateEvent {
-                    task_id: end.task_id.clone(),
-                    context_id: end.context_id.clone(),
                     status: Some(status),
                     ..TaskStatusUpdateEvent::default()
                 })

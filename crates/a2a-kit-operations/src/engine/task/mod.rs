@@ -289,11 +289,9 @@ impl LiveTask {
 
     /// Sets a state with a text of the engine, and returns the position of the event.
     pub(super) fn set_state(&mut self, state: TaskState, text: Option<String>, now: Now) -> u64 {
-        let (task_id, context_id) = (self.task.id.clone(), self.task.context_id.clone());
         let message = text.map(|text| self.message(self.own_message_id(), text));
         let status = TaskStatus { state: state.into(), message, timestamp: Some(now.time) };
-        let status = Some(status);
-        let update = TaskStatusUpdateEvent { task_id, context_id, status, metadata: None };
+        let update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
         self.push(Payload::StatusUpdate(update), now)
     }
 
