@@ -146,22 +146,29 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
                 LeaseUpdate::Keep => Some(Bytes::new()),
                 LeaseUpdate::Release => None,
             };
-            let new = NewTask::new(Arc::clone(task), events)
-                .with_key(group.key.clone())
-                .with_pushes(pushes)
-                .with_webhooks(group.webhooks.clone())
-                .with_checkpoint(checkpoint)
-                .with_journal(group.journal.body.clone().unwrap_or_default());
+            let new = NewTask {
+                task: Arc::clone(task),
+                key: group.key.clone(),
+                events,
+                pushes,
+                webhooks: group.webhooks.clone(),
+                checkpoint,
+                journal: group.journal.body.clone().unwrap_or_default(),
+            };
             store.insert(&handle.scope, new).await
         }
         (snapshot, _) => {
-            let id = Arc::clone(&handle.task_id);
-            let transition = Transition::new(id, group.version, group.epoch, events)
-                .with_snapshot(snapshot.clone())
-                .with_pushes(pushes)
-                .with_lease(group.lease.clone())
-                .with_journal(group.journal.body.clone())
-                .with_answers(group.answers.clone());
+            let transition = Transition {
+                task_id: Arc::clone(&handle.task_id),
+                version: group.version,
+                epoch: group.epoch,
+                events,
+                snapshot: snapshot.clone(),
+                pushes,
+                lease: group.lease.clone(),
+                journal: group.journal.body.clone(),
+                answers: group.answers.clone(),
+            };
             store.commit(&handle.scope, transition).await
         }
     }

@@ -56,10 +56,12 @@ impl TaskBody {
 }
 
 fn pack(task: &Task, ids: Ids<'_>) -> Option<Box<[u8]>> {
-    if task.encoded_len() > MAX_PACKED_BYTES {
+    let len = task.encoded_len();
+    if len > MAX_PACKED_BYTES {
         return None;
     }
-    let bytes = task.encode_to_vec();
+    let mut bytes = Vec::with_capacity(len);
+    task.encode_raw(&mut bytes);
     // Protobuf stores JSON integers as doubles, and its nesting depth is limited.
     let exact = lossless::task(task) || Task::decode(&*bytes).is_ok_and(|decoded| decoded == *task);
     exact.then(|| strip_ids(&bytes, ids))

@@ -44,32 +44,45 @@ impl Scopes {
 
     /// Returns a scope, and counts one more task.
     pub(super) fn acquire(&self, scope: &Scope) -> Arc<ScopeState> {
+        if let Some(used) = self.table.at(scope).get_mut() {
+            used.tasks += 1;
+            return Arc::clone(&used.scoped);
+        }
         let owner_usage = self.owners.acquire(&scope.owner);
+        let mut is_new = false;
         let mut shard = self.table.at(scope);
-        let used = shard.get_or_insert_with(|| Used {
-            scoped: Arc::new(ScopeState {
-                scope: scope.clone(),
-                index: Mutex::default(),
-                webhooks: AtomicUsize::new(0),
-                owner_usage,
-            }),
-            tasks: 0,
+        let used = shard.get_or_insert_with(|| {
+            is_new = true;
+            Used {
+                scoped: Arc::new(ScopeState {
+                    scope: scope.clone(),
+                    index: Mutex::default(),
+                    webhooks: AtomicUsize::new(0),
+                    owner_usage,
+                }),
+                tasks: 0,
+            }
         });
         used.tasks += 1;
-        Arc::clone(&used.scoped)
+        let scoped = Arc::clone(&used.scoped);
+        drop(shard);
+        if !is_new {
+            // Another task has created it meanwhile.
+            self.owners.release(&scope.owner);
+        }
+        scoped
     }
 
     /// Counts one task less.
     pub(super) fn release(&self, scope: &Scope) {
         let mut shard = self.table.at(scope);
-        if let Some(used) = shard.get_mut() {
-            used.tasks = used.tasks.saturating_sub(1);
-            if used.tasks == 0 {
-                shard.remove();
-            }
+        let Some(used) = shard.get_mut() else { return };
+        used.tasks = used.tasks.saturating_sub(1);
+        if used.tasks == 0 {
+            shard.remove();
+            drop(shard);
+            self.owners.release(&scope.owner);
         }
-        drop(shard);
-        self.owners.release(&scope.owner);
     }
 
     /// The bytes of all tasks and events.

@@ -43,31 +43,31 @@ pub(super) struct TaskUsage {
     pub(super) bytes: usize,
 }
 
-/// The owners that have tasks.
+/// The owners that have scopes with tasks.
 #[derive(Debug, Default)]
 pub(super) struct Owners(Mutex<HashMap<Arc<str>, Used>>);
 
 #[derive(Debug, Default)]
 struct Used {
     owner_usage: Arc<OwnerUsage>,
-    tasks: usize,
+    scopes: usize,
 }
 
 impl Owners {
-    /// Returns the usage of an owner, and counts one more task.
+    /// Returns the usage of an owner, and counts one more scope.
     pub(super) fn acquire(&self, owner: &Arc<str>) -> Arc<OwnerUsage> {
         let mut owners = self.0.lock();
         let used = owners.entry(Arc::clone(owner)).or_default();
-        used.tasks += 1;
+        used.scopes += 1;
         Arc::clone(&used.owner_usage)
     }
 
-    /// Counts one task less.
+    /// Counts one scope less.
     pub(super) fn release(&self, owner: &str) {
         let mut owners = self.0.lock();
         if let Some(used) = owners.get_mut(owner) {
-            used.tasks = used.tasks.saturating_sub(1);
-            if used.tasks == 0 {
+            used.scopes = used.scopes.saturating_sub(1);
+            if used.scopes == 0 {
                 owners.remove(owner);
             }
         }
