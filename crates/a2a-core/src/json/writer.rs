@@ -38,11 +38,30 @@ fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// The length of a prefix that needs no escapes, in whole steps.
+/// The length of a prefix that needs no escapes: the whole text, or some steps.
 fn plain(text: &[u8]) -> usize {
-    let strides = text.chunks_exact(STRIDE);
-    let is_plain = |stride: &&[u8]| !stride.iter().fold(false, |any, b| any | needs_escape(*b));
-    strides.take_while(is_plain).count() * STRIDE
+    let is_plain = |stride: &[u8]| !stride.iter().fold(false, |any, b| any | needs_escape(*b));
+    let (whole, is_whole) = if let Some(last) = text.last_chunk::<STRIDE>() {
+        let strides = text.chunks_exact(STRIDE).take_while(|stride| is_plain(stride)).count();
+        let len = strides * STRIDE;
+        // The last step overlaps with the one before.
+        (len, len + STRIDE > text.len() && is_plain(last))
+    } else if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        (0, is_plain_word(first) && is_plain_word(last))
+    } else {
+        (0, !text.iter().any(|byte| needs_escape(*byte)))
+    };
+    if is_whole { text.len() } else { whole }
+}
+
+/// Whether eight bytes need no escapes.
+fn is_plain_word(bytes: &[u8; 8]) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    let word = u64::from_ne_bytes(*bytes);
+    // The highest bit of some byte is set if some byte is less than `limit`, which is ASCII.
+    let less = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let is = |byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
+    (less(word, 0x20) | is(b'"') | is(b'\\')) & (ONES << 7) == 0
 }
 
 /// Writes a comma before all but the first element.
@@ -68,6 +87,13 @@ fn write_key(out: &mut Vec<u8>, key: &(impl Serialize + ?Sized)) -> Result<(), E
     Ok(())
 }
 
+/// Writes the name of a member; not once more for each type of value.
+fn write_name(out: &mut Vec<u8>, is_first: &mut bool, name: &str) {
+    separate(out, is_first);
+    write_text(out, name);
+    out.push(b':');
+}
+
 fn write_text(out: &mut Vec<u8>, text: &str) {
     let text = text.as_bytes();
     out.reserve(text.len() + 2);
@@ -75,8 +101,7 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
     let mut rest = text;
     while !rest.is_empty() {
         let mut len = plain(rest);
-        let more = rest[len..].iter().take_while(|byte| !needs_escape(**byte)).count();
-        len += more;
+        len += rest[len..].iter().take_while(|byte| !needs_escape(**byte)).count();
         out.extend_from_slice(&rest[..len]);
         let Some((byte, tail)) = rest[len..].split_first() else { break };
         write_escape(out, *byte);
@@ -289,9 +314,7 @@ impl Compound<'_> {
     fn member(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
         match self {
             Self::Members { out, is_first, .. } => {
-                separate(out, is_first);
-                write_text(out, name);
-                out.push(b':');
+                write_name(out, is_first, name);
                 value.serialize(Writer(out))
             }
             Self::Raw(out) => match serde_json::to_value(value)? {
