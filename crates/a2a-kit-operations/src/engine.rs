@@ -286,12 +286,12 @@ impl Inner {
     /// The active tasks.
     fn handles(self: &Arc<Self>) -> Vec<Handle> {
         let entries = self.entries.all().into_iter();
-        entries.map(|entry| Handle::new(Arc::clone(self), entry)).collect()
+        entries.map(Handle::new).collect()
     }
 
     /// An active task in any scope: for signals of other nodes, never for callers.
     fn active(self: &Arc<Self>, task_id: &str) -> Option<Handle> {
-        Some(Handle::new(Arc::clone(self), self.entries.find_any(task_id)?))
+        self.entries.find_any(task_id).map(Handle::new)
     }
 
     /// Finds the entry of a task, or loads it from the store.
@@ -308,7 +308,7 @@ impl Inner {
                 self.entries.insert(Entry::stored(self, scope.clone(), stored))
             }
         };
-        let handle = Handle::new(Arc::clone(self), entry);
+        let handle = Handle::new(entry);
         if !handle.wait(LiveTask::has_loaded).await {
             // Others may have written between the read and the registration: this node, if its
             // entry is already gone, or another one.
@@ -332,7 +332,7 @@ impl Inner {
         task_id: &str,
     ) -> Result<Option<(Arc<Task>, u64)>> {
         let entry = self.entries.find(scope, task_id);
-        let handle = entry.map(|entry| Handle::new(Arc::clone(self), entry));
+        let handle = entry.map(Handle::new);
         if let Some(current) = handle.and_then(|handle| self.current(&handle.lock())) {
             return Ok(Some(current));
         }

@@ -70,7 +70,7 @@ impl Inner {
     async fn resume(self: &Arc<Self>, orphan: Orphan, since: Option<std::time::Instant>) {
         let stored = orphan.stored.clone();
         let entry = self.entries.insert(Entry::stored(self, orphan.scope.clone(), stored));
-        let handle = Handle::new(Arc::clone(self), entry);
+        let handle = Handle::new(entry);
         handle.take_over(Takeover { orphan, since }).await;
     }
 }

@@ -101,17 +101,17 @@ impl Inner {
             is_lost: false,
             commands: Vec::new(),
         };
+        let claimed_for = is_claimed.then(|| task_id.clone());
         let accepted = if is_new {
-            self.begin(scope.clone(), task_id.clone(), key.clone(), turn, &configuration).await
+            self.begin(scope.clone(), task_id, key.clone(), turn, configuration).await
         } else {
-            self.continue_task(&scope, task_id.clone(), turn, &configuration).await
+            self.continue_task(&scope, task_id, turn, configuration).await
         };
-        if let (Err(error), Some(key)) = (&accepted, &key)
-            && is_claimed
+        if let (Err(error), Some(key), Some(task_id)) = (&accepted, &key, &claimed_for)
             && (is_new || is_definite(error))
         {
             // Nothing was done under this key, so a corrected request may use it.
-            self.store.release_key(&scope, key, &task_id).await.map_err(Error::from)?;
+            self.store.release_key(&scope, key, task_id).await.map_err(Error::from)?;
         }
         accepted
     }
@@ -130,7 +130,7 @@ impl Inner {
         task_id: String,
         key: Option<String>,
         mut turn: TurnRequest,
-        configuration: &SendMessageConfiguration,
+        configuration: SendMessageConfiguration,
     ) -> Result<Accepted> {
         self.check_capacity(&scope.owner)?;
         let limits = self.config.caller_limits.of(&scope.owner);
@@ -145,7 +145,6 @@ impl Inner {
         message.context_id.clone_from(&context_id);
         let webhook = configuration
             .task_push_notification_config
-            .clone()
             .map(|config| webhook_of(&task_id, config, &turn.call));
         let limits = &self.config.task_limits;
         if let Some(limit) = Size::default().refuses([&*message].into_iter(), limits) {
@@ -159,7 +158,7 @@ impl Inner {
             ..Task::default()
         };
         let entry = self.entries.insert(Entry::draft(self, scope, task, (running, draft)));
-        let handle = Handle::new(Arc::clone(self), entry);
+        let handle = Handle::new(entry);
         let creation =
             Creation { webhooks: webhook.into_iter().collect(), key, is_streamed: turn.streams };
         let waits = !configuration.return_immediately;
@@ -172,7 +171,7 @@ impl Inner {
         scope: &Scope,
         task_id: String,
         mut turn: TurnRequest,
-        configuration: &SendMessageConfiguration,
+        configuration: SendMessageConfiguration,
     ) -> Result<Accepted> {
         let message = Arc::make_mut(&mut turn.message);
         let handle = self
@@ -188,7 +187,7 @@ impl Inner {
         message.context_id = (*handle.context_id).to_owned();
         self.check_capacity(&scope.owner)?;
         self.check_usage(&scope.owner, self.config.caller_limits.of(&scope.owner), false).await?;
-        let webhook = configuration.task_push_notification_config.clone();
+        let webhook = configuration.task_push_notification_config;
         let webhook = webhook.map(|config| webhook_of(&task_id, config, &turn.call));
         let return_immediately = configuration.return_immediately;
         let (inner, scope) = (Arc::clone(self), scope.clone());

@@ -25,8 +25,9 @@ use crate::{
 };
 
 /// An active task. Reached through a [`Handle`](Handle).
-#[derive(Debug)]
 pub(crate) struct Entry {
+    /// The engine. It has the entry in its registry only while there are handles.
+    pub(crate) inner: Arc<Inner>,
     pub(crate) scope: Scope,
     pub(crate) task_id: Arc<str>,
     pub(crate) context_id: Arc<str>,
@@ -34,6 +35,8 @@ pub(crate) struct Entry {
     pub(crate) handles: AtomicUsize,
     shared: Mutex<Shared>,
 }
+
+a2a_core::debug_fields!(Entry { scope, task_id, .. });
 
 #[derive(Debug)]
 struct Shared {
@@ -167,29 +170,30 @@ pub(super) struct Settled {
 impl Entry {
     /// Creates the entry of a task that is not visible yet.
     pub(crate) fn draft(
-        inner: &Inner,
+        inner: &Arc<Inner>,
         scope: Scope,
         task: Task,
         (running, draft): (Count, Option<Count>),
     ) -> Self {
-        let mut entry = Self::new(scope, LiveTask::draft(task, inner.empty_log(0)));
+        let mut entry = Self::new(inner, scope, LiveTask::draft(task, inner.empty_log(0)));
         let shared = entry.shared.get_mut();
         (shared.running, shared.draft) = (Some(running), draft);
         entry
     }
 
     /// Creates the entry of a stored task.
-    pub(crate) fn stored(inner: &Inner, scope: Scope, stored: StoredTask) -> Self {
+    pub(crate) fn stored(inner: &Arc<Inner>, scope: Scope, stored: StoredTask) -> Self {
         let log = inner.empty_log(stored.last_event.get());
-        Self::new(scope, LiveTask::stored_before(stored, log))
+        Self::new(inner, scope, LiveTask::stored_before(stored, log))
     }
 
-    fn new(scope: Scope, live: LiveTask) -> Self {
+    fn new(inner: &Arc<Inner>, scope: Scope, live: LiveTask) -> Self {
         let (task, _) = live.visible();
         let (task_id, context_id) = (task.id.as_str().into(), task.context_id.as_str().into());
         let (signals, watchers, running, draft) = Default::default();
         let shared = Mutex::new(Shared { live, signals, watchers, running, draft });
-        Self { scope, task_id, context_id, handles: AtomicUsize::new(0), shared }
+        let (inner, handles) = (Arc::clone(inner), AtomicUsize::new(0));
+        Self { inner, scope, task_id, context_id, handles, shared }
     }
 
     pub(crate) fn lock(&self) -> Locked<'_> {

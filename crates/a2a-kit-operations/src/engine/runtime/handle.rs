@@ -9,18 +9,15 @@ use std::{
 
 use a2a_core::{Error, Result, v1::Task};
 
-use crate::engine::{Inner, runtime::Entry, task::LiveTask};
+use crate::engine::{runtime::Entry, task::LiveTask};
 
 /// Keeps an entry in the registry while it is in use.
-pub(crate) struct Handle {
-    pub(crate) inner: Arc<Inner>,
-    entry: Arc<Entry>,
-}
+pub(crate) struct Handle(Arc<Entry>);
 
 impl Handle {
     /// Wraps an entry whose handle the registry has counted.
-    pub(crate) fn new(inner: Arc<Inner>, entry: Arc<Entry>) -> Self {
-        Self { inner, entry }
+    pub(crate) fn new(entry: Arc<Entry>) -> Self {
+        Self(entry)
     }
 
     /// Returns the task as visible to callers, and the position of its newest event: from the
@@ -57,7 +54,7 @@ impl Handle {
     where
         F: FnMut(&LiveTask) -> Option<T> + Unpin,
     {
-        Wait { entry: &self.entry, ready, slot: None }
+        Wait { entry: &self.0, ready, slot: None }
     }
 }
 
@@ -65,20 +62,20 @@ impl std::ops::Deref for Handle {
     type Target = Entry;
 
     fn deref(&self) -> &Entry {
-        &self.entry
+        &self.0
     }
 }
 
 impl Clone for Handle {
     fn clone(&self) -> Self {
-        self.entry.handles.fetch_add(1, Ordering::Relaxed);
-        Self { inner: Arc::clone(&self.inner), entry: Arc::clone(&self.entry) }
+        self.handles.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(&self.0))
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.inner.entries.release(&self.entry);
+        self.inner.entries.release(self);
     }
 }
 
