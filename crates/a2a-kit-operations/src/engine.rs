@@ -28,7 +28,7 @@ use a2a_core::{
     v1::{AgentCard, Task},
     well_known::Timestamp,
 };
-use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use config::{EngineConfig, PushConfig};
@@ -361,25 +361,31 @@ fn moment() -> task::Now {
 }
 
 /// An executor behind a pointer: erasing its type once lets the engine be compiled once.
-#[async_trait]
 trait DynExecutor: Send + Sync {
-    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError>;
+    fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> BoxFuture<'_, Result<(), BoxError>>;
 
-    async fn cancel(&self, context: CancelContext);
+    fn cancel(&self, context: CancelContext) -> BoxFuture<'_, ()>;
 
     fn recovery(&self) -> Recovery;
 
     fn run_limits(&self) -> RunLimits;
 }
 
-#[async_trait]
 impl<E: AgentExecutor> DynExecutor for E {
-    async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
-        AgentExecutor::execute(self, context, updates).await
+    fn execute(
+        &self,
+        context: RequestContext,
+        updates: TaskUpdater,
+    ) -> BoxFuture<'_, Result<(), BoxError>> {
+        Box::pin(AgentExecutor::execute(self, context, updates))
     }
 
-    async fn cancel(&self, context: CancelContext) {
-        AgentExecutor::cancel(self, context).await;
+    fn cancel(&self, context: CancelContext) -> BoxFuture<'_, ()> {
+        Box::pin(AgentExecutor::cancel(self, context))
     }
 
     fn recovery(&self) -> Recovery {

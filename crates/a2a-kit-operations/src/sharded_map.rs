@@ -56,7 +56,7 @@ impl<T: Keyed, S: BuildHasher + Default> ShardedMap<T, S> {
     pub(crate) fn at<'a>(&'a self, key: T::Key<'a>) -> ShardGuard<'a, T> {
         let hash = self.hasher.hash_one(key);
         // The inner table uses both ends of the hash.
-        let shard = usize::from(hash.to_be_bytes()[2]) % self.shards.len();
+        let shard = usize::from(hash.to_be_bytes()[2]) % SHARDS;
         ShardGuard { shard: self.shards[shard].lock(), hash, key }
     }
 

@@ -23,7 +23,9 @@ pub(crate) fn execution(
         a2a.outcome = field::Empty,
         otel.status_code = field::Empty,
     );
-    propagation::adopt(&span, TraceContext::of(&call.parameters).as_ref());
+    if !span.is_disabled() {
+        propagation::adopt(&span, TraceContext::of(&call.parameters).as_ref());
+    }
     span
 }
 

@@ -1,11 +1,6 @@
 //! The run loop of an executor.
 
-use std::{
-    cell::Cell,
-    panic::AssertUnwindSafe,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{cell::Cell, panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
 
 use a2a_core::fresh_id;
 use futures_util::FutureExt as _;
@@ -137,7 +132,7 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     let extensions = handle.inner.agent.extensions.active(&request.call, &request.message);
     let context = RequestContext { handle: handle.clone(), request };
     let updates = TaskUpdater { handle: handle.clone(), run: generation, extensions };
-    let executor = Arc::clone(&handle.inner.agent.executor);
+    let executor = &handle.inner.agent.executor;
     // The executor may panic while creating its future.
     let execution = async move { executor.execute(context, updates).await };
     let execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());

@@ -38,9 +38,9 @@ impl Registry {
 
     /// Adds an entry, or returns the existing one, and counts a handle.
     pub(crate) fn insert(&self, entry: Entry) -> Arc<Entry> {
-        let task_id = Arc::clone(&entry.task_id);
-        let mut place = self.0.at(&task_id);
-        counted(place.get_or_insert_with(|| Arc::new(entry)))
+        let entry = Arc::new(entry);
+        let mut place = self.0.at(&entry.task_id);
+        counted(place.get_or_insert_with(|| Arc::clone(&entry)))
     }
 
     /// Releases a handle, and removes the entry with its last one.
