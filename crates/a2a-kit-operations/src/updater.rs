@@ -2,12 +2,9 @@
 
 use std::future::Future;
 
-use a2a_core::{
-    v1::{
-        Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
-        TaskStatusUpdateEvent,
-    },
-    well_known::Timestamp,
+use a2a_core::v1::{
+    Artifact, Message, Part, Role, TaskArtifactUpdateEvent, TaskState, TaskStatus,
+    TaskStatusUpdateEvent,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -105,7 +102,8 @@ impl TaskUpdater {
         state: TaskState,
         message: impl Into<StatusMessage>,
     ) -> Result<(), UpdateError> {
-        self.status_update(update(state, message.into().0)).await
+        let position = self.set_status(update(state, message.into().0))?;
+        self.stored(position).await
     }
 
     /// Completes the task: COMPLETED.
@@ -190,7 +188,8 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn artifact(&self, artifact: Artifact) -> Result<(), UpdateError> {
-        self.chunk(artifact, false, true).await
+        self.put_chunk(artifact, false, true)?;
+        self.accepts_more().await
     }
 
     /// Sends the first chunk of an artifact.
@@ -199,7 +198,8 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn begin(&self, artifact: Artifact) -> Result<(), UpdateError> {
-        self.chunk(artifact, false, false).await
+        self.put_chunk(artifact, false, false)?;
+        self.accepts_more().await
     }
 
     /// Sends a further chunk of the artifact with the same id.
@@ -208,7 +208,8 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn append(&self, artifact: Artifact) -> Result<(), UpdateError> {
-        self.chunk(artifact, true, false).await
+        self.put_chunk(artifact, true, false)?;
+        self.accepts_more().await
     }
 
     /// Sends the last chunk of the artifact with the same id.
@@ -217,22 +218,8 @@ impl TaskUpdater {
     ///
     /// Any [`UpdateError`].
     pub async fn append_last(&self, artifact: Artifact) -> Result<(), UpdateError> {
-        self.chunk(artifact, true, true).await
-    }
-
-    async fn chunk(
-        &self,
-        artifact: Artifact,
-        append: bool,
-        last_chunk: bool,
-    ) -> Result<(), UpdateError> {
-        let update = TaskArtifactUpdateEvent {
-            artifact: Some(artifact),
-            append,
-            last_chunk,
-            ..TaskArtifactUpdateEvent::default()
-        };
-        self.artifact_update(update).await
+        self.put_chunk(artifact, true, true)?;
+        self.accepts_more().await
     }
 
     /// Forwards an artifact update, for example of another agent. The engine sets the ids of the
@@ -243,10 +230,10 @@ impl TaskUpdater {
     /// Any [`UpdateError`].
     pub async fn artifact_update(
         &self,
-        mut update: TaskArtifactUpdateEvent,
+        update: TaskArtifactUpdateEvent,
     ) -> Result<(), UpdateError> {
-        self.extensions.iter().for_each(|extensions| extensions.artifact(&mut update));
-        self.push_artifact(update).await
+        self.put_artifact(update)?;
+        self.accepts_more().await
     }
 
     /// Forwards a status update, for example of another agent. The engine sets the ids of the task,
@@ -255,12 +242,9 @@ impl TaskUpdater {
     /// # Errors
     ///
     /// Any [`UpdateError`].
-    pub async fn status_update(
-        &self,
-        mut update: TaskStatusUpdateEvent,
-    ) -> Result<(), UpdateError> {
-        self.extend_status(&mut update);
-        self.push_status(update).await
+    pub async fn status_update(&self, update: TaskStatusUpdateEvent) -> Result<(), UpdateError> {
+        let position = self.set_status(update)?;
+        self.stored(position).await
     }
 
     /// Responds with a message in place of a task. If the task is already visible, it is completed
@@ -421,16 +405,6 @@ impl TaskUpdater {
     pub fn check_lease(&self) -> Result<(), UpdateError> {
         let is_expired = |since| self.handle.inner.is_expired(since);
         self.handle.lock().check_lease(self.run, is_expired)
-    }
-
-    /// Runs the hooks of the extensions, which see the time of the status.
-    fn extend_status(&self, update: &mut TaskStatusUpdateEvent) {
-        if let Some(extensions) = &self.extensions {
-            if let Some(status) = &mut update.status {
-                status.timestamp.get_or_insert_with(Timestamp::now);
-            }
-            extensions.status(update);
-        }
     }
 
     async fn ask_in(

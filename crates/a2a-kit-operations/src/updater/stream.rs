@@ -151,13 +151,17 @@ impl TaskUpdater {
             }
             let parts = mem::replace(&mut held, vec![part]);
             if !parts.is_empty() {
-                self.chunk(Artifact { parts, ..artifact.clone() }, appends, false).await?;
+                self.put_chunk(Artifact { parts, ..artifact.clone() }, appends, false)?;
+                self.accepts_more().await?;
                 appends = true;
             }
         };
         let ended = match held.is_empty() {
             true => Ok(()),
-            false => self.chunk(Artifact { parts: held, ..artifact }, appends, true).await,
+            false => match self.put_chunk(Artifact { parts: held, ..artifact }, appends, true) {
+                Ok(()) => self.accepts_more().await,
+                error => error,
+            },
         };
         match failure {
             Some(error) => Err(error),

@@ -5,9 +5,10 @@ use std::{future::Future, sync::atomic::Ordering};
 use a2a_core::{
     Role,
     v1::{
-        Message, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
+        Artifact, Message, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
         stream_response::Payload,
     },
+    well_known::Timestamp,
 };
 
 use crate::{
@@ -24,10 +25,51 @@ use crate::{
 const MAX_PENDING: usize = 256;
 
 impl TaskUpdater {
-    pub(crate) async fn push_status(
+    // These are not async: each future around another one would have room for a copy of the update.
+
+    /// Applies a whole artifact, or a chunk.
+    pub(crate) fn put_chunk(
         &self,
-        mut update: TaskStatusUpdateEvent,
+        artifact: Artifact,
+        append: bool,
+        last_chunk: bool,
     ) -> Result<(), UpdateError> {
+        let update = TaskArtifactUpdateEvent {
+            artifact: Some(artifact),
+            append,
+            last_chunk,
+            ..TaskArtifactUpdateEvent::default()
+        };
+        self.put_artifact(update)
+    }
+
+    /// Applies an artifact update, after the hooks of the extensions.
+    pub(crate) fn put_artifact(
+        &self,
+        mut update: TaskArtifactUpdateEvent,
+    ) -> Result<(), UpdateError> {
+        self.extensions.iter().for_each(|extensions| extensions.artifact(&mut update));
+        self.accept_artifact(update)
+    }
+
+    /// Applies a status update, after the hooks of the extensions, and returns the position of its
+    /// event.
+    pub(crate) fn set_status(&self, mut update: TaskStatusUpdateEvent) -> Result<u64, UpdateError> {
+        self.extend_status(&mut update);
+        self.accept_status(update)
+    }
+
+    /// Runs the hooks of the extensions, which see the time of the status.
+    pub(crate) fn extend_status(&self, update: &mut TaskStatusUpdateEvent) {
+        if let Some(extensions) = &self.extensions {
+            if let Some(status) = &mut update.status {
+                status.timestamp.get_or_insert_with(Timestamp::now);
+            }
+            extensions.status(update);
+        }
+    }
+
+    fn accept_status(&self, mut update: TaskStatusUpdateEvent) -> Result<u64, UpdateError> {
         let status = update.status.get_or_insert_default();
         if status.state() == TaskState::Unspecified {
             status.state = TaskState::Working.into();
@@ -35,20 +77,20 @@ impl TaskUpdater {
         let now = moment();
         status.timestamp.get_or_insert(now.time);
         self.handle.own_status(&mut update);
-        let position = self.accept(Payload::StatusUpdate(update), now)?;
-        self.stored(position).await
+        self.accept(Payload::StatusUpdate(update), now)
     }
 
-    pub(crate) async fn push_artifact(
-        &self,
-        mut update: TaskArtifactUpdateEvent,
-    ) -> Result<(), UpdateError> {
+    fn accept_artifact(&self, mut update: TaskArtifactUpdateEvent) -> Result<(), UpdateError> {
         if let Some(artifact) = &mut update.artifact
             && artifact.artifact_id.is_empty()
         {
             artifact.artifact_id = a2a_core::fresh_id();
         }
-        self.accept(Payload::ArtifactUpdate(update), moment())?;
+        self.accept(Payload::ArtifactUpdate(update), moment()).map(drop)
+    }
+
+    /// Waits while too many changes are pending.
+    pub(crate) async fn accepts_more(&self) -> Result<(), UpdateError> {
         // Chunks are written in batches; backpressure applies only if the store falls behind.
         self.handle.wait(|live| live.accepts_more(self.run, MAX_PENDING)).await
     }
@@ -69,7 +111,7 @@ impl TaskUpdater {
     }
 
     /// Waits until the event at `position` is stored.
-    async fn stored(&self, position: u64) -> Result<(), UpdateError> {
+    pub(crate) async fn stored(&self, position: u64) -> Result<(), UpdateError> {
         self.handle.wait(|live| live.write_outcome(self.run, position)).await
     }
 
@@ -90,7 +132,8 @@ impl TaskUpdater {
         if is_reply {
             return Ok(());
         }
-        self.push_status(update(TaskState::Completed, Some(message))).await
+        let position = self.accept_status(update(TaskState::Completed, Some(message)))?;
+        self.stored(position).await
     }
 
     pub(crate) async fn push_question(
