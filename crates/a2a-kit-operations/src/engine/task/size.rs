@@ -6,7 +6,6 @@ use a2a_core::{
     Error, ErrorKind, Message, Role,
     v1::{Task, stream_response::Payload},
 };
-use hashbrown::HashMap;
 use prost::Message as _;
 
 use super::change::Change;
@@ -21,7 +20,8 @@ pub(crate) struct Size {
     history_bytes: usize,
     /// Of the status message, which enters the history with the next status.
     status_bytes: usize,
-    artifacts: HashMap<String, usize>,
+    /// By id, oldest first. Few, and searched like the artifacts of the task.
+    artifacts: Vec<(String, usize)>,
     artifact_bytes: usize,
 }
 
@@ -89,9 +89,17 @@ impl Size {
         for artifact in &task.artifacts {
             let bytes = artifact.encoded_len();
             size.artifact_bytes += bytes;
-            *size.artifacts.entry(artifact.artifact_id.clone()).or_default() += bytes;
+            match size.artifact(&artifact.artifact_id) {
+                Some(known) => *known += bytes,
+                None => size.artifacts.push((artifact.artifact_id.clone(), bytes)),
+            }
         }
         size
+    }
+
+    fn artifact(&mut self, id: &str) -> Option<&mut usize> {
+        let mut artifacts = self.artifacts.iter_mut().rev();
+        artifacts.find(|(known, _)| known == id).map(|(_, bytes)| bytes)
     }
 
     fn add(&mut self, message: &Message) {
@@ -120,15 +128,18 @@ impl Size {
                 Some(Payload::ArtifactUpdate(update)) => {
                     let Some(artifact) = &update.artifact else { return };
                     let bytes = artifact.encoded_len();
-                    let id = &artifact.artifact_id;
-                    match self.artifacts.get_mut(id) {
-                        Some(known) if update.append => *known += bytes,
-                        Some(known) => self.artifact_bytes -= std::mem::replace(known, bytes),
-                        None => {
-                            self.artifacts.insert(id.clone(), bytes);
+                    let replaced = match self.artifact(&artifact.artifact_id) {
+                        Some(known) if update.append => {
+                            *known += bytes;
+                            0
                         }
-                    }
-                    self.artifact_bytes += bytes;
+                        Some(known) => std::mem::replace(known, bytes),
+                        None => {
+                            self.artifacts.push((artifact.artifact_id.clone(), bytes));
+                            0
+                        }
+                    };
+                    self.artifact_bytes = self.artifact_bytes - replaced + bytes;
                 }
                 Some(Payload::Message(_)) | None => {}
             },
@@ -147,9 +158,10 @@ impl Size {
             }
             Payload::ArtifactUpdate(update) => {
                 let artifact = update.artifact.as_ref()?;
-                let replaced = self.artifacts.get(&artifact.artifact_id).filter(|_| !update.append);
-                let bytes =
-                    self.artifact_bytes - replaced.copied().unwrap_or(0) + artifact.encoded_len();
+                let mut known = self.artifacts.iter().rev().filter(|_| !update.append);
+                let replaced = known.find(|(id, _)| *id == artifact.artifact_id);
+                let replaced = replaced.map_or(0, |(_, bytes)| *bytes);
+                let bytes = self.artifact_bytes - replaced + artifact.encoded_len();
                 (bytes > limits.max_artifact_bytes).then_some(ExceededLimit::ArtifactBytes)
             }
             Payload::Task(_) | Payload::Message(_) => None,
