@@ -67,7 +67,7 @@ impl LiveTask {
         if self.live.begin_writing() {
             while let Some(group) = self.live.next_group() {
                 events += group.events().count();
-                self.live.stored(group, CONFIRMATION);
+                self.live.stored(*group, CONFIRMATION);
             }
         }
         events

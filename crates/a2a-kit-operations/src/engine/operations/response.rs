@@ -50,7 +50,7 @@ impl Accepted {
         };
         if turn == SentTurn::Here(0) {
             // A retry: this entry may show the task before its message.
-            self.handle.catch_up_if_behind().await?;
+            Box::pin(self.handle.catch_up_if_behind()).await?;
         }
         let response = self.handle.wait(|live| live.response(turn, return_immediately)).await?;
         let view = TaskView::of_history(history_length);
@@ -66,12 +66,13 @@ impl Accepted {
                 send_message_response::Payload::Task(view.apply(task))
             }
             Response::Newest => {
-                let (task, _) = self.handle.newest_or_error().await?;
+                let (task, _) = Box::pin(self.handle.newest_or_error()).await?;
                 drop(self.handle);
                 send_message_response::Payload::Task(view.apply(task))
             }
             Response::Superseded(task_id) => {
-                let joined = self.handle.inner.follow_key(&self.handle.scope, &task_id).await?;
+                let handle = &self.handle;
+                let joined = Box::pin(handle.inner.follow_key(&handle.scope, &task_id)).await?;
                 return Box::pin(joined.response(return_immediately, history_length)).await;
             }
         };

@@ -36,7 +36,8 @@ use a2a_core::{
 const RESERVED_FRACTION: usize = 16;
 
 impl Inner {
-    /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt.
+    /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt. What
+    /// few messages need is in boxes, so that the future is small for the others.
     pub(crate) async fn accept(
         self: &Arc<Self>,
         mut context: CallContext,
@@ -54,7 +55,8 @@ impl Inner {
         let mut configuration = configuration.unwrap_or_default();
         let output_modes = std::mem::take(&mut configuration.accepted_output_modes);
         if let Some(config) = &configuration.task_push_notification_config {
-            self.check_webhook(config, "configuration.taskPushNotificationConfig.").await?;
+            let field = "configuration.taskPushNotificationConfig.";
+            Box::pin(self.check_webhook(config, field)).await?;
         }
 
         let key = self.key_of(&context, &message).filter(|_| may_join);
@@ -63,11 +65,11 @@ impl Inner {
         // What is known before the key is claimed, so that no attempt under it is missed.
         let known_messages = match is_new || key.is_none() {
             true => 0,
-            false => self.client_messages(&scope, &task_id).await?,
+            false => Box::pin(self.client_messages(&scope, &task_id)).await?,
         };
         let claimed = match (&key, fingerprint) {
             (Some(key), Some(fingerprint)) => {
-                Some(self.claim(&scope, key, fingerprint, &task_id).await?)
+                Some(Box::pin(self.claim(&scope, key, fingerprint, &task_id)).await?)
             }
             _ => None,
         };
@@ -105,7 +107,7 @@ impl Inner {
         let accepted = if is_new {
             self.begin(scope.clone(), task_id, key.clone(), turn, configuration).await
         } else {
-            self.continue_task(&scope, task_id, turn, configuration).await
+            Box::pin(self.continue_task(&scope, task_id, turn, configuration)).await
         };
         if let (Err(error), Some(key), Some(task_id)) = (&accepted, &key, &claimed_for)
             && (is_new || is_definite(error))

@@ -174,26 +174,29 @@ impl Entry {
         scope: Scope,
         task: Task,
         (running, draft): (Count, Option<Count>),
-    ) -> Self {
-        let mut entry = Self::new(inner, scope, LiveTask::draft(task, inner.empty_log(0)));
-        let shared = entry.shared.get_mut();
-        (shared.running, shared.draft) = (Some(running), draft);
-        entry
+    ) -> Arc<Self> {
+        let live = LiveTask::draft(task, inner.empty_log(0));
+        Self::new(inner, scope, live, (Some(running), draft))
     }
 
     /// Creates the entry of a stored task.
-    pub(crate) fn stored(inner: &Arc<Inner>, scope: Scope, stored: StoredTask) -> Self {
+    pub(crate) fn stored(inner: &Arc<Inner>, scope: Scope, stored: StoredTask) -> Arc<Self> {
         let log = inner.empty_log(stored.last_event.get());
-        Self::new(inner, scope, LiveTask::stored_before(stored, log))
+        Self::new(inner, scope, LiveTask::stored_before(stored, log), (None, None))
     }
 
-    fn new(inner: &Arc<Inner>, scope: Scope, live: LiveTask) -> Self {
+    fn new(
+        inner: &Arc<Inner>,
+        scope: Scope,
+        live: LiveTask,
+        (running, draft): (Option<Count>, Option<Count>),
+    ) -> Arc<Self> {
         let (task, _) = live.visible();
         let (task_id, context_id) = (task.id.as_str().into(), task.context_id.as_str().into());
-        let (signals, watchers, running, draft) = Default::default();
+        let (signals, watchers) = Default::default();
         let shared = Mutex::new(Shared { live, signals, watchers, running, draft });
         let (inner, handles) = (Arc::clone(inner), AtomicUsize::new(0));
-        Self { inner, scope, task_id, context_id, handles, shared }
+        Arc::new(Self { inner, scope, task_id, context_id, handles, shared })
     }
 
     pub(crate) fn lock(&self) -> Locked<'_> {

@@ -37,8 +37,7 @@ impl Registry {
     }
 
     /// Adds an entry, or returns the existing one, and counts a handle.
-    pub(crate) fn insert(&self, entry: Entry) -> Arc<Entry> {
-        let entry = Arc::new(entry);
+    pub(crate) fn insert(&self, entry: Arc<Entry>) -> Arc<Entry> {
         let mut place = self.0.at(&entry.task_id);
         counted(place.get_or_insert_with(|| Arc::clone(&entry)))
     }

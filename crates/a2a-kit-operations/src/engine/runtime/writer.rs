@@ -53,7 +53,7 @@ async fn write(handle: Handle) {
                 let is_shared = handle.inner.cluster.is_shared;
                 let has_pushes = committed.has_pushes;
                 let confirmation = Confirmation { begun, has_pushes, is_shared };
-                let stored = handle.change(|live| live.stored(group, confirmation));
+                let stored = handle.change(|live| live.stored(*group, confirmation));
                 let Some(states) = stored else { return };
                 states.into_iter().for_each(|state| handle.record_transition(state));
             }

@@ -110,8 +110,8 @@ impl LiveTask {
         begins
     }
 
-    /// The next group to store; `None` ends the writer.
-    pub(crate) fn next_group(&mut self) -> Option<Group> {
+    /// The next group to store; `None` ends the writer. Boxed, as it is passed through several hands.
+    pub(crate) fn next_group(&mut self) -> Option<Box<Group>> {
         if self.changes.pending.is_empty() || self.persistence.has_failed() {
             self.persistence.abandon();
             self.release_if_idle();
@@ -146,7 +146,7 @@ impl LiveTask {
             Some(turn) => LeaseUpdate::Checkpoint(encode(&Checkpoint::of(&turn, None))),
             None => LeaseUpdate::Keep,
         };
-        Some(Group {
+        Some(Box::new(Group {
             changes,
             states,
             version: self.persistence.version,
@@ -160,7 +160,7 @@ impl LiveTask {
             lease,
             journal: self.journal.take_unstored(ends),
             answers: self.commands.answers(ends.then_some(self.changes.last)),
-        })
+        }))
     }
 
     /// Makes a stored group visible, and returns the states that the task goes through; `None` if the

@@ -398,7 +398,7 @@ impl Fixture {
         if self.group.is_some() {
             return "waits".to_owned();
         }
-        self.group = self.live.next_group();
+        self.group = self.live.next_group().map(|group| *group);
         match &self.group {
             Some(group) => format!("{} events to store", group.events().count()),
             None => "done".to_owned(),
