@@ -20,17 +20,21 @@ pub(crate) enum Counted {
 /// A caller, and what is counted of it.
 type Key = (Arc<str>, Counted);
 
-/// The counts of all callers; one of zero has no entry.
+/// The counts of all callers: the references to each value besides that in the map. Values without
+/// any are removed before the map grows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CallerCounts(Arc<Mutex<HashMap<Key, usize>>>);
+pub(crate) struct CallerCounts(Arc<Mutex<HashMap<Key, Arc<()>>>>);
 
 /// Something that is counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Count {
-    counts: CallerCounts,
-    key: Key,
+    _counted: Arc<()>,
     /// The caller's number of them when it was counted.
     pub(crate) number: usize,
+}
+
+fn number(known: &Arc<()>) -> usize {
+    Arc::strong_count(known) - 1
 }
 
 impl CallerCounts {
@@ -42,40 +46,30 @@ impl CallerCounts {
         limit: Option<NonZeroUsize>,
     ) -> Option<Count> {
         let key = (Arc::clone(caller), counted);
-        let number = {
-            let mut counts = self.0.lock();
-            match counts.get_mut(&key) {
-                Some(count) if limit.is_some_and(|limit| *count >= limit.get()) => return None,
-                Some(count) => {
-                    *count += 1;
-                    *count
-                }
-                None => {
-                    counts.insert(key.clone(), 1);
-                    1
-                }
-            }
-        };
-        Some(Count { counts: self.clone(), key, number })
+        let mut counts = self.0.lock();
+        if let Some(known) = counts.get(&key) {
+            let number = number(known);
+            let is_admitted = limit.is_none_or(|limit| number < limit.get());
+            return is_admitted.then(|| Count { _counted: Arc::clone(known), number: number + 1 });
+        }
+        if counts.len() == counts.capacity() {
+            counts.retain(|_, known| number(known) > 0);
+            let more = counts.len() + 1;
+            counts.reserve(more);
+        }
+        let known = counts.entry(key).or_default();
+        Some(Count { _counted: Arc::clone(known), number: 1 })
     }
 
     pub(crate) fn of(&self, caller: &Arc<str>, counted: Counted) -> usize {
-        self.0.lock().get(&(Arc::clone(caller), counted)).copied().unwrap_or_default()
+        self.0.lock().get(&(Arc::clone(caller), counted)).map_or(0, number)
     }
 
-    /// The number of callers with an entry.
+    /// The number of callers with a count.
     pub(crate) fn callers(&self) -> usize {
-        self.0.lock().keys().map(|(caller, _)| caller).collect::<BTreeSet<_>>().len()
-    }
-}
-
-impl Drop for Count {
-    fn drop(&mut self) {
-        let mut counts = self.counts.0.lock();
-        match counts.get_mut(&self.key) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => _ = counts.remove(&self.key),
-        }
+        let counts = self.0.lock();
+        let counted = counts.iter().filter(|(_, known)| number(known) > 0);
+        counted.map(|((caller, _), _)| caller).collect::<BTreeSet<_>>().len()
     }
 }
 
@@ -109,5 +103,18 @@ mod tests {
         assert_eq!(counts.callers(), 1);
         drop((first, second));
         assert_eq!(counts.callers(), 0);
+    }
+
+    #[test]
+    fn callers_without_a_count_are_forgotten_before_the_map_grows() {
+        let counts = CallerCounts::default();
+        let ann = Arc::from("ann");
+        let _first = counts.take(&ann, Counted::Stream, None).unwrap();
+        for number in 0..10_000 {
+            let caller = Arc::from(number.to_string());
+            drop(counts.take(&caller, Counted::RunningTask, None).unwrap());
+        }
+        assert!(counts.0.lock().len() < 100);
+        assert_eq!((counts.callers(), counts.of(&ann, Counted::Stream)), (1, 1));
     }
 }

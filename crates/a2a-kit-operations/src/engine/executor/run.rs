@@ -137,13 +137,12 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
     let execution = async move { executor.execute(context, updates).await };
     let execution = std::pin::pin!(AssertUnwindSafe(execution).catch_unwind());
     let execution = Batched::new(handle, execution);
-    // Most executors never wait, and then nobody needs the signal.
-    let dropped = async { handle.drop_signal(generation).cancelled().await };
-    let silence = async {
-        tokio::time::sleep(handle.inner.config.submitted_after).await;
-        handle.change(|live| live.silent(generation));
-        out_of_time(handle, generation).await
+    // Created, in boxes of their own, for executors that wait.
+    let dropped = async {
+        let signal = handle.drop_signal(generation);
+        Box::pin(signal.cancelled()).await;
     };
+    let silence = async { Box::pin(silence(handle, generation)).await };
     let result = tokio::select! {
         biased;
         result = execution => result,
@@ -161,6 +160,13 @@ async fn execute(handle: &Handle, generation: u64, request: TurnRequest) -> Outc
                 .unwrap_or_else(|| "panic without a message".to_owned()),
         ),
     }
+}
+
+/// Makes the task of a silent executor visible, and waits until the run exceeds a limit.
+async fn silence(handle: &Handle, generation: u64) -> Outcome {
+    tokio::time::sleep(handle.inner.config.submitted_after).await;
+    handle.change(|live| live.silent(generation));
+    out_of_time(handle, generation).await
 }
 
 /// Waits until the run exceeds a limit.
