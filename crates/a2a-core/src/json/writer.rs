@@ -38,26 +38,34 @@ fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// The length of a prefix that needs no escapes: the whole text, or some steps.
+fn is_plain_stride(stride: &[u8]) -> bool {
+    !stride.iter().fold(false, |any, b| any | needs_escape(*b))
+}
+
+/// The length of a prefix that needs no escapes, in whole steps.
 fn plain(text: &[u8]) -> usize {
-    let is_plain = |stride: &[u8]| !stride.iter().fold(false, |any, b| any | needs_escape(*b));
-    let (whole, is_whole) = if let Some(last) = text.last_chunk::<STRIDE>() {
-        let strides = text.chunks_exact(STRIDE).take_while(|stride| is_plain(stride)).count();
-        let len = strides * STRIDE;
-        // The last step overlaps with the one before.
-        (len, len + STRIDE > text.len() && is_plain(last))
-    } else if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
-        (0, is_plain_word(first) && is_plain_word(last))
-    } else {
-        (0, !text.iter().any(|byte| needs_escape(*byte)))
-    };
-    if is_whole { text.len() } else { whole }
+    text.chunks_exact(STRIDE).take_while(|stride| is_plain_stride(stride)).count() * STRIDE
+}
+
+/// Whether a text needs no escapes. Its last step overlaps with the one before.
+fn is_plain(text: &[u8]) -> bool {
+    if let Some(last) = text.last_chunk::<STRIDE>() {
+        return text.chunks_exact(STRIDE).all(is_plain_stride) && is_plain_stride(last);
+    }
+    if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        return is_plain_word(u64::from_ne_bytes(*first))
+            && is_plain_word(u64::from_ne_bytes(*last));
+    }
+    if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+        let [first, last] = [first, last].map(|half| u64::from(u32::from_ne_bytes(*half)));
+        return is_plain_word(first << 32 | last);
+    }
+    !text.iter().any(|byte| needs_escape(*byte))
 }
 
 /// Whether eight bytes need no escapes.
-fn is_plain_word(bytes: &[u8; 8]) -> bool {
+fn is_plain_word(word: u64) -> bool {
     const ONES: u64 = u64::MAX / 255;
-    let word = u64::from_ne_bytes(*bytes);
     // The highest bit of some byte is set if some byte is less than `limit`, which is ASCII.
     let less = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let is = |byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
@@ -98,6 +106,16 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
     let text = text.as_bytes();
     out.reserve(text.len() + 2);
     out.push(b'"');
+    if is_plain(text) {
+        out.extend_from_slice(text);
+    } else {
+        write_escaped(out, text);
+    }
+    out.push(b'"');
+}
+
+#[cold]
+fn write_escaped(out: &mut Vec<u8>, text: &[u8]) {
     let mut rest = text;
     while !rest.is_empty() {
         let mut len = plain(rest);
@@ -107,7 +125,6 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
         write_escape(out, *byte);
         rest = tail;
     }
-    out.push(b'"');
 }
 
 #[cold]
