@@ -79,10 +79,10 @@ fn strip_ids(bytes: &[u8], ids: Ids<'_>) -> Box<[u8]> {
     let (Some(first), Some(second)) = (first.or(second), second.or(first)) else {
         return [&[0], bytes].concat().into_boxed_slice();
     };
-    let mut cuts: Vec<(usize, usize)> = Vec::new();
-    let mut from = 0;
+    let mut cuts = [0_u16; MAX_CUTS];
+    let (mut count, mut cut, mut from) = (0, 0, 0);
     while let Some(found) = memchr::memchr2(first, second, &bytes[from..])
-        && cuts.len() < MAX_CUTS
+        && count < MAX_CUTS
     {
         let at = from + found + 1;
         let is_here = |id: &&str| {
@@ -90,23 +90,22 @@ fn strip_ids(bytes: &[u8], ids: Ids<'_>) -> Box<[u8]> {
         };
         from = at;
         if let Some(which) = ids.iter().position(is_here) {
-            cuts.push((at, which));
+            cuts[count] = u16::try_from(at | which << WHICH).unwrap_or_default();
+            count += 1;
+            cut += ids[which].len() - CUT_BYTES;
             from += ids[which].len();
         }
     }
-    let cut: usize = cuts.iter().map(|(_, which)| ids[*which].len() - CUT_BYTES).sum();
     let mut packed = Vec::with_capacity(1 + bytes.len() - cut);
-    packed.push(u8::try_from(cuts.len()).unwrap_or(u8::MAX));
-    for (at, which) in &cuts {
-        let place = u16::try_from(at | which << WHICH).unwrap_or_default();
-        packed.extend(place.to_le_bytes());
-    }
+    packed.push(u8::try_from(count).unwrap_or(u8::MAX));
+    packed.extend(cuts[..count].iter().flat_map(|cut| cut.to_le_bytes()));
     let mut rest = 0;
-    for (at, which) in cuts {
-        packed.extend(&bytes[rest..at]);
+    for cut in &cuts[..count] {
+        let (at, which) = place(*cut);
+        packed.extend_from_slice(&bytes[rest..at]);
         rest = at + ids[which].len();
     }
-    packed.extend(&bytes[rest..]);
+    packed.extend_from_slice(&bytes[rest..]);
     packed.into_boxed_slice()
 }
 
@@ -116,8 +115,7 @@ fn restore_ids(packed: &[u8], ids: Ids<'_>) -> Vec<u8> {
     let (cuts, mut left) = packed.split_at(packed.len().min(usize::from(*count) * CUT_BYTES));
     let mut bytes = Vec::with_capacity(left.len() + usize::from(*count) * ids[0].len());
     for cut in cuts.chunks_exact(CUT_BYTES) {
-        let place = usize::from(u16::from_le_bytes([cut[0], cut[1]]));
-        let (at, which) = (place & !(1 << WHICH), place >> WHICH);
+        let (at, which) = place(u16::from_le_bytes([cut[0], cut[1]]));
         let (before, behind) = left.split_at(at.saturating_sub(bytes.len()).min(left.len()));
         bytes.extend(before);
         bytes.extend(ids[which].as_bytes());
@@ -125,6 +123,12 @@ fn restore_ids(packed: &[u8], ids: Ids<'_>) -> Vec<u8> {
     }
     bytes.extend(left);
     bytes
+}
+
+/// The offset of a removed id, and which one it is.
+fn place(cut: u16) -> (usize, usize) {
+    let cut = usize::from(cut);
+    (cut & !(1 << WHICH), cut >> WHICH)
 }
 
 /// The bit of an offset that tells which id was removed.
