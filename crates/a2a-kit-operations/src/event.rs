@@ -97,6 +97,20 @@ struct Inner {
     protobuf: OnceLock<Bytes>,
 }
 
+impl Inner {
+    fn new(id: Option<EventId>, response: StreamResponse) -> Self {
+        let (len, json, protobuf) = Default::default();
+        Self { id, response, len, json, protobuf }
+    }
+}
+
+impl Clone for Inner {
+    /// Without the encodings.
+    fn clone(&self) -> Self {
+        Self::new(self.id, self.response.clone())
+    }
+}
+
 /// Whether a stream may end at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEnd {
@@ -129,8 +143,7 @@ event_from! {
 impl Event {
     /// Creates an event; `id` is its position in the task's log, if any.
     pub fn new(id: Option<EventId>, response: StreamResponse) -> Self {
-        let (len, json, protobuf) = Default::default();
-        Self(Arc::new(Inner { id, response, len, json, protobuf }))
+        Self(Arc::new(Inner::new(id, response)))
     }
 
     /// An event with the whole task.
@@ -157,22 +170,17 @@ impl Event {
         }
     }
 
-    /// Sets the ids of the task in an update.
+    /// An event without a position in a log.
     #[cfg(feature = "engine")]
-    pub(crate) fn set_ids(&mut self, task_id: &str, context_id: &str) {
-        if Arc::get_mut(&mut self.0).is_none() {
-            *self = Self::new(self.0.id, self.0.response.clone());
-        }
-        let ids = match Arc::get_mut(&mut self.0).map(|inner| &mut inner.response.payload) {
-            Some(Some(Payload::StatusUpdate(update))) => {
-                (&mut update.task_id, &mut update.context_id)
-            }
-            Some(Some(Payload::ArtifactUpdate(update))) => {
-                (&mut update.task_id, &mut update.context_id)
-            }
-            _ => return,
-        };
-        (*ids.0, *ids.1) = (task_id.to_owned(), context_id.to_owned());
+    pub(crate) fn of(payload: Payload) -> Self {
+        Self::new(None, StreamResponse { payload: Some(payload) })
+    }
+
+    /// The position and the content, of a copy if the event is shared.
+    #[cfg(feature = "engine")]
+    pub(crate) fn make_mut(&mut self) -> (&mut Option<EventId>, &mut Option<Payload>) {
+        let inner = Arc::make_mut(&mut self.0);
+        (&mut inner.id, &mut inner.response.payload)
     }
 
     /// The content of the event; `None` if it is empty.

@@ -57,7 +57,7 @@ impl LiveTask {
     pub fn update(&mut self, payload: Payload) -> Result<u64, UpdateError> {
         self.now.instant += Duration::from_millis(1);
         let generation = self.live.generation();
-        self.live.update(generation, payload, &self.limits, self.now)
+        self.live.update(generation, Event::of(payload), &self.limits, self.now)
     }
 
     /// Takes the pending changes as if the store had written them, and returns the number of

@@ -4,15 +4,12 @@ use std::{future::Future, sync::atomic::Ordering};
 
 use a2a_core::{
     Role,
-    v1::{
-        Artifact, Message, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent,
-        stream_response::Payload,
-    },
+    v1::{Artifact, Message, TaskArtifactUpdateEvent, TaskState, TaskStatusUpdateEvent},
     well_known::Timestamp,
 };
 
 use crate::{
-    TaskUpdater, UpdateError,
+    Event, TaskUpdater, UpdateError,
     engine::{
         moment,
         runtime::Handle,
@@ -77,7 +74,7 @@ impl TaskUpdater {
         let now = moment();
         status.timestamp.get_or_insert(now.time);
         self.handle.own_status(&mut update);
-        self.accept(Payload::StatusUpdate(update), now)
+        self.accept(update.into(), now)
     }
 
     fn accept_artifact(&self, mut update: TaskArtifactUpdateEvent) -> Result<(), UpdateError> {
@@ -86,7 +83,7 @@ impl TaskUpdater {
         {
             artifact.artifact_id = a2a_core::fresh_id();
         }
-        self.accept(Payload::ArtifactUpdate(update), moment()).map(drop)
+        self.accept(update.into(), moment()).map(drop)
     }
 
     /// Waits while too many changes are pending.
@@ -95,10 +92,10 @@ impl TaskUpdater {
         self.handle.wait(|live| live.accepts_more(self.run, MAX_PENDING)).await
     }
 
-    fn accept(&self, payload: Payload, now: Now) -> Result<u64, UpdateError> {
+    fn accept(&self, event: Event, now: Now) -> Result<u64, UpdateError> {
         let limits = &self.handle.inner.config.task_limits;
         let accepted =
-            self.handle.change_silently(|live| live.update(self.run, payload, limits, now));
+            self.handle.change_silently(|live| live.update(self.run, event, limits, now));
         self.log_limit(accepted)
     }
 
@@ -158,7 +155,7 @@ impl TaskUpdater {
         handle.own_status(&mut question);
         let now = moment();
         question.status.get_or_insert_default().timestamp.get_or_insert(now.time);
-        let question = Payload::StatusUpdate(question);
+        let question = Event::from(question);
         let limits = &handle.inner.config.task_limits;
         let position =
             self.log_limit(handle.change(|live| live.ask(*run, question, limits, now)))?;

@@ -48,7 +48,7 @@ impl Change {
             Self::Appeared => {
                 *self = Self::Event(Event::of_task(Some(EventId::FIRST), task.clone()));
             }
-            Self::Event(event) => event.set_ids(&task.id, &task.context_id),
+            Self::Event(event) => set_ids(event, task),
             Self::History(_) | Self::Journal => {}
         }
     }
@@ -58,8 +58,9 @@ impl Change {
         match self {
             Self::Appeared | Self::Journal => {}
             Self::History(message) => task.history.push(Arc::unwrap_or_clone(message)),
-            Self::Event(event) => {
-                event.into_response().payload.into_iter().for_each(|payload| task.apply_event(payload));
+            Self::Event(mut event) => {
+                let payload = event.make_mut().1.take();
+                payload.into_iter().for_each(|payload| task.apply_event(payload));
             }
         }
     }
@@ -77,6 +78,17 @@ impl Change {
             },
         }
     }
+}
+
+/// Sets the ids of the task in an update.
+fn set_ids(event: &mut Event, task: &Task) {
+    let (task_id, context_id) = match event.make_mut().1 {
+        Some(Payload::StatusUpdate(update)) => (&mut update.task_id, &mut update.context_id),
+        Some(Payload::ArtifactUpdate(update)) => (&mut update.task_id, &mut update.context_id),
+        Some(Payload::Task(_) | Payload::Message(_)) | None => return,
+    };
+    task_id.clone_from(&task.id);
+    context_id.clone_from(&task.context_id);
 }
 
 /// A copy of a task with changes applied.

@@ -3,10 +3,7 @@
 
 use std::sync::Arc;
 
-use a2a_core::{
-    Role,
-    v1::{Message, stream_response::Payload},
-};
+use a2a_core::{Role, v1::Message};
 use serde_json::Value;
 
 use super::{
@@ -15,7 +12,7 @@ use super::{
     journal::{Entry, Record, Repeated},
     run::{Ask, Question},
 };
-use crate::{TaskLimits, UpdateError};
+use crate::{Event, TaskLimits, UpdateError};
 
 impl LiveTask {
     /// Asks the client for a message, and returns the position of the question. A run that repeats
@@ -23,7 +20,7 @@ impl LiveTask {
     pub(crate) fn ask(
         &mut self,
         generation: u64,
-        question: Payload,
+        question: Event,
         limits: &TaskLimits,
         now: Now,
     ) -> Result<u64, UpdateError> {

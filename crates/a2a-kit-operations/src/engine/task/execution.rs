@@ -7,7 +7,7 @@ use std::{
 
 use a2a_core::{
     TaskState,
-    v1::{Message, StreamResponse, Task, stream_response::Payload},
+    v1::{Message, Task},
 };
 
 use super::{
@@ -88,13 +88,13 @@ impl LiveTask {
     pub(crate) fn update(
         &mut self,
         generation: u64,
-        payload: Payload,
+        event: Event,
         limits: &TaskLimits,
         now: Now,
     ) -> Result<u64, UpdateError> {
         self.accepts(generation)?;
         if self.journal.is_replaying() {
-            match state_of(&payload) {
+            match event.state() {
                 // Something is missing: what came before the end was not stored again.
                 Some(TaskState::Completed) => return Err(self.diverge(now)),
                 Some(state) if state.is_terminal() => {}
@@ -102,14 +102,13 @@ impl LiveTask {
                 _ => return Ok(self.log.last()),
             }
         }
-        let exceeded = self.exceeded(&payload, limits);
+        let exceeded = self.exceeded(&event, limits);
         self.check_limit(exceeded, limits, now)?;
-        if state_of(&payload).is_some_and(|state| !state.is_interrupted()) && self.journal.decide()
-        {
+        if event.state().is_some_and(|state| !state.is_interrupted()) && self.journal.decide() {
             self.put(Change::Journal);
         }
         self.appear();
-        Ok(self.push(payload, now))
+        Ok(self.push(event, now))
     }
 
     /// Fails the task: its run does not repeat what an earlier one did.
@@ -142,8 +141,7 @@ impl LiveTask {
         if self.changes.last > 0 {
             return Ok(None);
         }
-        let payload = Some(Payload::Message(message.clone()));
-        self.reply = Some(Event::new(None, StreamResponse { payload }));
+        self.reply = Some(message.clone().into());
         Ok(self.task.history.last())
     }
 
@@ -297,13 +295,5 @@ impl LiveTask {
     pub(crate) fn is_dropped(&self, generation: u64) -> Option<bool> {
         let is_dropped = self.run.here().is_none_or(|run| run.is_dropped);
         self.is_current(generation).then_some(is_dropped)
-    }
-}
-
-/// The state that an update sets.
-fn state_of(payload: &Payload) -> Option<TaskState> {
-    match payload {
-        Payload::StatusUpdate(update) => update.status.as_ref().map(|status| status.state()),
-        Payload::Task(_) | Payload::ArtifactUpdate(_) | Payload::Message(_) => None,
     }
 }

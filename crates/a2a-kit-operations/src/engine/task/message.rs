@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Instant};
 
 use a2a_core::{
     Error, TaskState,
-    v1::{TaskStatus, TaskStatusUpdateEvent, stream_response::Payload},
+    v1::{TaskStatus, TaskStatusUpdateEvent},
 };
 
 use super::{
     Change, Creation, ExceededLimit, Failure, LiveTask, Now, StartMode, TurnRequest, applied,
     turn::Queued,
 };
-use crate::TaskLimits;
+use crate::{Event, TaskLimits};
 
 /// Admission limits for a message.
 pub(crate) struct AdmissionLimits<'a> {
@@ -209,7 +209,7 @@ impl LiveTask {
             let status = |message| {
                 let timestamp = end.status.as_ref().and_then(|status| status.timestamp);
                 let status = TaskStatus { state: TaskState::Working.into(), message, timestamp };
-                Payload::StatusUpdate(TaskStatusUpdateEvent {
+                Event::from(TaskStatusUpdateEvent {
                     status: Some(status),
                     ..TaskStatusUpdateEvent::default()
                 })

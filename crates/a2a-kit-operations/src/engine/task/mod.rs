@@ -34,9 +34,7 @@ use std::{sync::Arc, time::Instant};
 
 use a2a_core::{
     Error, Role, TaskState,
-    v1::{
-        Message, StreamResponse, Task, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload,
-    },
+    v1::{Message, Task, TaskStatus, TaskStatusUpdateEvent, stream_response::Payload},
     well_known::Timestamp,
 };
 use uuid::Uuid;
@@ -292,7 +290,7 @@ impl LiveTask {
         let message = text.map(|text| self.message(self.own_message_id(), text));
         let status = TaskStatus { state: state.into(), message, timestamp: Some(now.time) };
         let update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
-        self.push(Payload::StatusUpdate(update), now)
+        self.push(update.into(), now)
     }
 
     /// The id of a message of the engine: that of the task and the position of its event, which no
@@ -323,8 +321,9 @@ impl LiveTask {
     ///
     /// Its time is not before that of the previous status, whatever the clocks of nodes and
     /// executors say: tasks are listed by it.
-    pub(crate) fn push(&mut self, mut payload: Payload, now: Now) -> u64 {
-        if let Payload::StatusUpdate(update) = &mut payload {
+    pub(crate) fn push(&mut self, mut event: Event, now: Now) -> u64 {
+        let (id, payload) = event.make_mut();
+        if let Some(Payload::StatusUpdate(update)) = payload {
             self.changes.order(update);
             let ends = update.status.as_ref().is_some_and(|status| status.state().is_terminal());
             if ends && !self.turns.queue.is_empty() {
@@ -332,8 +331,7 @@ impl LiveTask {
             }
         }
         self.changes.last += 1;
-        let id = EventId::new(self.changes.last);
-        let event = Event::new(id, StreamResponse { payload: Some(payload) });
+        *id = EventId::new(self.changes.last);
         let state = event.state();
         if let Some(state) = state {
             self.changes.head = state;
@@ -353,8 +351,8 @@ impl LiveTask {
     }
 
     /// The limit that an update of the executor would exceed.
-    fn exceeded(&mut self, payload: &Payload, limits: &TaskLimits) -> Option<ExceededLimit> {
-        self.against(|size| size.exceeded(payload, limits))
+    fn exceeded(&mut self, event: &Event, limits: &TaskLimits) -> Option<ExceededLimit> {
+        self.against(|size| size.exceeded(event.payload()?, limits))
     }
 
     /// The limit that another client message would exceed.

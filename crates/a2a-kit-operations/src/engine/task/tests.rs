@@ -334,7 +334,7 @@ impl Fixture {
     }
 
     fn put_as(&mut self, generation: u64, payload: Payload) -> Result<u64, UpdateError> {
-        self.live.update(generation, payload, &TaskLimits::default(), self.now)
+        self.live.update(generation, Event::of(payload), &TaskLimits::default(), self.now)
     }
 
     fn put(&mut self, payload: Payload) -> String {
@@ -344,13 +344,13 @@ impl Fixture {
     fn put_too_much(&mut self) -> String {
         let limits = TaskLimits::default().with_max_artifact_bytes(1);
         let generation = self.live.ownership.generation;
-        result(self.live.update(generation, chunk(), &limits, self.now))
+        result(self.live.update(generation, Event::of(chunk()), &limits, self.now))
     }
 
     fn put_question(&mut self) -> Result<u64, UpdateError> {
         let question = status(TaskState::InputRequired);
         let (generation, limits) = (self.live.ownership.generation, TaskLimits::default());
-        self.live.ask(generation, question, &limits, self.now)
+        self.live.ask(generation, Event::of(question), &limits, self.now)
     }
 
     fn take(&mut self, id: &str, sender: Sender) -> String {
