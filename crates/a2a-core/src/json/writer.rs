@@ -28,8 +28,8 @@ const STRIDE: usize = 16;
 
 /// An open array or object, with the wrapper of an enum variant.
 enum Compound<'a> {
-    /// `closing` is written at the end.
-    Members { out: &'a mut Vec<u8>, is_first: bool, closing: &'static [u8] },
+    /// `closing` is written at the end, and then the brace of an enum variant.
+    Members { out: &'a mut Vec<u8>, is_first: bool, closing: u8, is_variant: bool },
     /// The text of a raw value.
     Raw(&'a mut Vec<u8>),
 }
@@ -95,6 +95,13 @@ fn write_key(out: &mut Vec<u8>, key: &(impl Serialize + ?Sized)) -> Result<(), E
     Ok(())
 }
 
+/// Writes the wrapper of an enum variant up to its value.
+fn write_variant(out: &mut Vec<u8>, variant: &str) {
+    out.push(b'{');
+    write_text(out, variant);
+    out.push(b':');
+}
+
 /// Writes the name of a member; not once more for each type of value.
 fn write_name(out: &mut Vec<u8>, is_first: &mut bool, name: &str) {
     separate(out, is_first);
@@ -158,16 +165,16 @@ impl<'a> Writer<'a> {
         serde_json::to_writer(self.0, value)
     }
 
-    fn open(self, before: &[u8], closing: &'static [u8]) -> Compound<'a> {
-        self.0.extend_from_slice(before);
-        Compound::Members { out: self.0, is_first: true, closing }
+    fn open(self, opening: u8, closing: u8) -> Compound<'a> {
+        self.0.push(opening);
+        Compound::Members { out: self.0, is_first: true, closing, is_variant: false }
     }
 
-    fn open_variant(self, variant: &str, before: &[u8], closing: &'static [u8]) -> Compound<'a> {
-        self.0.push(b'{');
-        write_text(self.0, variant);
-        self.0.push(b':');
-        self.open(before, closing)
+    fn open_variant(self, variant: &str, opening: u8, closing: u8) -> Compound<'a> {
+        let out = self.0;
+        write_variant(out, variant);
+        out.push(opening);
+        Compound::Members { out, is_first: true, closing, is_variant: true }
     }
 }
 
@@ -266,18 +273,18 @@ impl<'a> Serializer for Writer<'a> {
         value: &T,
     ) -> Result<(), Error> {
         let Self(out) = self;
-        Writer(&mut *out).open_variant(variant, b"", b"");
+        write_variant(out, variant);
         value.serialize(Writer(&mut *out))?;
         out.push(b'}');
         Ok(())
     }
 
     fn serialize_seq(self, _len: Option<usize>) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b"[", b"]"))
+        Ok(self.open(b'[', b']'))
     }
 
     fn serialize_tuple(self, _len: usize) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b"[", b"]"))
+        Ok(self.open(b'[', b']'))
     }
 
     fn serialize_tuple_struct(
@@ -285,7 +292,7 @@ impl<'a> Serializer for Writer<'a> {
         _name: &'static str,
         _len: usize,
     ) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b"[", b"]"))
+        Ok(self.open(b'[', b']'))
     }
 
     fn serialize_tuple_variant(
@@ -295,15 +302,15 @@ impl<'a> Serializer for Writer<'a> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Compound<'a>, Error> {
-        Ok(self.open_variant(variant, b"[", b"]}"))
+        Ok(self.open_variant(variant, b'[', b']'))
     }
 
     fn serialize_map(self, _len: Option<usize>) -> Result<Compound<'a>, Error> {
-        Ok(self.open(b"{", b"}"))
+        Ok(self.open(b'{', b'}'))
     }
 
     fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Compound<'a>, Error> {
-        Ok(if name == RAW { Compound::Raw(self.0) } else { self.open(b"{", b"}") })
+        Ok(if name == RAW { Compound::Raw(self.0) } else { self.open(b'{', b'}') })
     }
 
     fn serialize_struct_variant(
@@ -313,7 +320,7 @@ impl<'a> Serializer for Writer<'a> {
         variant: &'static str,
         _len: usize,
     ) -> Result<Compound<'a>, Error> {
-        Ok(self.open_variant(variant, b"{", b"}}"))
+        Ok(self.open_variant(variant, b'{', b'}'))
     }
 }
 
@@ -345,8 +352,11 @@ impl Compound<'_> {
     }
 
     fn close(self) {
-        if let Self::Members { out, closing, .. } = self {
-            out.extend_from_slice(closing);
+        if let Self::Members { out, closing, is_variant, .. } = self {
+            out.push(closing);
+            if is_variant {
+                out.push(b'}');
+            }
         }
     }
 }
