@@ -110,7 +110,7 @@ pub(crate) fn is_possible_id(id: &str) -> bool {
 fn problem(text: &str, max: usize) -> Option<String> {
     if text.len() > max {
         Some(format!("must be at most {max} bytes long"))
-    } else if text.contains('\0') {
+    } else if text.as_bytes().contains(&0) {
         Some("must not contain NUL".to_owned())
     } else {
         None

@@ -105,9 +105,9 @@ impl Inner {
         };
         let claimed_for = is_claimed.then(|| task_id.clone());
         let accepted = if is_new {
-            self.begin(scope.clone(), task_id, key.clone(), turn, configuration).await
+            self.begin(scope.clone(), task_id, key.clone(), turn, &mut configuration).await
         } else {
-            Box::pin(self.continue_task(&scope, task_id, turn, configuration)).await
+            Box::pin(self.continue_task(&scope, task_id, turn, &mut configuration)).await
         };
         if let (Err(error), Some(key), Some(task_id)) = (&accepted, &key, &claimed_for)
             && (is_new || is_definite(error))
@@ -132,7 +132,7 @@ impl Inner {
         task_id: String,
         key: Option<String>,
         mut turn: TurnRequest,
-        configuration: SendMessageConfiguration,
+        configuration: &mut SendMessageConfiguration,
     ) -> Result<Accepted> {
         self.check_capacity(&scope.owner)?;
         let limits = self.config.caller_limits.of(&scope.owner);
@@ -147,6 +147,7 @@ impl Inner {
         message.context_id.clone_from(&context_id);
         let webhook = configuration
             .task_push_notification_config
+            .take()
             .map(|config| webhook_of(&task_id, config, &turn.call));
         let limits = &self.config.task_limits;
         if let Some(limit) = Size::default().refuses([&*message].into_iter(), limits) {
@@ -173,7 +174,7 @@ impl Inner {
         scope: &Scope,
         task_id: String,
         mut turn: TurnRequest,
-        configuration: SendMessageConfiguration,
+        configuration: &mut SendMessageConfiguration,
     ) -> Result<Accepted> {
         let message = Arc::make_mut(&mut turn.message);
         let handle = self
@@ -189,7 +190,7 @@ impl Inner {
         message.context_id = (*handle.context_id).to_owned();
         self.check_capacity(&scope.owner)?;
         self.check_usage(&scope.owner, self.config.caller_limits.of(&scope.owner), false).await?;
-        let webhook = configuration.task_push_notification_config;
+        let webhook = configuration.task_push_notification_config.take();
         let webhook = webhook.map(|config| webhook_of(&task_id, config, &turn.call));
         let return_immediately = configuration.return_immediately;
         let (inner, scope) = (Arc::clone(self), scope.clone());

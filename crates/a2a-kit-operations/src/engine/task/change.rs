@@ -59,8 +59,9 @@ impl Change {
             Self::Appeared | Self::Journal => {}
             Self::History(message) => task.history.push(Arc::unwrap_or_clone(message)),
             Self::Event(mut event) => {
-                let payload = event.make_mut().1.take();
-                payload.into_iter().for_each(|payload| task.apply_event(payload));
+                if let Some(payload) = event.make_mut().1.take() {
+                    task.apply_event(payload);
+                }
             }
         }
     }
