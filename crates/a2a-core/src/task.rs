@@ -246,4 +246,24 @@ mod tests {
         assert_eq!(task.history[0].text(), "one");
         assert_eq!(task.status_text(), "two");
     }
+
+    #[test]
+    fn event_that_is_moved_into_a_task_has_the_effect_of_one_that_is_copied() {
+        let status = |text: &str| TaskStatusUpdateEvent {
+            status: Some(TaskStatus::now(TaskState::Working, Some(Message::agent(text)))),
+            metadata: Some(crate::well_known::Struct::from([("note", text)])),
+            ..Default::default()
+        };
+        let (mut moved, mut copied) = (Task::default(), Task::default());
+        for update in [chunk("a", "1", false), chunk("a", "2", true), chunk("a", "3", false)] {
+            copied.apply_artifact(&update);
+            moved.apply_event(Payload::ArtifactUpdate(update));
+        }
+        for update in [status("one"), TaskStatusUpdateEvent::default(), status("two")] {
+            copied.apply_status(&update);
+            moved.apply_event(Payload::StatusUpdate(update));
+        }
+        assert_eq!(moved, copied);
+        assert_eq!((moved.text().as_str(), moved.history.len()), ("3", 1));
+    }
 }
