@@ -20,6 +20,7 @@ mod reader;
 mod store;
 mod sweep;
 mod task;
+mod transaction;
 mod write;
 mod writer;
 

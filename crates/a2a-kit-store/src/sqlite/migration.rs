@@ -92,3 +92,55 @@ impl Query<Vec<Migration>> for Database<'_> {
 }
 
 impl Migrate for Database<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use a2a_core::TaskState;
+    use a2a_kit_operations::store::Usage;
+    use a2a_kit_store_testing::store::fixtures::{query, scope};
+    use refinery::Target;
+    use tempfile::TempDir;
+
+    use super::{
+        super::{connection::open_writer, page::page, read::usage, sweep},
+        *,
+    };
+
+    #[test]
+    fn tasks_of_an_earlier_version_are_counted() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a2a.db");
+        let mut db = open_writer(&path).unwrap();
+        let earlier = migrations::runner().set_target(Target::Version(3));
+        earlier.run(&mut Database(&mut db)).unwrap();
+        db.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        db.execute_batch(
+            "INSERT INTO scopes (tenant, owner) VALUES ('', 'ann');
+             INSERT INTO contexts (scope, id) VALUES (1, 'c');
+             INSERT INTO tasks
+                 (id, scope, context, state, millis, ended, version, epoch, last_event)
+                 VALUES ('t', 1, 1, 3, 5, 5, 1, 1, 1), ('u', 1, 1, 2, 5, NULL, 1, 1, 1);
+             INSERT INTO snapshots SELECT no, 1, x'00' FROM tasks;
+             UPDATE tasks SET bytes = 1;",
+        )
+        .unwrap();
+
+        migrate(&path, &mut db).unwrap();
+        let counted = |context: Option<&str>, state| {
+            let query = query(10).with_context_id(context.map(str::to_owned)).with_state(state);
+            page(&db, &scope("ann"), &query).unwrap().total
+        };
+        for context in [None, Some("c")] {
+            assert_eq!(counted(context, None), 2);
+            assert_eq!(counted(context, Some(TaskState::Working)), 1);
+            assert_eq!(counted(context, Some(TaskState::Failed)), 0);
+        }
+        assert_eq!(usage(&db, "ann").unwrap(), Usage::new(1, 2));
+
+        sweep::tasks(&db, sweep::ENDED, Duration::ZERO, 10).unwrap();
+        assert_eq!((counted(None, None), counted(Some("c"), Some(TaskState::Completed))), (1, 0));
+        assert_eq!(usage(&db, "ann").unwrap(), Usage::new(1, 1));
+    }
+}

@@ -6,7 +6,7 @@ use a2a_kit_operations::{
     store::{PageKey, TaskPage, TaskQuery},
 };
 use prost::Message as _;
-use rusqlite::{Connection, OptionalExtension as _, ToSql, named_params};
+use rusqlite::{Connection, OptionalExtension as _, ToSql};
 
 use super::{
     failure::Result,
@@ -15,6 +15,9 @@ use super::{
 
 /// Maximum count without a counter.
 const MAX_COUNTED: i64 = 10_000;
+
+/// The numbers of all task states.
+const STATES: [i32; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
     let Some(selection) = Selection::new(db, scope, query)? else {
@@ -67,15 +70,14 @@ impl Selection {
         Ok(Some(Self { within, state: query.state.map(Into::into), since }))
     }
 
-    /// The clause after `FROM tasks`.
-    fn clause(&self) -> String {
+    /// The clause after `FROM tasks`, for a state.
+    fn clause(&self, state: &str) -> String {
         let (within, _) = self.within;
-        let (index, state) = match self.state {
-            None => ("", ""),
-            Some(_) => ("_in_state", " AND state = :state"),
-        };
         let since = if self.since.is_some() { " AND millis >= :since" } else { "" };
-        format!("INDEXED BY tasks_of_{within}{index} WHERE {within} = :within{state}{since}")
+        format!(
+            "INDEXED BY tasks_of_{within}_in_state
+             WHERE {within} = :within AND state {state}{since}"
+        )
     }
 
     fn parameters(&self) -> Vec<(&'static str, &dyn ToSql)> {
@@ -85,14 +87,25 @@ impl Selection {
         parameters
     }
 
+    /// Merges the entries of all states, which are in the order of the page.
     fn numbers_query(&self, has_after: bool) -> String {
         let after = if has_after { " AND (millis, id) < (:millis, :id)" } else { "" };
-        let clause = self.clause();
-        format!("SELECT no FROM tasks {clause}{after} ORDER BY millis DESC, id DESC LIMIT :limit")
+        let entries = |state: &str| {
+            let clause = self.clause(state);
+            format!("SELECT no, millis, id FROM tasks {clause}{after}")
+        };
+        let entries = match self.state {
+            Some(_) => entries("= :state"),
+            None => STATES.map(|state| entries(&format!("= {state}"))).join(" UNION ALL "),
+        };
+        format!("SELECT no FROM ({entries} ORDER BY millis DESC, id DESC LIMIT :limit)")
     }
 
     fn count_query(&self) -> String {
-        let clause = self.clause();
+        let clause = self.clause(match self.state {
+            Some(_) => "= :state",
+            None => "IN (0, 1, 2, 3, 4, 5, 6, 7, 8)",
+        });
         format!("SELECT count(*) FROM (SELECT 1 FROM tasks {clause} LIMIT :limit)")
     }
 
@@ -120,12 +133,12 @@ impl Selection {
     /// Looks up the total.
     fn total(&self, db: &Connection) -> Result<usize> {
         let (within, no) = self.within;
+        let count = |state: i32| format!("in_state_{state}");
+        let count = self.state.map_or_else(|| STATES.map(count).join(" + "), count);
         let mut query = db.prepare_cached(&format!(
-            "SELECT ifnull(sum(tasks), 0) FROM {within}_counts
-             WHERE {within} = :within AND state = ifnull(:state, state)"
+            "SELECT ifnull(sum({count}), 0) FROM {within}s WHERE no = ?1"
         ))?;
-        let parameters = named_params! { ":within": no, ":state": self.state };
-        Ok(query.query_row(parameters, |row| row.get(0))?)
+        Ok(query.query_row([no], |row| row.get(0))?)
     }
 }
 

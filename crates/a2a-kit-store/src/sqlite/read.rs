@@ -113,9 +113,9 @@ pub(super) fn event_id(position: u64) -> EventId {
 /// The usage of an owner, across all tenants.
 pub(super) fn usage(db: &Connection, owner: &str) -> Result<Usage> {
     let mut query = db.prepare_cached(
-        "SELECT ifnull(sum(bytes), 0), ifnull(sum((
-             SELECT sum(tasks) FROM scope_counts WHERE scope = no AND state NOT IN (3, 4, 5, 7)
-         )), 0) FROM scopes WHERE owner = ?1",
+        "SELECT ifnull(sum(bytes), 0),
+             ifnull(sum(in_state_0 + in_state_1 + in_state_2 + in_state_6 + in_state_8), 0)
+         FROM scopes WHERE owner = ?1",
     )?;
     Ok(query.query_row([owner], |row| {
         let (bytes, open): (i64, i64) = (row.get(0)?, row.get(1)?);

@@ -26,13 +26,13 @@ impl TaskStore for SqliteStore {
         let insert = Insert::encode(new, &self.keys).map_err(StoreError::rejected)?;
         let (scope, node) = (scope.clone(), Arc::clone(&self.node));
         let bytes = insert.bytes();
-        self.writer.write_bytes(bytes, move |db| insert.make(db, &scope, &node)).await?
+        self.writer.write_bytes(bytes, move |write| insert.make(write, &scope, &node)).await?
     }
 
     async fn commit(&self, scope: &Scope, transition: Transition) -> Result<Committed> {
         let change = Change::encode(transition).map_err(StoreError::rejected)?;
         let (scope, bytes) = (scope.clone(), change.bytes());
-        self.writer.write_bytes(bytes, move |db| change.make(db, &scope)).await?
+        self.writer.write_bytes(bytes, move |write| change.make(write, &scope)).await?
     }
 
     async fn get(&self, scope: &Scope, task_id: &str) -> Result<Option<StoredTask>> {

@@ -8,7 +8,7 @@ use a2a_kit_operations::{
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{failure::Result, idempotency_key, lease, read::intern_scope};
+use super::{failure::Result, idempotency_key, lease, transaction::Transaction};
 use crate::{
     codec::{self, CodecError, EncodedTask, encode_task},
     seal::SecretKeys,
@@ -84,43 +84,52 @@ impl Insert {
     /// Inserts the task, unless its id exists or its idempotency key is bound to another task.
     pub(super) fn make(
         &self,
-        db: &Connection,
+        transaction: &mut Transaction<'_>,
         scope: &Scope,
         node: &str,
     ) -> Result<Result<Committed, StoreError>> {
         let Self { head, task_id, key, context_id, events, webhooks, checkpoint, journal } = self;
-        let mut known = db.prepare_cached("SELECT 1 FROM tasks WHERE id = ?1")?;
-        if known.exists([&**task_id])? {
-            return Ok(Err(conflict(task_id)));
-        }
-        let scope = intern_scope(db, scope)?;
+        let db = transaction.db();
+        let scope = transaction.intern_scope(scope)?;
         if let Some(key) = key
             && let Some(other) = idempotency_key::task_of(db, scope, key)?
             && *other != **task_id
         {
             return Ok(Err(StoreError::Claimed { task_id: other }));
         }
-        let context = intern_context(db, scope, context_id)?;
+        let (state, millis) = (i32::from(head.state), head.millis);
+        let (context, is_new) = intern_context(db, scope, context_id, state)?;
         let last_event = events.last().map_or(1, |event| event.position);
         let now = Timestamp::now().as_millis();
+        let bytes = length(&head.body) + lengths(events);
         let mut insert = db.prepare_cached(
             "INSERT INTO tasks
-             (id, scope, context, state, millis, ended, parked, version, epoch, last_event)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, 1, ?8)",
+             (id, scope, context, state, millis, ended, parked, version, epoch, last_event, bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, 1, ?8, ?9) ON CONFLICT (id) DO NOTHING",
         )?;
         let ended = head.state.is_terminal().then_some(now);
         let parked = head.state.is_interrupted().then_some(now);
-        let (state, millis) = (i32::from(head.state), head.millis);
-        let row = params![&**task_id, scope, context, state, millis, ended, parked, last_event];
-        let no = insert.insert(row)?;
-        let bytes = length(&head.body) + lengths(events);
-        db.prepare_cached("UPDATE tasks SET bytes = ?2 WHERE no = ?1")?.execute([no, bytes])?;
+        let row =
+            params![&**task_id, scope, context, state, millis, ended, parked, last_event, bytes];
+        if insert.execute(row)? == 0 {
+            if is_new {
+                db.prepare_cached("DELETE FROM contexts WHERE no = ?1")?.execute([context])?;
+            }
+            return Ok(Err(conflict(task_id)));
+        }
+        let no = db.last_insert_rowid();
+        let counts = transaction.of_scope(scope);
+        counts.add_bytes(bytes);
+        counts.add_task(state, 1);
+        if !is_new {
+            transaction.of_context(context).add_task(state, 1);
+        }
         let mut insert = db.prepare_cached("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
         insert.execute(params![no, last_event, head.body])?;
-        let mut insert = db.prepare_cached(
-            "INSERT INTO webhooks (task, id, body, place, pending) VALUES (?1, ?2, ?3, 0, 0)",
-        )?;
         for (id, body) in webhooks {
+            let mut insert = db.prepare_cached(
+                "INSERT INTO webhooks (task, id, body, place, pending) VALUES (?1, ?2, ?3, 0, 0)",
+            )?;
             insert.execute(params![no, id, body])?;
         }
         let has_pushes = append(db, no, events, now)?;
@@ -177,17 +186,18 @@ impl Change {
     /// Makes the transition, unless the task was modified concurrently.
     pub(super) fn make(
         &self,
-        db: &Connection,
+        transaction: &mut Transaction<'_>,
         scope: &Scope,
     ) -> Result<Result<Committed, StoreError>> {
         let Self { task_id, version, epoch, head, events, lease, journal, answers } = self;
+        let db = transaction.db();
+        let Some(scope) = transaction.scope(scope)? else { return Ok(Err(conflict(task_id))) };
         let mut query = db.prepare_cached(
-            "SELECT no, last_event, state, millis, parked IS NOT NULL,
+            "SELECT no, context, last_event, state, millis, parked IS NOT NULL,
                  (SELECT length(body) FROM snapshots WHERE task = no)
-             FROM tasks WHERE id = ?1 AND version = ?2 AND epoch = ?3
-             AND scope = (SELECT no FROM scopes WHERE tenant = ?4 AND owner = ?5)",
+             FROM tasks WHERE id = ?1 AND version = ?2 AND epoch = ?3 AND scope = ?4",
         )?;
-        let named = params![&**task_id, version, epoch, &*scope.tenant, &*scope.owner];
+        let named = params![&**task_id, version, epoch, scope];
         let Some(known) = query.query_row(named, Known::read).optional()? else {
             return Ok(Err(conflict(task_id)));
         };
@@ -196,8 +206,9 @@ impl Change {
         let now = Timestamp::now().as_millis();
         let grown = head.as_ref().map_or(0, |head| length(&head.body) - known.length);
         let bytes = grown + lengths(events);
+        transaction.of_scope(scope).add_bytes(bytes);
         match head {
-            // Indexed fields are written only if they change: they are in four indexes.
+            // Indexed fields are written only if they change.
             Some(head) if known.differs(head) => {
                 let (state, millis) = (i32::from(head.state), head.millis);
                 let (is_ended, is_parked) = (head.state.is_terminal(), head.state.is_interrupted());
@@ -210,6 +221,10 @@ impl Change {
                 update.execute(params![
                     no, last_event, bytes, state, millis, is_ended, is_parked, now
                 ])?;
+                if state != known.state {
+                    transaction.of_scope(scope).move_task(known.state, state);
+                    transaction.of_context(known.context).move_task(known.state, state);
+                }
             }
             _ => {
                 let mut update = db.prepare_cached(
@@ -245,6 +260,7 @@ impl Change {
 /// The stored state before a transition.
 struct Known {
     no: i64,
+    context: i64,
     last_event: u64,
     state: i32,
     millis: i64,
@@ -257,11 +273,12 @@ impl Known {
     fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             no: row.get(0)?,
-            last_event: row.get(1)?,
-            state: row.get(2)?,
-            millis: row.get(3)?,
-            is_parked: row.get(4)?,
-            length: row.get(5)?,
+            context: row.get(1)?,
+            last_event: row.get(2)?,
+            state: row.get(3)?,
+            millis: row.get(4)?,
+            is_parked: row.get(5)?,
+            length: row.get(6)?,
         })
     }
 
@@ -297,6 +314,9 @@ fn set_journal(db: &Connection, no: i64, journal: &[u8]) -> Result<()> {
 
 /// Appends events to a task, and returns whether a webhook has pending events.
 fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
+    if events.is_empty() {
+        return Ok(false);
+    }
     let newest = events.iter().rev().find(|event| event.is_pushed);
     let has_pushes = match newest {
         None => false,
@@ -316,12 +336,22 @@ fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
     Ok(has_pushes)
 }
 
-fn intern_context(db: &Connection, scope: i64, context_id: &str) -> Result<i64> {
-    let mut query = db.prepare_cached("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
-    let known = query.query_row(params![scope, context_id], |row| row.get(0)).optional()?;
-    if let Some(no) = known {
-        return Ok(no);
+/// Returns the row number of a context, and whether it is new. A new one counts a task in a state.
+fn intern_context(
+    db: &Connection,
+    scope: i64,
+    context_id: &str,
+    state: i32,
+) -> Result<(i64, bool)> {
+    let mut insert = db.prepare_cached(
+        "INSERT INTO contexts (scope, id, in_state_0, in_state_1, in_state_2, in_state_3,
+             in_state_4, in_state_5, in_state_6, in_state_7, in_state_8)
+         VALUES (?1, ?2, ?3 = 0, ?3 = 1, ?3 = 2, ?3 = 3, ?3 = 4, ?3 = 5, ?3 = 6, ?3 = 7, ?3 = 8)
+         ON CONFLICT DO NOTHING",
+    )?;
+    if insert.execute(params![scope, context_id, state])? > 0 {
+        return Ok((db.last_insert_rowid(), true));
     }
-    let mut insert = db.prepare_cached("INSERT INTO contexts (scope, id) VALUES (?1, ?2)")?;
-    Ok(insert.insert(params![scope, context_id])?)
+    let mut query = db.prepare_cached("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
+    Ok((query.query_row(params![scope, context_id], |row| row.get(0))?, false))
 }

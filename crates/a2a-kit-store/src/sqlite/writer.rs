@@ -18,6 +18,7 @@ use super::{
     connection::{remove_probe, write_probe},
     failure::{Failure, IntoStoreError as _, Result},
     lock::{DatabaseLock, Placement},
+    transaction::Transaction,
 };
 use crate::writability::Writability;
 
@@ -44,7 +45,7 @@ enum Request {
 /// One write of a transaction.
 trait Job: Send {
     /// Runs the write. May be called again after a rollback.
-    fn run(&mut self, db: &Connection) -> Result<()>;
+    fn run(&mut self, transaction: &mut Transaction<'_>) -> Result<()>;
 
     /// The bytes that it writes, without those of indexes and small rows.
     fn bytes(&self) -> usize;
@@ -63,10 +64,10 @@ struct Write<T, F> {
 impl<T, F> Job for Write<T, F>
 where
     T: Send,
-    F: FnMut(&Connection) -> Result<T> + Send,
+    F: FnMut(&mut Transaction<'_>) -> Result<T> + Send,
 {
-    fn run(&mut self, db: &Connection) -> Result<()> {
-        self.done = Some((self.change)(db)?);
+    fn run(&mut self, transaction: &mut Transaction<'_>) -> Result<()> {
+        self.done = Some((self.change)(transaction)?);
         Ok(())
     }
 
@@ -115,9 +116,9 @@ impl Writer {
     /// Queues a write of no more than a few small rows.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
+        mut change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.write_bytes(0, change).await
+        self.write_bytes(0, move |transaction| change(transaction.written()?)).await
     }
 
     /// Queues a write of this size and waits until it is on disk. It may run more than once, after
@@ -129,7 +130,7 @@ impl Writer {
     pub(super) async fn write_bytes<T: Send + 'static>(
         &self,
         bytes: usize,
-        change: impl FnMut(&Connection) -> Result<T> + Send + 'static,
+        change: impl FnMut(&mut Transaction<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
         let job = Write { change, bytes, done: None, answer };
@@ -155,7 +156,7 @@ impl Writer {
         let Some(bytes) = self.writability.failing() else { return Ok(()) };
         let writer = self.clone();
         let write = async move {
-            writer.write_bytes(bytes, move |db| write_probe(db, bytes)).await?;
+            writer.write_bytes(bytes, move |write| write_probe(write.db(), bytes)).await?;
             // Not in the same transaction, which would write less.
             writer.write(remove_probe).await
         };
@@ -226,8 +227,7 @@ impl Thread {
     /// Runs writes in one transaction, or none of them.
     fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
         let made = self.begin().and_then(|()| {
-            let made = jobs.iter_mut().try_for_each(|job| job.run(&self.db));
-            let made = made.map_err(TransactionError::Change);
+            let made = self.run(jobs).map_err(TransactionError::Change);
             let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
             self.transactions.fetch_add(1, Ordering::Relaxed);
             // Some errors roll back by themselves.
@@ -246,6 +246,13 @@ impl Thread {
             }
         }
         made
+    }
+
+    /// Runs writes in the open transaction, and writes what they count.
+    fn run(&self, jobs: &mut [Box<dyn Job>]) -> Result<()> {
+        let mut transaction = Transaction::new(&self.db);
+        jobs.iter_mut().try_for_each(|job| job.run(&mut transaction))?;
+        transaction.write_counts()
     }
 
     fn begin(&self) -> Result<(), TransactionError> {
