@@ -90,7 +90,7 @@ const fn figure(id: &'static str, title: &'static str, unit: Unit, must: f64, go
 }
 
 /// Every figure, in the order of the report.
-pub(crate) static ROWS: [Row; 35] = [
+pub(crate) static ROWS: [Row; 36] = [
     rate("send.jsonrpc.16", "SendMessage, JSON-RPC, 16 in flight", 0.45, 0.65),
     rate("send.jsonrpc.64", "SendMessage, JSON-RPC, 64", 0.45, 0.65),
     rate("send.rest.16", "SendMessage, HTTP+JSON, 16", 0.45, 0.65),
@@ -124,6 +124,7 @@ pub(crate) static ROWS: [Row; 35] = [
     time("latency", "p50 at 5,000 requests/s", Unit::Microseconds, 1.35, 1.15),
     time("start", "start to first response", Unit::Milliseconds, 2.0, 1.0),
     figure("memory.start", "resident set at start", Unit::MiB, 12.0, 8.0),
+    rate("durable.sqlite.1", "transitions in SQLite, one task in flight", 0.6, 0.8),
     rate("durable.sqlite.16", "transitions in SQLite, 16 tasks in flight", 0.6, 0.9),
     rate("durable.sqlite.64", "transitions in SQLite, 64", 0.6, 0.9),
     rate("durable.postgres.16", "transitions in PostgreSQL, 16", 0.8, 2.0),

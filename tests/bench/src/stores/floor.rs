@@ -11,6 +11,14 @@ use super::{
     rates::{Rows, SPAN},
 };
 
+/// The tables of the store.
+const TABLES: [&str; 4] = [
+    include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V1__tasks.sql"),
+    include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V2__usage.sql"),
+    include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V3__journals.sql"),
+    include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V4__counts.sql"),
+];
+
 /// Transitions per second in a file, with `group` per transaction.
 pub(crate) async fn sqlite(path: &Path, group: usize, rows: &Rows) -> f64 {
     let (path, rows) = (path.to_owned(), rows.clone());
@@ -22,9 +30,9 @@ pub(crate) async fn sqlite(path: &Path, group: usize, rows: &Rows) -> f64 {
 fn sqlite_loop(path: &Path, group: usize, rows: &Rows) -> rusqlite::Result<f64> {
     let db = Connection::open(path)?;
     db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
-    db.execute_batch(include_str!(
-        "../../../../crates/a2a-kit-store/src/sqlite/migrations/V1__tasks.sql"
-    ))?;
+    for tables in TABLES {
+        db.execute_batch(tables)?;
+    }
     let mut ids = Vec::new();
     for _ in 0..group {
         let id = Uuid::now_v7().to_string();

@@ -81,8 +81,10 @@ pub(crate) async fn report(databases: &Databases, round: usize, results: &mut Re
         results.add(row, name, round, Sample { figure, cpu: None, utilization: None });
     };
     let sqlite: Arc<dyn Store> = Arc::new(databases.sqlite().await);
-    for (row, in_flight) in [("durable.sqlite.16", 16), ("durable.sqlite.64", 64)] {
-        add(row, FLOOR, floor::sqlite(&databases.file(), 64, &rows).await);
+    for (row, in_flight) in
+        [("durable.sqlite.1", 1), ("durable.sqlite.16", 16), ("durable.sqlite.64", 64)]
+    {
+        add(row, FLOOR, floor::sqlite(&databases.file(), in_flight, &rows).await);
         add(row, A2A, rate(&sqlite, in_flight).await);
     }
     let postgres: Arc<dyn Store> = Arc::new(databases.postgres().await);
