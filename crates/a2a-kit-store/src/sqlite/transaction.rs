@@ -1,12 +1,19 @@
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ptr,
+    sync::Arc,
+};
 
 use a2a_kit_operations::Scope;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{
+    CachedStatement, Connection, OptionalExtension as _, Row, params, params_from_iter,
+};
 
 use super::{
     failure::Result,
     read::{intern_scope, scope_no},
 };
+use crate::codec::EncodedTask;
 
 /// The number of task states.
 const STATES: usize = 9;
@@ -15,11 +22,42 @@ const STATES: usize = 9;
 /// scopes, and the counts of scopes and contexts.
 pub(super) struct Transaction<'a> {
     db: &'a Connection,
+    /// The statements of most writes.
+    statements: Vec<(&'static str, CachedStatement<'a>)>,
+    rows: &'a mut TaskRows,
     /// The row numbers of scopes.
     known: HashMap<Scope, i64>,
     /// What is to be added to the counts of scopes and contexts, by row number.
     scopes: BTreeMap<i64, Counts>,
     contexts: BTreeMap<i64, Counts>,
+}
+
+/// The rows of recently written tasks that have not ended, as of a version and an epoch.
+pub(super) type TaskRows = HashMap<Arc<str>, TaskRow>;
+
+/// Maximum number of rows in [`TaskRows`].
+const MAX_ROWS: usize = 1024;
+
+/// The row of a task.
+pub(super) struct TaskRow {
+    pub(super) no: i64,
+    pub(super) scope: i64,
+    pub(super) context: i64,
+    pub(super) version: u64,
+    pub(super) epoch: u64,
+    pub(super) last_event: u64,
+    pub(super) state: i32,
+    pub(super) millis: i64,
+    pub(super) is_parked: bool,
+    /// Size of the snapshot, in bytes.
+    pub(super) length: i64,
+}
+
+impl TaskRow {
+    /// Whether indexed fields differ, including the time when the task was parked.
+    pub(super) fn differs(&self, head: &EncodedTask) -> bool {
+        (self.state, self.millis) != (head.state.into(), head.millis) || self.is_parked
+    }
 }
 
 /// Changes to counts.
@@ -61,9 +99,19 @@ const OF_CONTEXT: &str = "UPDATE contexts SET
     WHERE no = ?1";
 
 impl<'a> Transaction<'a> {
-    pub(super) fn new(db: &'a Connection) -> Self {
+    pub(super) fn new(db: &'a Connection, rows: &'a mut TaskRows) -> Self {
         let (scopes, contexts) = Default::default();
-        Self { db, known: HashMap::new(), scopes, contexts }
+        Self { db, statements: Vec::new(), rows, known: HashMap::new(), scopes, contexts }
+    }
+
+    /// Prepares a statement, once for all writes.
+    pub(super) fn prepare(&mut self, text: &'static str) -> Result<&mut CachedStatement<'a>> {
+        let held = self.statements.iter().position(|(held, _)| ptr::eq(*held, text));
+        let place = held.unwrap_or(self.statements.len());
+        if held.is_none() {
+            self.statements.push((text, self.db.prepare_cached(text)?));
+        }
+        Ok(&mut self.statements[place].1)
     }
 
     /// The connection, for statements that neither count tasks nor remove scopes and contexts.
@@ -118,5 +166,49 @@ impl<'a> Transaction<'a> {
     /// The counts of a context, by row number.
     pub(super) fn of_context(&mut self, no: i64) -> &mut Counts {
         self.contexts.entry(no).or_default()
+    }
+
+    /// Returns the row of a task in a scope, if it has this version and epoch. Whether it still has
+    /// them is to be checked by the update.
+    pub(super) fn task(
+        &mut self,
+        task_id: &str,
+        scope: i64,
+        version: u64,
+        epoch: u64,
+    ) -> Result<Option<TaskRow>> {
+        if let Some(row) = self.rows.remove(task_id)
+            && (row.scope, row.version, row.epoch) == (scope, version, epoch)
+        {
+            return Ok(Some(row));
+        }
+        let query = self.prepare(
+            "SELECT no, context, last_event, state, millis, parked IS NOT NULL,
+                 (SELECT length(body) FROM snapshots WHERE task = no)
+             FROM tasks WHERE id = ?1 AND version = ?2 AND epoch = ?3 AND scope = ?4",
+        )?;
+        let read = |row: &Row<'_>| {
+            Ok(TaskRow {
+                no: row.get(0)?,
+                scope,
+                context: row.get(1)?,
+                version,
+                epoch,
+                last_event: row.get(2)?,
+                state: row.get(3)?,
+                millis: row.get(4)?,
+                is_parked: row.get(5)?,
+                length: row.get(6)?,
+            })
+        };
+        Ok(query.query_row(params![task_id, version, epoch, scope], read).optional()?)
+    }
+
+    /// Keeps the row of a task for its next transition.
+    pub(super) fn keep(&mut self, task_id: &Arc<str>, row: TaskRow) {
+        if self.rows.len() >= MAX_ROWS {
+            self.rows.clear();
+        }
+        self.rows.insert(Arc::clone(task_id), row);
     }
 }

@@ -6,9 +6,13 @@ use a2a_kit_operations::{
     store::{Committed, LeaseUpdate, NewTask, StoreError, Transition},
 };
 use bytes::Bytes;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
-use super::{failure::Result, idempotency_key, lease, transaction::Transaction};
+use super::{
+    failure::Result,
+    idempotency_key, lease,
+    transaction::{TaskRow, Transaction},
+};
 use crate::{
     codec::{self, CodecError, EncodedTask, encode_task},
     seal::SecretKeys,
@@ -98,11 +102,11 @@ impl Insert {
             return Ok(Err(StoreError::Claimed { task_id: other }));
         }
         let (state, millis) = (i32::from(head.state), head.millis);
-        let (context, is_new) = intern_context(db, scope, context_id, state)?;
+        let (context, is_new) = intern_context(transaction, scope, context_id, state)?;
         let last_event = events.last().map_or(1, |event| event.position);
         let now = Timestamp::now().as_millis();
         let bytes = length(&head.body) + lengths(events);
-        let mut insert = db.prepare_cached(
+        let insert = transaction.prepare(
             "INSERT INTO tasks
              (id, scope, context, state, millis, ended, parked, version, epoch, last_event, bytes)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, 1, ?8, ?9) ON CONFLICT (id) DO NOTHING",
@@ -118,13 +122,30 @@ impl Insert {
             return Ok(Err(conflict(task_id)));
         }
         let no = db.last_insert_rowid();
+        if !head.state.is_terminal() {
+            let (length, is_parked) = (length(&head.body), parked.is_some());
+            let (version, epoch) = (1, 1);
+            let row = TaskRow {
+                no,
+                scope,
+                context,
+                version,
+                epoch,
+                last_event,
+                state,
+                millis,
+                is_parked,
+                length,
+            };
+            transaction.keep(task_id, row);
+        }
         let counts = transaction.of_scope(scope);
         counts.add_bytes(bytes);
         counts.add_task(state, 1);
         if !is_new {
             transaction.of_context(context).add_task(state, 1);
         }
-        let mut insert = db.prepare_cached("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
+        let insert = transaction.prepare("INSERT INTO snapshots VALUES (?1, ?2, ?3)")?;
         insert.execute(params![no, last_event, head.body])?;
         for (id, body) in webhooks {
             let mut insert = db.prepare_cached(
@@ -132,7 +153,7 @@ impl Insert {
             )?;
             insert.execute(params![no, id, body])?;
         }
-        let has_pushes = append(db, no, events, now)?;
+        let has_pushes = append(transaction, no, events, now)?;
         if !journal.is_empty() {
             set_journal(db, no, journal)?;
         }
@@ -192,54 +213,70 @@ impl Change {
         let Self { task_id, version, epoch, head, events, lease, journal, answers } = self;
         let db = transaction.db();
         let Some(scope) = transaction.scope(scope)? else { return Ok(Err(conflict(task_id))) };
-        let mut query = db.prepare_cached(
-            "SELECT no, context, last_event, state, millis, parked IS NOT NULL,
-                 (SELECT length(body) FROM snapshots WHERE task = no)
-             FROM tasks WHERE id = ?1 AND version = ?2 AND epoch = ?3 AND scope = ?4",
-        )?;
-        let named = params![&**task_id, version, epoch, scope];
-        let Some(known) = query.query_row(named, Known::read).optional()? else {
+        let Some(mut row) = transaction.task(task_id, scope, *version, *epoch)? else {
             return Ok(Err(conflict(task_id)));
         };
-        let no = known.no;
-        let last_event = events.last().map_or(known.last_event, |event| event.position);
+        let no = row.no;
+        row.last_event = events.last().map_or(row.last_event, |event| event.position);
+        row.version += 1;
         let now = Timestamp::now().as_millis();
-        let grown = head.as_ref().map_or(0, |head| length(&head.body) - known.length);
-        let bytes = grown + lengths(events);
-        transaction.of_scope(scope).add_bytes(bytes);
-        match head {
+        let mut bytes = lengths(events);
+        if let Some(head) = head {
+            bytes += length(&head.body) - row.length;
+            row.length = length(&head.body);
+        }
+        let from = row.state;
+        let updated = match head {
             // Indexed fields are written only if they change.
-            Some(head) if known.differs(head) => {
-                let (state, millis) = (i32::from(head.state), head.millis);
-                let (is_ended, is_parked) = (head.state.is_terminal(), head.state.is_interrupted());
-                let mut update = db.prepare_cached(
-                    "UPDATE tasks SET version = version + 1, last_event = ?2, bytes = bytes + ?3,
-                         state = ?4, millis = ?5, ended = iif(?6, ifnull(ended, ?8), NULL),
-                         parked = iif(?7, ?8, NULL)
-                     WHERE no = ?1",
+            Some(head) if row.differs(head) => {
+                (row.state, row.millis) = (head.state.into(), head.millis);
+                row.is_parked = head.state.is_interrupted();
+                let update = transaction.prepare(
+                    "UPDATE tasks SET version = version + 1, last_event = ?5, bytes = bytes + ?6,
+                         state = ?7, millis = ?8, ended = iif(?9, ifnull(ended, ?11), NULL),
+                         parked = iif(?10, ?11, NULL)
+                     WHERE no = ?1 AND id = ?2 AND version = ?3 AND epoch = ?4",
                 )?;
+                let is_ended = head.state.is_terminal();
                 update.execute(params![
-                    no, last_event, bytes, state, millis, is_ended, is_parked, now
-                ])?;
-                if state != known.state {
-                    transaction.of_scope(scope).move_task(known.state, state);
-                    transaction.of_context(known.context).move_task(known.state, state);
-                }
+                    no,
+                    &**task_id,
+                    version,
+                    epoch,
+                    row.last_event,
+                    bytes,
+                    row.state,
+                    row.millis,
+                    is_ended,
+                    row.is_parked,
+                    now
+                ])?
             }
             _ => {
-                let mut update = db.prepare_cached(
-                    "UPDATE tasks SET version = version + 1, last_event = ?2, bytes = bytes + ?3
-                     WHERE no = ?1",
+                let update = transaction.prepare(
+                    "UPDATE tasks SET version = version + 1, last_event = ?5, bytes = bytes + ?6
+                     WHERE no = ?1 AND id = ?2 AND version = ?3 AND epoch = ?4",
                 )?;
-                update.execute(params![no, last_event, bytes])?;
+                update.execute(params![no, &**task_id, version, epoch, row.last_event, bytes])?
             }
+        };
+        if updated == 0 {
+            return Ok(Err(conflict(task_id)));
+        }
+        transaction.of_scope(scope).add_bytes(bytes);
+        if row.state != from {
+            transaction.of_scope(scope).move_task(from, row.state);
+            transaction.of_context(row.context).move_task(from, row.state);
         }
         if let Some(head) = head {
-            let mut update =
-                db.prepare_cached("UPDATE snapshots SET position = ?2, body = ?3 WHERE task = ?1")?;
-            update.execute(params![no, last_event, head.body])?;
+            let update = transaction
+                .prepare("UPDATE snapshots SET position = ?2, body = ?3 WHERE task = ?1")?;
+            update.execute(params![no, row.last_event, head.body])?;
         }
-        let has_pushes = append(db, no, events, now)?;
+        if !head.as_ref().is_some_and(|head| head.state.is_terminal()) {
+            transaction.keep(task_id, row);
+        }
+        let has_pushes = append(transaction, no, events, now)?;
         match lease {
             LeaseUpdate::Keep => {}
             LeaseUpdate::Checkpoint(checkpoint) => {
@@ -254,37 +291,6 @@ impl Change {
             lease::answer(db, command_id, answer)?;
         }
         Ok(Ok(Committed::new(has_pushes)))
-    }
-}
-
-/// The stored state before a transition.
-struct Known {
-    no: i64,
-    context: i64,
-    last_event: u64,
-    state: i32,
-    millis: i64,
-    is_parked: bool,
-    /// Size of the snapshot, in bytes.
-    length: i64,
-}
-
-impl Known {
-    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            no: row.get(0)?,
-            context: row.get(1)?,
-            last_event: row.get(2)?,
-            state: row.get(3)?,
-            millis: row.get(4)?,
-            is_parked: row.get(5)?,
-            length: row.get(6)?,
-        })
-    }
-
-    /// Whether indexed fields differ, including the time when the task was parked.
-    fn differs(&self, head: &EncodedTask) -> bool {
-        (self.state, self.millis) != (head.state.into(), head.millis) || self.is_parked
     }
 }
 
@@ -313,7 +319,7 @@ fn set_journal(db: &Connection, no: i64, journal: &[u8]) -> Result<()> {
 }
 
 /// Appends events to a task, and returns whether a webhook has pending events.
-fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
+fn append(transaction: &mut Transaction<'_>, no: i64, events: &[Row], now: i64) -> Result<bool> {
     if events.is_empty() {
         return Ok(false);
     }
@@ -321,15 +327,14 @@ fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
     let has_pushes = match newest {
         None => false,
         Some(newest) => {
-            let mut update = db.prepare_cached(
+            let update = transaction.prepare(
                 "UPDATE webhooks SET pending = ?2, due = ifnull(due, ?3) WHERE task = ?1",
             )?;
             update.execute(params![no, newest.position, now])? > 0
         }
     };
-    let mut insert = db.prepare_cached(
-        "INSERT INTO events (task, position, pushed, body) VALUES (?1, ?2, ?3, ?4)",
-    )?;
+    let insert = transaction
+        .prepare("INSERT INTO events (task, position, pushed, body) VALUES (?1, ?2, ?3, ?4)")?;
     for Row { position, is_pushed, body } in events {
         insert.execute(params![no, position, has_pushes && *is_pushed, body])?;
     }
@@ -338,20 +343,20 @@ fn append(db: &Connection, no: i64, events: &[Row], now: i64) -> Result<bool> {
 
 /// Returns the row number of a context, and whether it is new. A new one counts a task in a state.
 fn intern_context(
-    db: &Connection,
+    transaction: &mut Transaction<'_>,
     scope: i64,
     context_id: &str,
     state: i32,
 ) -> Result<(i64, bool)> {
-    let mut insert = db.prepare_cached(
+    let insert = transaction.prepare(
         "INSERT INTO contexts (scope, id, in_state_0, in_state_1, in_state_2, in_state_3,
              in_state_4, in_state_5, in_state_6, in_state_7, in_state_8)
          VALUES (?1, ?2, ?3 = 0, ?3 = 1, ?3 = 2, ?3 = 3, ?3 = 4, ?3 = 5, ?3 = 6, ?3 = 7, ?3 = 8)
          ON CONFLICT DO NOTHING",
     )?;
     if insert.execute(params![scope, context_id, state])? > 0 {
-        return Ok((db.last_insert_rowid(), true));
+        return Ok((transaction.db().last_insert_rowid(), true));
     }
-    let mut query = db.prepare_cached("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
+    let query = transaction.prepare("SELECT no FROM contexts WHERE scope = ?1 AND id = ?2")?;
     Ok((query.query_row(params![scope, context_id], |row| row.get(0))?, false))
 }

@@ -18,7 +18,7 @@ use super::{
     connection::{remove_probe, write_probe},
     failure::{Failure, IntoStoreError as _, Result},
     lock::{DatabaseLock, Placement},
-    transaction::Transaction,
+    transaction::{TaskRows, Transaction},
 };
 use crate::writability::Writability;
 
@@ -102,6 +102,7 @@ impl Writer {
             transactions: counter,
             writability: Arc::clone(&writability),
             placement: Arc::clone(&placement),
+            rows: TaskRows::new(),
         };
         thread::Builder::new().name("a2a-sqlite".to_owned()).spawn(move || {
             let closed = thread.work();
@@ -175,6 +176,7 @@ struct Thread {
     transactions: Arc<AtomicU64>,
     writability: Arc<Writability>,
     placement: Arc<Placement>,
+    rows: TaskRows,
 }
 
 impl Thread {
@@ -205,7 +207,7 @@ impl Thread {
         closed
     }
 
-    fn write(&self, mut jobs: Vec<Box<dyn Job>>) {
+    fn write(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         if jobs.is_empty() {
             return;
         }
@@ -225,11 +227,14 @@ impl Thread {
     }
 
     /// Runs writes in one transaction, or none of them.
-    fn transaction(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
+    fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
         let made = self.begin().and_then(|()| {
             let made = self.run(jobs).map_err(TransactionError::Change);
             let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
             self.transactions.fetch_add(1, Ordering::Relaxed);
+            if made.is_err() {
+                self.rows.clear();
+            }
             // Some errors roll back by themselves.
             if made.is_err() && !self.db.is_autocommit() {
                 self.execute("ROLLBACK").map_err(TransactionError::Commit)?;
@@ -249,8 +254,8 @@ impl Thread {
     }
 
     /// Runs writes in the open transaction, and writes what they count.
-    fn run(&self, jobs: &mut [Box<dyn Job>]) -> Result<()> {
-        let mut transaction = Transaction::new(&self.db);
+    fn run(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<()> {
+        let mut transaction = Transaction::new(&self.db, &mut self.rows);
         jobs.iter_mut().try_for_each(|job| job.run(&mut transaction))?;
         transaction.write_counts()
     }
