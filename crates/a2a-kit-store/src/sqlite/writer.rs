@@ -1,10 +1,11 @@
 use std::{
-    io,
+    io, mem,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use a2a_kit_operations::store::StoreError;
@@ -25,6 +26,9 @@ use crate::writability::Writability;
 /// Maximum number of queued writes, beyond which callers wait.
 const QUEUE: usize = 1024;
 
+/// How long a transaction waits for callers at most.
+const MAX_WAIT: Duration = Duration::from_millis(1);
+
 /// The write thread.
 ///
 /// Takes the queued writes, runs them in one transaction, and responds when it is on disk. The next
@@ -32,6 +36,9 @@ const QUEUE: usize = 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     orders: mpsc::Sender<Request>,
+    thread: thread::Thread,
+    /// How many queued writes the thread waits for, if it waits for more than one.
+    awaited: Arc<AtomicUsize>,
     transactions: Arc<AtomicU64>,
     writability: Arc<Writability>,
     placement: Arc<Placement>,
@@ -95,6 +102,7 @@ impl Writer {
         let transactions = Arc::<AtomicU64>::default();
         let counter = Arc::clone(&transactions);
         let (writability, placement) = (Arc::<Writability>::default(), Arc::new(placement));
+        let awaited = Arc::<AtomicUsize>::default();
         let thread = Thread {
             db,
             received,
@@ -103,15 +111,18 @@ impl Writer {
             writability: Arc::clone(&writability),
             placement: Arc::clone(&placement),
             rows: TaskRows::new(),
+            awaited: Arc::clone(&awaited),
+            commit: Duration::ZERO,
         };
-        thread::Builder::new().name("a2a-sqlite".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("a2a-sqlite".to_owned()).spawn(move || {
             let closed = thread.work();
             drop(lock);
             if let Some(closed) = closed {
                 let _ = closed.send(());
             }
         })?;
-        Ok(Self { orders, transactions, writability, placement })
+        let thread = thread.thread().clone();
+        Ok(Self { orders, thread, awaited, transactions, writability, placement })
     }
 
     /// Queues a write of no more than a few small rows.
@@ -137,6 +148,11 @@ impl Writer {
         let job = Write { change, bytes, done: None, answer };
         let closed = || StoreError::from(Failure::Closed);
         self.orders.send(Request::Write(Box::new(job))).await.map_err(|_closed| closed())?;
+        let awaited = self.awaited.load(Ordering::Relaxed);
+        // A wakeup that is missed costs no more than the pause.
+        if awaited > 0 && self.orders.max_capacity() - self.orders.capacity() >= awaited {
+            self.thread.unpark();
+        }
         answered.await.map_err(|_closed| closed())?
     }
 
@@ -177,6 +193,9 @@ struct Thread {
     writability: Arc<Writability>,
     placement: Arc<Placement>,
     rows: TaskRows,
+    awaited: Arc<AtomicUsize>,
+    /// How long the last commit took.
+    commit: Duration,
 }
 
 impl Thread {
@@ -194,7 +213,9 @@ impl Thread {
                     Request::Close(answer) => closed = Some(answer),
                 }
             }
+            let answered = jobs.len();
             self.write(jobs);
+            self.await_callers(answered);
         }
         let Self { db, received, .. } = self;
         drop(received);
@@ -205,6 +226,28 @@ impl Thread {
             tracing::warn!(%error, "failed to close database cleanly");
         }
         closed
+    }
+
+    /// Waits for the callers of the last transaction to write again, as they do under load, so that
+    /// they share the next one: as long as writes come within half the time of a commit.
+    fn await_callers(&self, answered: usize) {
+        let mut queued = self.received.len();
+        let expected = (answered + queued).min(self.group);
+        if expected < 2 {
+            return;
+        }
+        // Forgets earlier wakeups.
+        thread::park_timeout(Duration::ZERO);
+        self.awaited.store(expected, Ordering::Relaxed);
+        let (begun, pause) = (Instant::now(), (self.commit / 2).min(MAX_WAIT));
+        while queued < expected && begun.elapsed() < MAX_WAIT {
+            thread::park_timeout(pause);
+            let before = mem::replace(&mut queued, self.received.len());
+            if queued == before {
+                break;
+            }
+        }
+        self.awaited.store(0, Ordering::Relaxed);
     }
 
     fn write(&mut self, mut jobs: Vec<Box<dyn Job>>) {
@@ -230,7 +273,9 @@ impl Thread {
     fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
         let made = self.begin().and_then(|()| {
             let made = self.run(jobs).map_err(TransactionError::Change);
+            let begun = Instant::now();
             let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
+            self.commit = begun.elapsed();
             self.transactions.fetch_add(1, Ordering::Relaxed);
             if made.is_err() {
                 self.rows.clear();
