@@ -70,7 +70,29 @@ pub fn read(
 ) -> Result<CallContext> {
     repeated_fields::check(headers)?;
     let mut context = CallContext::default();
-    context.version = read_version(headers, query, policy, served)?;
+    let (mut version, mut has_others) = (None, false);
+    for (name, value) in headers {
+        match name.as_str().as_bytes() {
+            b"a2a-version" => version = version.or(Some(value)),
+            b"idempotency-key" | b"last-event-id" => has_others = true,
+            // `a2a-`, `x-a2a-`, and `traceparent` or `tracestate`.
+            [b'a', b'2', b'a', b'-', ..]
+            | [b'x', b'-', b'a', b'2', b'a', b'-', ..]
+            | [b't', b'r', b'a', b'c', b'e', ..] => has_others = true,
+            _ => {}
+        }
+    }
+    context.version = read_version(version, query, policy, served)?;
+    // Most requests have no other parameter.
+    if has_others {
+        read_others(headers, &mut context)?;
+    }
+    Ok(context)
+}
+
+/// Reads all parameters but the version.
+#[cfg(feature = "server")]
+fn read_others(headers: &HeaderMap, context: &mut CallContext) -> Result<()> {
     for name in [EXTENSIONS, EXTENSIONS_ALIAS] {
         for line in headers.get_all(name).iter().filter_map(|line| line.to_str().ok()) {
             context.extensions.extend_from_header(line);
@@ -99,7 +121,7 @@ pub fn read(
             }
         }
     }
-    Ok(context)
+    Ok(())
 }
 
 /// Writes the service parameters in the current revision, whatever the revision of the call. The
@@ -205,12 +227,12 @@ pub fn credential(headers: &HeaderMap) -> Option<Credential> {
 
 #[cfg(feature = "server")]
 fn read_version(
-    headers: &HeaderMap,
+    header: Option<&HeaderValue>,
     query: Option<&str>,
     policy: VersionPolicy,
     served: &[ProtocolVersion],
 ) -> Result<ProtocolVersion> {
-    let header = headers.get(VERSION).map(|value| value.to_str().unwrap_or("?").trim());
+    let header = header.map(|value| value.to_str().unwrap_or("?").trim());
     let from_query;
     let requested = match header.filter(|text| !text.is_empty()) {
         Some(text) => text,
