@@ -61,24 +61,20 @@ impl<'a> Params<'a> {
     /// Nearly all requests of 1.0 have none, and are parsed only once.
     fn may_be_draft(&self) -> bool {
         // States in kebab case only occur as `status` of a list request.
-        const MARKERS: [&[u8]; 10] = [
-            b"user\"",
-            b"agent\"",
-            b"file\"",
-            b"data\"",
-            b"blocking\"",
-            b"name\"",
-            b"parent\"",
-            b"pushNotificationConfig\"",
-            b"lastUpdatedAfter\"",
-            b"status\"",
-        ];
-        let text = self.text.as_bytes();
-        memchr::memchr_iter(b'"', text).any(|quote| {
-            let quoted = &text[quote + 1..];
-            // The first bytes are compared inline; `starts_with` calls `memcmp`.
-            let is_first = |marker: &[u8]| marker.first() == quoted.first();
-            MARKERS.iter().any(|marker| is_first(marker) && quoted.starts_with(marker))
+        self.text.as_bytes().split(|byte| *byte == b'"').any(|piece| {
+            matches!(
+                piece,
+                b"user"
+                    | b"agent"
+                    | b"file"
+                    | b"data"
+                    | b"blocking"
+                    | b"name"
+                    | b"parent"
+                    | b"pushNotificationConfig"
+                    | b"lastUpdatedAfter"
+                    | b"status"
+            )
         })
     }
 

@@ -108,25 +108,30 @@ fn id_of<'a>(envelope: &Envelope<'a>) -> Result<&'a str> {
 impl Server {
     /// Detects the revision of a request, and reads requests of older revisions.
     fn read(&self, parts: &Parts, body: &Bytes) -> Read {
+        let version = requested_version(parts);
+        let max_values = self.options.binding.limits.max_json_values;
+        // Nearly all requests with version 1.0 are current ones.
+        let is_v1_0 = |version: &str| version.trim() == ProtocolVersion::V1_0.as_str();
+        let certainly_current = |opened: &Opened| {
+            opened.operation().is_some_and(|(_, params)| {
+                detect::is_current(&Params::new(params), &self.options.revisions)
+            })
+        };
+        let is_v1_0 = version.as_deref().is_some_and(is_v1_0);
+        if is_v1_0 && let Some(opened) = Opened::skim(body, max_values).filter(certainly_current) {
+            return Read::Current(opened);
+        }
         let envelope = match Envelope::read(body) {
             Ok(envelope) => envelope,
             Err(error) => return Read::Current(Opened::rejected(error)),
         };
-        let bounded = || check_json(body, self.options.binding.limits.max_json_values);
-        let version = requested_version(parts);
-        // Nearly all requests with version 1.0 are current ones.
-        if version
-            .as_deref()
-            .is_some_and(|version| version.trim() == ProtocolVersion::V1_0.as_str())
-        {
-            let opened = Opened::of(&envelope, body, bounded());
-            if let Some((_, params)) = opened.operation()
-                && detect::is_current(&Params::new(params), &self.options.revisions)
-            {
+        if is_v1_0 {
+            let opened = Opened::of(&envelope, body, check_json(body, max_values));
+            if certainly_current(&opened) {
                 return Read::Current(opened);
             }
         }
-        let bounded = bounded();
+        let bounded = check_json(body, max_values);
         let jsonrpc = envelope.jsonrpc();
         let has_text = jsonrpc.is_some() || !envelope.has_jsonrpc();
         let Some(method) = envelope.method().filter(|_| has_text) else {

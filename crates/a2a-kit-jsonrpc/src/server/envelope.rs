@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use a2a_core::{
     Error, ErrorKind, Operation, Request, Result, Violation, json, value_limit::check_json,
 };
-use a2a_kit_http::dispatch::Source;
+use a2a_kit_http::{dispatch::Source, parse::MAX_INLINE_BYTES};
 use bytes::Bytes;
 use serde::{
     Deserialize, Deserializer,
@@ -51,22 +51,22 @@ pub fn check_id(id: &str) -> Result<()> {
     }
 }
 
-/// The envelope of a request, before validation.
-#[derive(Debug, Deserialize)]
+/// The envelope of a request, before validation: its members as written.
+#[derive(Debug, Default, Deserialize)]
 pub struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
-    jsonrpc: Option<&'a RawValue>,
+    pub(super) jsonrpc: Option<&'a str>,
     #[serde(borrow, default, deserialize_with = "present")]
-    id: Option<&'a RawValue>,
+    pub(super) id: Option<&'a str>,
     #[serde(borrow, default, deserialize_with = "present")]
-    method: Option<&'a RawValue>,
+    pub(super) method: Option<&'a str>,
     #[serde(borrow, default, deserialize_with = "present")]
-    params: Option<&'a RawValue>,
+    pub(super) params: Option<&'a str>,
 }
 
 // An `Option` would read `null` as absent, and an absent id is not the id `null`.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(from).map(Some)
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(from: D) -> Result<Option<&'a str>, D::Error> {
+    <&RawValue>::deserialize(from).map(|raw| Some(raw.get()))
 }
 
 impl<'a> Envelope<'a> {
@@ -100,12 +100,12 @@ impl<'a> Envelope<'a> {
 
     /// Returns whether there is a `jsonrpc` member other than `null`.
     pub fn has_jsonrpc(&self) -> bool {
-        self.jsonrpc.is_some_and(|jsonrpc| jsonrpc.get() != "null")
+        self.jsonrpc.is_some_and(|jsonrpc| jsonrpc != "null")
     }
 
     /// The `id` as written, if there is one.
     pub fn id_text(&self) -> Option<&'a str> {
-        self.id.map(RawValue::get)
+        self.id
     }
 
     /// The `method`, if it is a string.
@@ -115,7 +115,7 @@ impl<'a> Envelope<'a> {
 
     /// The `params` as written, if there are any.
     pub fn params(&self) -> Option<&'a str> {
-        self.params.map(RawValue::get)
+        self.params
     }
 
     /// The request id.
@@ -128,8 +128,8 @@ impl<'a> Envelope<'a> {
         let Some(id) = self.id else {
             return Err(invalid("id", "is required: a string, a number or null"));
         };
-        check_id(id.get())?;
-        Ok(if id.get() == "null" { Id::NULL } else { Id(Cow::Owned(id.get().to_owned())) })
+        check_id(id)?;
+        Ok(if id == "null" { Id::NULL } else { Id(Cow::Owned(id.to_owned())) })
     }
 
     /// The operation of the method, and the `params` as written.
@@ -156,8 +156,12 @@ impl<'a> Envelope<'a> {
     }
 }
 
-fn text<'a>(member: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
-    member.and_then(|raw| serde_json::from_str(raw.get()).ok())
+fn text<'a>(member: Option<&'a str>) -> Option<Cow<'a, str>> {
+    let raw = member?;
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+        _ => serde_json::from_str(raw).ok(),
+    }
 }
 
 /// A request whose envelope has been read.
@@ -166,11 +170,32 @@ pub struct Opened {
     /// The id of the response, also when `request` is an error.
     pub(super) id: Id,
     pub(super) request: Result<(Operation, Params)>,
+    /// The body, if its envelope was skimmed.
+    pub(super) skimmed: Option<Bytes>,
 }
 
 impl Opened {
     /// Reads the envelope of a request of at most `max_values` JSON values.
     pub(super) fn read(body: &Bytes, max_values: usize) -> Self {
+        Self::skim(body, max_values).unwrap_or_else(|| Self::read_whole(body, max_values))
+    }
+
+    /// [Skims](Envelope::skim) the envelope of a small request. Whether its JSON is well formed is known
+    /// once the `params` have been read.
+    pub fn skim(body: &Bytes, max_values: usize) -> Option<Self> {
+        if body.len() > MAX_INLINE_BYTES {
+            return None;
+        }
+        let envelope = Envelope::skim(body)?;
+        let Self { id, request, .. } = Self::of(&envelope, body, check_json(body, max_values));
+        let (operation, mut params) = request.ok()?;
+        params.whole = Some(body.clone());
+        Some(Self { id, request: Ok((operation, params)), skimmed: Some(body.clone()) })
+    }
+
+    /// Reads the envelope of a request of at most `max_values` JSON values.
+    #[cold]
+    pub(super) fn read_whole(body: &Bytes, max_values: usize) -> Self {
         match Envelope::read(body) {
             Ok(envelope) => Self::of(&envelope, body, check_json(body, max_values)),
             Err(error) => Self::rejected(error),
@@ -179,7 +204,7 @@ impl Opened {
 
     /// A body that is not an envelope.
     pub fn rejected(error: Error) -> Self {
-        Self { id: Id::NULL, request: Err(error) }
+        Self { id: Id::NULL, request: Err(error), skimmed: None }
     }
 
     /// Opens the envelope of a body; `bounded` says whether the body has too many JSON values.
@@ -191,9 +216,9 @@ impl Opened {
         let opened = bounded.and_then(|()| envelope.operation());
         let request = opened.map(|(operation, params)| {
             let text = params.map(|params| body.slice_ref(params.as_bytes()));
-            (operation, Params { text, bytes: body.len() })
+            (operation, Params { text, bytes: body.len(), whole: None })
         });
-        Self { id, request }
+        Self { id, request, skimmed: None }
     }
 
     /// The operation and its `params` as written; `None` if the request is invalid.
@@ -212,6 +237,8 @@ pub(super) struct Params {
     text: Option<Bytes>,
     /// Size of the whole body.
     bytes: usize,
+    /// The body, if its envelope was skimmed: `text` then contains what follows the `params`.
+    whole: Option<Bytes>,
 }
 
 impl Source for Params {
@@ -220,11 +247,18 @@ impl Source for Params {
     }
 
     fn read<T: Request + DeserializeOwned>(self) -> Result<T> {
-        match self.text.as_deref() {
-            Some(params) if params.starts_with(b"{") => json::from_slice(params),
-            None | Some(b"null") => json::from_slice(b"{}"),
-            Some(_) => Err(Error::invalid_params("params", "must be an object")),
+        match (read_params(self.text.as_deref()), self.whole) {
+            (Err(_), Some(body)) => read_params(Envelope::read(&body)?.params().map(str::as_bytes)),
+            (read, _) => read,
         }
+    }
+}
+
+fn read_params<T: DeserializeOwned>(text: Option<&[u8]>) -> Result<T> {
+    match text {
+        Some(params) if params.starts_with(b"{") => json::from_slice(params),
+        None | Some(b"null") => json::from_slice(b"{}"),
+        Some(_) => Err(Error::invalid_params("params", "must be an object")),
     }
 }
 
@@ -333,6 +367,21 @@ mod tests {
         let opened = Opened::read(&body, 8);
         assert_eq!(opened.id.as_str(), "7");
         assert_eq!(opened.request.err().map(|error| error.kind()), Some(ErrorKind::InvalidParams));
+    }
+
+    #[test]
+    fn what_follows_params_is_read_if_they_cannot_be_read_alone() {
+        let read = |rest: &str| {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{rest}"#);
+            let (_, params) = Opened::read(&Bytes::from(body), 100).request?;
+            params.read::<GetTaskRequest>()
+        };
+        assert_eq!(read(r#"{"id":"t"},"other":{}}"#).unwrap().id, "t");
+        for rest in [r#"{"id":"t"}x}"#, r#"{"id":"t"}}}"#, r#"{"id":"t"}"#, r#"{"id":"t","x":{}"#] {
+            assert_eq!(read(rest).unwrap_err().kind(), ErrorKind::ParseError, "{rest}");
+        }
+        let repeated = read(r#"{"id":"t"},"id":{}}"#).unwrap_err();
+        assert_eq!(repeated.kind(), ErrorKind::InvalidRequest);
     }
 
     #[test]

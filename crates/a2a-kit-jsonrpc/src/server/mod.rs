@@ -3,6 +3,7 @@
 mod envelope;
 pub mod response;
 mod router;
+mod skim;
 
 pub use envelope::{Envelope, Opened, check_id};
 pub use router::{Endpoint, router, router_with, serve};

@@ -99,13 +99,22 @@ impl Endpoint {
         if let Err(error) = content_type::require_jsonrpc(&parts.headers) {
             return response::error(Id::NULL.as_str(), error);
         }
-        let Opened { id, request } = opened;
+        let Opened { id, request, skimmed } = opened;
         let called = async {
             let (operation, params) = request?;
             let context = self.context(parts)?;
             self.call(operation, context, params, &id, parts).await
         };
-        called.await.unwrap_or_else(|error| response::error(id.as_str(), error))
+        match (called.await, skimmed) {
+            (Ok(response), _) => response,
+            // Malformed JSON comes first, whatever else is wrong.
+            (Err(error), Some(body)) => {
+                let max_values = self.options.limits.max_json_values;
+                let Opened { id, request, .. } = Opened::read_whole(&body, max_values);
+                response::error(id.as_str(), request.err().unwrap_or(error))
+            }
+            (Err(error), None) => response::error(id.as_str(), error),
+        }
     }
 
     fn context(&self, parts: &Parts) -> Result<CallContext> {
