@@ -52,13 +52,16 @@ pub async fn dispatch(
     source: impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
-    let is_large = source.bytes() > MAX_INLINE_BYTES;
-    let served = serve(Arc::clone(agent), binding, operation, context, source, out);
-    if is_large { offload(served).await? } else { served.await }
+    if source.bytes() > MAX_INLINE_BYTES {
+        let agent = Arc::clone(agent);
+        let served = async move { serve(&*agent, binding, operation, context, source, out).await };
+        return Box::pin(offload(served)).await?;
+    }
+    serve(&**agent, binding, operation, context, source, out).await
 }
 
 async fn serve(
-    agent: Arc<dyn Agent>,
+    agent: &dyn Agent,
     binding: &'static str,
     operation: Operation,
     mut context: CallContext,
@@ -69,7 +72,7 @@ async fn serve(
     context.last_event_id =
         context.last_event_id.filter(|_| operation == Operation::SubscribeToTask);
     let mut served = ServerSpan::begin(operation, binding, &mut context);
-    let performed = perform(&*agent, &served, operation, context, source, out);
+    let performed = perform(agent, &served, operation, context, source, out);
     let result = performed.instrument(served.span().clone()).await;
     served.end(&result);
     let Reply { response, activated } = result?;
@@ -135,12 +138,13 @@ async fn read<T>(source: impl Source) -> Result<T>
 where
     T: Request + DeserializeOwned + Validate + Send + 'static,
 {
-    parse(source.bytes(), move || {
+    let bytes = source.bytes();
+    let read = move || {
         let request: T = source.read()?;
         request.validate()?;
         Ok(request)
-    })
-    .await
+    };
+    if bytes <= MAX_INLINE_BYTES { read() } else { Box::pin(parse(bytes, read)).await }
 }
 
 fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Output>> {
