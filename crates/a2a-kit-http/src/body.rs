@@ -11,13 +11,15 @@ use std::{
 use a2a_core::{Error, ErrorKind, Result};
 use axum::body::Body;
 use bytes::{Buf as _, Bytes, BytesMut};
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::ready, stream};
 use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::time::timeout;
 
-use crate::{Limits, error_log::causes};
+use crate::{Limits, error_log::causes, parse::MAX_INLINE_BYTES};
+
+type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// How much of an oversized body is discarded, in bytes, so that the connection stays usable and a
 /// peer that sends before it reads gets the response.
@@ -60,13 +62,43 @@ pub async fn read(body: Body, limits: &Limits) -> Result<Bytes> {
         .unwrap_or_else(|_elapsed| Err(BodyError::TotalTimeout.into()))
 }
 
-async fn read_or_discard(mut body: Body, limits: &Limits) -> Result<Bytes> {
-    let mut read = collect(&mut body, limits).await;
-    if let Ok(text) = &mut read
-        && text.starts_with(BYTE_ORDER_MARK)
-    {
+/// A body after the first look at it.
+pub(crate) enum Arrived {
+    /// All of it, as [`read`] returns it.
+    Whole(Bytes),
+    /// A body for [`read`].
+    Partly(Body),
+}
+
+/// Reads a body that has arrived in one frame, without a future and a box.
+pub(crate) fn read_arrived<B>(mut body: B, limits: &Limits, cx: &mut Context<'_>) -> Arrived
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
+    let first = match Pin::new(&mut body).poll_frame(cx) {
+        Poll::Ready(Some(Ok(frame))) => frame.into_data().unwrap_or_default(),
+        Poll::Ready(None) => Bytes::new(),
+        Poll::Ready(Some(Err(error))) => {
+            let failed = stream::once(ready(Err::<Bytes, BoxError>(error.into())));
+            return Arrived::Partly(Body::from_stream(failed));
+        }
+        Poll::Pending => return Arrived::Partly(Body::new(body)),
+    };
+    if body.is_end_stream() && first.len() <= MAX_INLINE_BYTES.min(limits.max_body_bytes) {
+        return Arrived::Whole(without_mark(first));
+    }
+    Arrived::Partly(Body::new(Continued { start: Some(first), rest: Body::new(body) }))
+}
+
+fn without_mark(mut text: Bytes) -> Bytes {
+    if text.starts_with(BYTE_ORDER_MARK) {
         text.advance(BYTE_ORDER_MARK.len());
     }
+    text
+}
+
+async fn read_or_discard(mut body: Body, limits: &Limits) -> Result<Bytes> {
+    let read = collect(&mut body, limits).await.map(without_mark);
     let kind = read.as_ref().err().map(Error::kind);
     // The peer may read the response only after it has sent the rest.
     if matches!(kind, Some(ErrorKind::PayloadTooLarge | ErrorKind::Unavailable)) {
@@ -84,6 +116,9 @@ async fn collect(body: &mut Body, limits: &Limits) -> Result<Bytes> {
     let Some(first) = next(body, limits).await? else { return Ok(Bytes::new()) };
     if first.len() > limit {
         return Err(too_large(limit));
+    }
+    if body.is_end_stream() {
+        return Ok(first);
     }
     let Some(second) = next(body, limits).await? else { return Ok(first) };
     // Preallocates at most 1 MiB: the declared length is not trusted.

@@ -31,12 +31,15 @@ pub fn write(request: &Parts, error: &Error) -> Response {
 pub struct ErrorRenderer(Arc<dyn Fn(Error) -> Response + Send + Sync>);
 
 impl ErrorRenderer {
-    /// Sets `write` to create the error that replaces this response. Small responses are never
-    /// replaced.
-    pub fn of(response: &mut Response, write: impl Fn(Error) -> Response + Send + Sync + 'static) {
+    /// Sets what `renderer` returns to create the error that replaces this response. Small responses
+    /// are never replaced.
+    pub fn of<W>(response: &mut Response, renderer: impl FnOnce() -> W)
+    where
+        W: Fn(Error) -> Response + Send + Sync + 'static,
+    {
         let is_small = |upper| upper <= UNCOUNTED as u64;
         if !response.body().size_hint().upper().is_some_and(is_small) {
-            response.extensions_mut().insert(Self(Arc::new(write)));
+            response.extensions_mut().insert(Self(Arc::new(renderer())));
         }
     }
 }

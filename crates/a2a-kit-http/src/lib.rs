@@ -111,7 +111,7 @@ pub use peer::PeerCertificates;
 pub use serve::{BindError, Drain, HttpServer, bind, shutdown_signal};
 #[cfg(feature = "server")]
 #[doc(hidden)]
-pub use serve::{PerIpLimit, PerIpPermit, serve_binding};
+pub use serve::{DirectHandler, DirectRoutes, PerIpLimit, PerIpPermit, serve_binding};
 #[doc(inline)]
 pub use service_parameters::VersionPolicy;
 #[cfg(feature = "webhook")]

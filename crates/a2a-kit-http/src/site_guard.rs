@@ -13,10 +13,12 @@ use std::{
 use a2a_core::{Error, ErrorKind, Result, host::is_loopback};
 use a2a_kit_operations::{LogLimit, metrics};
 use axum::Router;
-use http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
+use http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts, uri::Authority};
 use tracing::info;
 
-use crate::{card_page::asks_for_page, head_check::check_heads};
+use crate::{card_page::asks_for_page, head_check::check_heads, serve::plain_host};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Maximum length of a host or an origin in an error message, in characters.
 const MAX_ECHO: usize = 80;
@@ -75,6 +77,9 @@ impl SiteGuard {
     ///
     /// [`PermissionDenied`](ErrorKind::PermissionDenied) for an unknown host or another origin.
     pub fn check(&self, parts: &Parts) -> Result<()> {
+        if self.has_plain_host(parts) {
+            return Ok(());
+        }
         let of_target = parts.uri.authority().cloned();
         let of_headers = parts.headers.get_all(header::HOST).iter().map(|host| {
             let host = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
@@ -100,6 +105,19 @@ impl SiteGuard {
         self.check_origin(&parts.headers, own.as_ref())
     }
 
+    /// Returns whether a request, which is not of a browser, is for an allowed host: without an
+    /// allocation, for nearly all requests.
+    fn has_plain_host(&self, parts: &Parts) -> bool {
+        let headers = &parts.headers;
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = hosts.next().and_then(plain_host);
+        host.is_some_and(|host| self.serves(host))
+            && hosts.next().is_none()
+            && parts.uri.authority().is_none()
+            && !headers.contains_key(header::ORIGIN)
+            && !headers.contains_key(SEC_FETCH_SITE)
+    }
+
     fn serves(&self, host: &str) -> bool {
         let host = bare(host);
         is_loopback(host)
@@ -112,7 +130,7 @@ impl SiteGuard {
                    --allowed-origin";
         let Some(origin) = headers.get(header::ORIGIN) else {
             // Browsers omit `Origin` from some requests, and send `Sec-Fetch-Site` instead.
-            let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+            let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
             return match site {
                 Some(b"cross-site" | b"same-site") if !self.allows("*") => {
                     Err(denied("cross-site request", "", why))

@@ -53,7 +53,7 @@ pub use a2a_kit_operations as operations;
 pub use client::Client;
 #[cfg(feature = "server")]
 #[doc(hidden)]
-pub use server::{Endpoint, Envelope, Opened, check_id, response as wire};
+pub use server::{Endpoint, Envelope, Opened, check_id, handler, response as wire};
 #[cfg(feature = "server")]
 pub use server::{router, router_with, serve};
 

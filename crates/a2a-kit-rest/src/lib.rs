@@ -55,6 +55,9 @@ pub use client::Client;
 #[doc(hidden)]
 pub use name::{camel_case, fill_path};
 #[cfg(feature = "server")]
+#[doc(hidden)]
+pub use server::handler;
+#[cfg(feature = "server")]
 pub use server::{router, router_with, serve};
 
 /// The OpenAPI 3.1 document of this binding, as JSON.

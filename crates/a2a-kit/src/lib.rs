@@ -101,6 +101,8 @@ mod bindings;
 #[cfg(feature = "server")]
 mod config;
 #[cfg(feature = "server")]
+mod direct;
+#[cfg(feature = "server")]
 mod error;
 #[cfg(feature = "server")]
 mod extended;

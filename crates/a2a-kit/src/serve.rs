@@ -131,6 +131,7 @@ impl Server {
         let has_grpc = parts.config.bindings.grpc;
         parts.config.bindings.grpc &= grpc_listener.is_none();
         let shared = server(parts.router(address).map_err(ServeError::Card)?);
+        let shared = shared.with_direct(parts.direct(address));
         let grpc = match grpc_listener {
             Some(listener) => {
                 parts.config.bindings = Bindings { jsonrpc: false, rest: false, grpc: has_grpc };

@@ -6,9 +6,9 @@ use a2a_core::{
     Error, ErrorKind, Operation, ProtocolVersion, Result, card, value_limit::check_json,
 };
 use a2a_kit_http::{
-    Drain, VersionPolicy, body, content_type,
+    DirectHandler, Drain, VersionPolicy, body, content_type,
     error_response::ErrorRenderer,
-    parse::{PendingBody, parse},
+    parse::{MAX_INLINE_BYTES, PendingBody, parse},
     report, service_parameters, sse,
 };
 use a2a_kit_jsonrpc::{Endpoint, Envelope, Opened, wire};
@@ -34,40 +34,31 @@ use crate::{
 /// Serves `agent` over JSON-RPC at `POST /`, in all enabled revisions.
 pub fn jsonrpc(agent: impl Agent, options: ServerOptions) -> Router {
     let agent: Arc<dyn Agent> = Arc::new(agent);
-    let binding = options.binding.clone();
-    let current = Endpoint::new(Arc::clone(&agent), binding.clone());
     // Other methods are rejected by the current binding.
-    let router = a2a_kit_jsonrpc::router_with(Arc::clone(&agent), binding);
+    let router = a2a_kit_jsonrpc::router_with(Arc::clone(&agent), options.binding.clone());
     let others = move |request: Request<Body>| router.oneshot(request);
-    let server = Server { agent, current, options: Arc::new(options) };
+    let server = Server::new(agent, options);
     Router::new().route("/", post(serve).fallback(others)).with_state(server)
 }
 
-#[derive(Clone)]
+/// The response of [`jsonrpc`] to a `POST`, for a server that calls it without a router.
+#[doc(hidden)]
+pub fn jsonrpc_handler(agent: impl Agent, options: ServerOptions) -> DirectHandler {
+    let server = Server::new(Arc::new(agent), options);
+    Arc::new(move |parts, body| Box::pin(Arc::clone(&server).post(parts, body)))
+}
+
 struct Server {
     agent: Arc<dyn Agent>,
     current: Endpoint,
-    options: Arc<ServerOptions>,
+    options: ServerOptions,
 }
 
-async fn serve(State(server): State<Server>, request: Request<Body>) -> Response<Body> {
+async fn serve(State(server): State<Arc<Server>>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let body = match body::read(body, &server.options.binding.limits).await {
-        Ok(body) => PendingBody::hold(&parts.extensions, body),
-        Err(error) => return reject(None, "null", error),
-    };
-    let read = parse(body.len(), move || {
-        let read = server.read(&parts, &body);
-        Ok((server, parts, read))
-    });
-    match read.await {
-        Ok((server, parts, Read::Current(opened))) => server.current.respond(&parts, opened).await,
-        Ok((server, parts, Read::Older(request))) => server.respond(&parts, *request).await,
-        Ok((_, _, Read::Rejected { revision, id, error })) => {
-            reject(revision.and_then(dialect), &id, error)
-        }
-        Err(error) => reject(None, "null", error),
-    }
+    let body = body::read(body, &server.options.binding.limits).await;
+    let body = body.map(|body| PendingBody::hold(&parts.extensions, body));
+    server.post(parts, body).await
 }
 
 /// A request, by revision.
@@ -106,6 +97,41 @@ fn id_of<'a>(envelope: &Envelope<'a>) -> Result<&'a str> {
 }
 
 impl Server {
+    fn new(agent: Arc<dyn Agent>, options: ServerOptions) -> Arc<Self> {
+        let current = Endpoint::new(Arc::clone(&agent), options.binding.clone());
+        Arc::new(Self { agent, current, options })
+    }
+
+    /// Responds to a `POST` whose body was read, or not, with this error.
+    async fn post(self: Arc<Self>, parts: Parts, body: Result<Bytes>) -> Response<Body> {
+        let body = match body {
+            Ok(body) => body,
+            Err(error) => return reject(None, "null", error),
+        };
+        if body.len() <= MAX_INLINE_BYTES {
+            let read = self.read(&parts, &body);
+            return self.answer(&parts, read).await;
+        }
+        let read = parse(body.len(), move || {
+            let read = self.read(&parts, &body);
+            Ok((self, parts, read))
+        });
+        match read.await {
+            Ok((server, parts, read)) => server.answer(&parts, read).await,
+            Err(error) => reject(None, "null", error),
+        }
+    }
+
+    async fn answer(&self, parts: &Parts, read: Read) -> Response<Body> {
+        match read {
+            Read::Current(opened) => self.current.respond(parts, opened).await,
+            Read::Older(request) => Box::pin(self.respond(parts, *request)).await,
+            Read::Rejected { revision, id, error } => {
+                reject(revision.and_then(dialect), &id, error)
+            }
+        }
+    }
+
     /// Detects the revision of a request, and reads requests of older revisions.
     fn read(&self, parts: &Parts, body: &Bytes) -> Read {
         let version = requested_version(parts);
@@ -196,7 +222,7 @@ impl Server {
         self.options.task_revisions.revision(&scope, id)
     }
 
-    async fn respond(self, parts: &Parts, request: OlderRequest) -> Response<Body> {
+    async fn respond(&self, parts: &Parts, request: OlderRequest) -> Response<Body> {
         let OlderRequest { dialect, id, streams, request } = request;
         let revision = dialect.revision();
         match self.call(parts, revision, request).await {
@@ -209,8 +235,8 @@ impl Server {
                     AnyOutput::Stream(events) => self.events(dialect, parts, id, events),
                 };
                 write_activated(revision, &reply.activated, response.headers_mut());
-                ErrorRenderer::of(&mut response, move |error| {
-                    reject(Some(dialect), &request_id, error)
+                ErrorRenderer::of(&mut response, || {
+                    move |error| reject(Some(dialect), &request_id, error)
                 });
                 response
             }

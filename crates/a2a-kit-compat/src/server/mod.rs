@@ -10,5 +10,5 @@ mod send_timeout;
 pub(crate) mod stream;
 
 pub use extended_card::extended_card;
-pub use jsonrpc::jsonrpc;
+pub use jsonrpc::{jsonrpc, jsonrpc_handler};
 pub use rest::rest;

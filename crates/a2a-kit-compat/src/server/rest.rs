@@ -176,7 +176,7 @@ impl Server {
             }
         };
         write_activated(revision, &reply.activated, response.headers_mut());
-        ErrorRenderer::of(&mut response, move |error| response::error(shape, error));
+        ErrorRenderer::of(&mut response, || move |error| response::error(shape, error));
         Ok(response)
     }
 }

@@ -13,10 +13,10 @@ use crate::Limits;
 
 /// A budget for body bytes that are buffered until a peer has sent or received the rest. Each
 /// address is limited to a part of it, so that a slow peer exhausts only its own part.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct BodyBudget {
     max_bytes: usize,
-    reserved: Arc<AtomicUsize>,
+    reserved: AtomicUsize,
     per_ip: PerIpLimit,
     /// Whether a body larger than the budget is accepted while nothing else is reserved.
     allow_alone: bool,
@@ -24,24 +24,26 @@ pub(super) struct BodyBudget {
 
 impl BodyBudget {
     /// Creates the budget of request bodies, which fits at least one body.
-    pub(super) fn for_requests(limits: &Limits) -> Self {
+    pub(super) fn for_requests(limits: &Limits) -> Arc<Self> {
         let one_body = limits.max_body_bytes;
         let max_bytes = limits.max_pending_body_bytes.max(one_body);
         let per_ip = PerIpLimit::new((max_bytes / 4).max(one_body));
-        Self { max_bytes, reserved: Arc::default(), per_ip, allow_alone: false }
+        let reserved = AtomicUsize::new(0);
+        Arc::new(Self { max_bytes, reserved, per_ip, allow_alone: false })
     }
 
     /// Creates the budget of responses. The size of a response has no limit here, so one that is
     /// larger than the budget is accepted alone.
-    pub(super) fn for_responses(limits: &Limits) -> Self {
+    pub(super) fn for_responses(limits: &Limits) -> Arc<Self> {
         let max_bytes = limits.max_pending_response_bytes;
         let per_ip = PerIpLimit::new(max_bytes / 4);
-        Self { max_bytes, reserved: Arc::default(), per_ip, allow_alone: true }
+        let reserved = AtomicUsize::new(0);
+        Arc::new(Self { max_bytes, reserved, per_ip, allow_alone: true })
     }
 
     /// Returns an empty reservation for a body from or to an address.
-    pub(super) fn reservation(&self, address: IpAddr) -> Reservation {
-        Reservation { budget: self.clone(), bytes: 0, permit: self.per_ip.empty_permit(address) }
+    pub(super) fn reservation(self: &Arc<Self>, address: IpAddr) -> Reservation {
+        Reservation { budget: Arc::clone(self), address, bytes: 0, permit: None }
     }
 
     /// Returns the number of reserved bytes.
@@ -54,10 +56,12 @@ impl BodyBudget {
 /// Bytes reserved for one body or response, released on drop.
 #[derive(Debug)]
 pub(crate) struct Reservation {
-    budget: BodyBudget,
+    budget: Arc<BodyBudget>,
+    address: IpAddr,
     /// The number of bytes that it holds.
     pub(super) bytes: usize,
-    permit: PerIpPermit,
+    /// Those of the address; `None` while it holds nothing.
+    permit: Option<PerIpPermit>,
 }
 
 impl Reservation {
@@ -66,7 +70,7 @@ impl Reservation {
         if bytes == 0 {
             return true;
         }
-        let BodyBudget { max_bytes, reserved, allow_alone, .. } = &self.budget;
+        let BodyBudget { max_bytes, reserved, per_ip, allow_alone } = &*self.budget;
         let add = |reserved: usize| {
             reserved
                 .checked_add(bytes)
@@ -75,7 +79,8 @@ impl Reservation {
         if reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
             return false;
         }
-        if !self.permit.try_grow(bytes, *allow_alone) {
+        let permit = self.permit.get_or_insert_with(|| per_ip.empty_permit(self.address));
+        if !permit.try_grow(bytes, *allow_alone) {
             reserved.fetch_sub(bytes, Ordering::Relaxed);
             return false;
         }

@@ -1,11 +1,21 @@
 //! Serves one connection over HTTP/1.1 or HTTP/2.
 
-use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    future::{Future as _, poll_fn},
+    mem,
+    net::SocketAddr,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use a2a_kit_operations::metrics;
 use axum::{Router, body::Body, extract::ConnectInfo};
-use futures_util::future::{Either, ready};
-use http::{HeaderValue, Request, Response, StatusCode, Version, header::RETRY_AFTER};
+use futures_util::future::ready;
+use http::{
+    HeaderValue, Request, Response, StatusCode, Version, header::RETRY_AFTER, request::Parts,
+};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper_util::{
@@ -20,15 +30,16 @@ use tokio_util::sync::CancellationToken;
 use tower::Service as _;
 
 use super::{
-    Drain,
+    DirectRoutes, Drain,
     activity::Activity,
     body_budget::BodyBudget,
+    direct::DirectRequest,
     frame_limit::FrameLimit,
     h2_executor::H2Executor,
     head_timeout::HeadTimeout,
     host,
     request::RequestBody,
-    response::{ResponseBody, ResponseFuture},
+    response::{ResponseBody, ResponseFuture, Route},
     response_budget::{AddressBudget, ResponseBudget},
     version,
 };
@@ -84,6 +95,8 @@ pub(super) fn builder(limits: &Limits) -> Builder {
 /// An accepted connection.
 pub(super) struct Connection {
     pub(super) router: Router,
+    /// The routes before those of the router.
+    pub(super) direct: Option<DirectRoutes>,
     pub(super) peer: SocketAddr,
     pub(super) activity: Arc<Activity>,
     /// Whether it was accepted beyond the limit of connections, for a health probe.
@@ -92,7 +105,7 @@ pub(super) struct Connection {
     pub(super) probes: &'static [&'static str],
     pub(super) drain: Drain,
     pub(super) limits: Arc<Limits>,
-    pub(super) bodies: BodyBudget,
+    pub(super) bodies: Arc<BodyBudget>,
     pub(super) responses: Arc<ResponseBudget>,
     /// Client certificates verified by TLS.
     pub(super) certificates: Option<PeerCertificates>,
@@ -111,6 +124,7 @@ impl Connection {
         let limits = Arc::clone(&self.limits);
         let activity = Arc::clone(&self.activity);
         let is_reserved = self.is_reserved;
+        let drain = self.drain.clone();
         let deadline = sleep(limits.first_request_timeout);
         tokio::pin!(deadline);
         let detected = tokio::select! {
@@ -134,6 +148,15 @@ impl Connection {
         // A reserved connection serves one probe, and must not be held.
         let lifetime = sleep(RESERVED_LIFETIME);
         tokio::pin!(lifetime);
+        let stopped = stop.cancelled();
+        tokio::pin!(stopped);
+        // The waker of a task stays the same, so the signal and the timer are registered once, not at
+        // each wakeup. The end of the server is announced before it stops.
+        let (mut is_registered, mut is_armed) = (false, false);
+        let mut stopped = poll_fn(move |cx| {
+            let is_due = !mem::replace(&mut is_registered, true) || drain.is_announced();
+            if is_due { stopped.as_mut().poll(cx) } else { Poll::Pending }
+        });
         let mut is_timed = true;
         let mut is_stopping = false;
         let ended = loop {
@@ -141,14 +164,18 @@ impl Connection {
                 // hyper closes a connection that is shut down before it has read a request.
                 biased;
                 ended = &mut connection => break ended,
-                () = stop.cancelled(), if !is_stopping => {
+                () = &mut stopped, if !is_stopping => {
                     is_stopping = true;
                     connection.as_mut().graceful_shutdown();
                 }
                 () = &mut lifetime, if is_reserved => {
                     return tracing::debug!(%peer, "closing connection beyond the limit");
                 }
-                () = &mut deadline, if is_timed => {
+                () = poll_fn(|cx| {
+                    let is_due = !mem::replace(&mut is_armed, true) || deadline.is_elapsed();
+                    if is_due { deadline.as_mut().poll(cx) } else { Poll::Pending }
+                }), if is_timed => {
+                    is_armed = false;
                     if is_stopping {
                         // Idle, and still open after the graceful shutdown.
                         if !stop.is_cancelled() {
@@ -180,17 +207,17 @@ impl Connection {
 
     /// Checks the head of a request before it reaches the router, and returns the response that
     /// rejects it.
-    fn rejection<B>(&self, request: &Request<B>) -> Option<Response<Body>> {
-        if let Err(reason) = host::check(request) {
+    fn rejection(&self, head: &Parts) -> Option<Response<Body>> {
+        if let Err(reason) = host::check(head) {
             tracing::debug!(peer = %self.peer, reason, "rejecting request");
             return Some(host::reject(StatusCode::BAD_REQUEST, reason));
         }
         let max_bytes = usize::try_from(self.limits.max_header_bytes.max(MIN_HEAD_BYTES));
-        if head_bytes(request) > max_bytes.unwrap_or(usize::MAX) {
+        if head_bytes(head) > max_bytes.unwrap_or(usize::MAX) {
             let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
             return Some(host::reject(status, "request head too large"));
         }
-        if self.is_reserved && !self.probes.contains(&request.uri().path()) {
+        if self.is_reserved && !self.probes.contains(&head.uri.path()) {
             metrics::refused("connections");
             let reason = "too many open connections";
             let mut rejection = host::reject(StatusCode::SERVICE_UNAVAILABLE, reason);
@@ -203,15 +230,14 @@ impl Connection {
 
 /// The size of a request head as HTTP/1.1 writes it, in bytes. hyper limits its read buffer, which
 /// holds heads of up to twice that size.
-fn head_bytes<B>(request: &Request<B>) -> usize {
+fn head_bytes(head: &Parts) -> usize {
     // Separators, line breaks and the version are part of it.
-    let fields =
-        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
-    let target = request.uri().path_and_query().map_or(1, |target| target.as_str().len());
-    request.method().as_str().len() + target + 14 + fields.sum::<usize>()
+    let fields = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    let target = head.uri.path_and_query().map_or(1, |target| target.as_str().len());
+    head.method.as_str().len() + target + 14 + fields.sum::<usize>()
 }
 
-/// Passes requests to the router, with the extensions of the connection.
+/// Passes requests to the routes, with the extensions of the connection.
 impl hyper::service::Service<Request<Incoming>> for Connection {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
@@ -221,26 +247,31 @@ impl hyper::service::Service<Request<Incoming>> for Connection {
         let is_http2 = request.version() == Version::HTTP_2;
         let in_flight = self.activity.begin_request(is_http2);
         let reservation = self.bodies.reservation(self.peer.ip());
+        let (mut head, body) = request.into_parts();
         let may_be_large =
-            request.body().size_hint().upper().is_none_or(|upper| upper > MAX_INLINE_BYTES as u64);
-        let mut request = request.map(|body| RequestBody::new(body, &self.limits, reservation));
+            body.size_hint().upper().is_none_or(|upper| upper > MAX_INLINE_BYTES as u64);
+        let mut body = RequestBody::new(body, &self.limits, reservation);
         if may_be_large {
             let pending = PendingBody::default();
-            request = request.map(|body| body.with_pending(pending.clone()));
-            request.extensions_mut().insert(pending);
+            body = body.with_pending(pending.clone());
+            head.extensions.insert(pending);
         }
-        let extensions = request.extensions_mut();
-        extensions.insert(ConnectInfo(self.peer));
-        extensions.insert(self.drain.clone());
+        head.extensions.insert(ConnectInfo(self.peer));
+        head.extensions.insert(self.drain.clone());
         if let Some(certificates) = &self.certificates {
-            extensions.insert(certificates.clone());
+            head.extensions.insert(certificates.clone());
         }
-        // `Router::poll_ready` is always ready.
-        let route = match self.rejection(&request) {
-            None => Either::Left(self.router.clone().call(request)),
-            Some(rejection) => Either::Right(ready(Ok(rejection))),
+        let route = if let Some(rejection) = self.rejection(&head) {
+            Route::Rejected(ready(rejection))
+        } else if let Some(handler) = self.direct.as_ref().and_then(|direct| direct.select(&head)) {
+            let limits = Arc::clone(&self.limits);
+            Route::Unread(Some(DirectRequest { handler, head, body, limits }))
+        } else {
+            // `Router::poll_ready` is always ready.
+            Route::Router(self.router.clone().call(Request::from_parts(head, body)))
         };
-        let budget = AddressBudget { budget: Arc::clone(&self.responses), address: self.peer.ip() };
+        let (budget, address) = (Arc::clone(&self.responses), self.peer.ip());
+        let budget = Some(AddressBudget { budget, address });
         // A request on a connection that is closed while it arrives would be lost.
         let closes = !is_http2 && self.drain.is_announced();
         let (hsts, in_flight) = (self.hsts.clone(), Some(in_flight));

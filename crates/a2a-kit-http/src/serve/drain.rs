@@ -21,8 +21,11 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 /// A handler that responds with an endless stream watches it, and ends the stream with an error of
 /// kind [`Unavailable`](a2a_core::ErrorKind::Unavailable), so that clients resume on another node.
 #[derive(Clone, Debug, Default)]
-pub struct Drain {
-    announced: Arc<AtomicBool>,
+pub struct Drain(Arc<Signals>);
+
+#[derive(Debug, Default)]
+struct Signals {
+    announced: AtomicBool,
     started: CancellationToken,
     ended: CancellationToken,
 }
@@ -44,28 +47,28 @@ impl Drain {
     /// [`HttpServer`](super::HttpServer) does so [`Limits::shutdown_delay`](crate::Limits::shutdown_delay)
     /// before it stops.
     pub fn announce(&self) {
-        if !self.announced.swap(true, Ordering::Relaxed) {
+        if !self.0.announced.swap(true, Ordering::Relaxed) {
             tracing::info!("shutting down");
         }
     }
 
     /// Returns whether the end of the server was announced, or draining has started.
     pub fn is_announced(&self) -> bool {
-        self.announced.load(Ordering::Relaxed)
+        self.0.announced.load(Ordering::Relaxed)
     }
 
     /// Starts draining.
     pub fn start(&self) {
         self.announce();
-        if !self.started.is_cancelled() {
+        if !self.0.started.is_cancelled() {
             tracing::info!("draining");
         }
-        self.started.cancel();
+        self.0.started.cancel();
     }
 
     /// Returns whether draining has started.
     pub fn has_started(&self) -> bool {
-        self.started.is_cancelled()
+        self.0.started.is_cancelled()
     }
 
     /// Waits until draining starts.
@@ -75,19 +78,19 @@ impl Drain {
 
     /// The same with a name, to keep it in a field.
     pub(crate) fn start_signal(&self) -> WaitForCancellationFutureOwned {
-        self.started.clone().cancelled_owned()
+        self.0.started.clone().cancelled_owned()
     }
 
     /// Ends all grace periods: connections that are still open are closed, and executors that are
     /// still running are dropped.
     pub fn end(&self) {
         self.start();
-        self.ended.cancel();
+        self.0.ended.cancel();
     }
 
     /// Waits until [`end`](Self::end) is called.
     pub(super) fn ended(&self) -> WaitForCancellationFutureOwned {
-        self.ended.clone().cancelled_owned()
+        self.0.ended.clone().cancelled_owned()
     }
 
     /// Runs the servers of some engines, which share this signal, and shuts the engines down after

@@ -25,21 +25,23 @@ pub(super) struct HeadTimeout<I> {
     io: I,
     limits: Arc<Limits>,
     activity: Arc<Activity>,
-    /// The number of requests before the current head, and its first byte.
-    head: Option<(u32, Instant)>,
+    /// The number of requests before the current head, and when it was first found incomplete.
+    head: Option<(u32, Option<Instant>)>,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Whether the timer will wake the task, whose waker stays the same.
+    is_registered: bool,
 }
 
 impl<I> HeadTimeout<I> {
     pub(super) fn new(io: I, limits: Arc<Limits>, activity: Arc<Activity>) -> Self {
-        Self { io, limits, activity, head: None, timer: None }
+        Self { io, limits, activity, head: None, timer: None, is_registered: false }
     }
 
     /// Ready when the connection has timed out.
     fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let due = match self.head {
-            Some((requests, begun)) if requests == self.activity.requests() => {
-                begun + self.limits.header_read_timeout
+        let due = match &mut self.head {
+            Some((requests, begun)) if *requests == self.activity.requests() => {
+                *begun.get_or_insert_with(Instant::now) + self.limits.header_read_timeout
             }
             _ => self.activity.idle_deadline(self.limits.http1_idle_timeout),
         };
@@ -47,7 +49,12 @@ impl<I> HeadTimeout<I> {
         // A later deadline is set when the timer fires, not at each request.
         if due < timer.deadline() {
             timer.as_mut().reset(due);
+            self.is_registered = false;
         }
+        if self.is_registered && !timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        self.is_registered = true;
         while timer.as_mut().poll(cx).is_ready() {
             if Instant::now() >= due {
                 return Poll::Ready(());
@@ -74,7 +81,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for HeadTimeout<I> {
             Poll::Ready(Ok(())) if buffer.filled().len() > known => {
                 let requests = self.activity.requests();
                 if self.head.is_none_or(|(before, _)| before != requests) {
-                    self.head = Some((requests, Instant::now()));
+                    self.head = Some((requests, None));
                 }
                 read
             }

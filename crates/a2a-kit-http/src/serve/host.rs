@@ -2,8 +2,9 @@
 
 use axum::body::Body;
 use http::{
-    HeaderValue, Request, Response, StatusCode, Version,
+    HeaderValue, Response, StatusCode, Version,
     header::{CONNECTION, HOST},
+    request::Parts,
     uri::Authority,
 };
 
@@ -15,13 +16,13 @@ use crate::body;
 /// # Errors
 ///
 /// The reason why the header is invalid.
-pub(super) fn check<B>(request: &Request<B>) -> Result<(), &'static str> {
-    if request.version() > Version::HTTP_11 {
+pub(super) fn check(head: &Parts) -> Result<(), &'static str> {
+    if head.version > Version::HTTP_11 {
         return Ok(());
     }
-    let mut lines = request.headers().get_all(HOST).iter();
+    let mut lines = head.headers.get_all(HOST).iter();
     match (lines.next(), lines.next()) {
-        (None, _) if request.version() < Version::HTTP_11 => Ok(()),
+        (None, _) if head.version < Version::HTTP_11 => Ok(()),
         (None, _) => Err("missing Host header"),
         (Some(_), Some(_)) => Err("more than one Host header"),
         (Some(host), None) if is_host(host) => Ok(()),
@@ -37,13 +38,29 @@ pub(super) fn reject(status: StatusCode, reason: &'static str) -> Response<Body>
     response
 }
 
+/// Returns the host of a value without an allocation, if it is a plain one: a name or an IPv4 address,
+/// with or without a port. Others have to be parsed.
+pub(crate) fn plain_host(value: &HeaderValue) -> Option<&str> {
+    let text = str::from_utf8(value.as_bytes()).ok()?;
+    let (host, port) = text.split_once(':').unwrap_or((text, ""));
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    (!host.is_empty() && host.bytes().all(is_plain) && is_port(port)).then_some(host)
+}
+
+fn is_port(digits: &str) -> bool {
+    digits.is_empty() || digits.parse::<u16>().is_ok()
+}
+
 /// Returns whether the value is `uri-host [":" port]` with a non-empty host.
 fn is_host(value: &HeaderValue) -> bool {
+    if plain_host(value).is_some() {
+        return true;
+    }
     let Some(text) = value.to_str().ok().filter(|text| !text.contains('@')) else { return false };
     let Ok(authority) = text.parse::<Authority>() else { return false };
     let port = text.strip_prefix(authority.host()).unwrap_or_default();
     let is_port = match port.strip_prefix(':') {
-        Some(digits) => digits.is_empty() || digits.parse::<u16>().is_ok(),
+        Some(digits) => is_port(digits),
         None => port.is_empty(),
     };
     !authority.host().is_empty() && is_port
@@ -54,11 +71,11 @@ mod tests {
     use super::*;
 
     fn check_hosts(version: Version, hosts: &[&str]) -> Result<(), &'static str> {
-        let mut request = Request::builder().version(version);
+        let mut request = http::Request::builder().version(version);
         for host in hosts {
             request = request.header(HOST, *host);
         }
-        check(&request.body(()).unwrap())
+        check(&request.body(()).unwrap().into_parts().0)
     }
 
     #[test]

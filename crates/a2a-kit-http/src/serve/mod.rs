@@ -3,6 +3,7 @@
 mod activity;
 mod body_budget;
 mod connection;
+mod direct;
 mod drain;
 mod frame_limit;
 mod frames;
@@ -21,7 +22,9 @@ mod version;
 mod write_timeout;
 
 pub(crate) use body_budget::Reservation;
+pub use direct::{DirectHandler, DirectRoutes};
 pub use drain::Drain;
+pub(crate) use host::plain_host;
 pub use per_ip::{PerIpLimit, PerIpPermit};
 pub use server::{BindError, HttpServer, bind, serve_binding};
 pub use signal::shutdown_signal;

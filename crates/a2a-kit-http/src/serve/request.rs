@@ -63,11 +63,18 @@ impl<B> RequestBody<B> {
         self
     }
 
-    /// Reserves memory for a frame; `false` if the budget is exceeded.
-    fn try_reserve(&mut self, frame: &Frame<Bytes>) -> bool {
+    /// Reserves memory for a frame; `false` if the budget is exceeded. A small body that is complete
+    /// in its first frame waits for nothing, and is not counted.
+    fn try_reserve(&mut self, frame: &Frame<Bytes>) -> bool
+    where
+        B: Body,
+    {
         let (Some(reservation), Some(data)) = (&mut self.reservation, frame.data_ref()) else {
             return true;
         };
+        if reservation.bytes == 0 && data.len() <= MAX_INLINE_BYTES && self.body.is_end_stream() {
+            return true;
+        }
         // Bytes beyond the body limit are rejected and discarded.
         let more = data.len().min(self.max_bytes.saturating_sub(reservation.bytes));
         if !reservation.try_grow(more) {

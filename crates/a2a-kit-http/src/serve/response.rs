@@ -10,12 +10,13 @@ use std::{
 
 use axum::{Error, body::Body, routing::future::RouteFuture};
 use bytes::Bytes;
-use futures_util::future::{Either, Ready};
+use futures_util::future::{BoxFuture, Ready};
 use http::{HeaderValue, Response, header};
 use http_body::{Body as _, Frame, SizeHint};
-use pin_project_lite::pin_project;
 
-use super::{activity::InFlight, h2_executor, response_budget::AddressBudget};
+use super::{
+    activity::InFlight, direct::DirectRequest, h2_executor, response_budget::AddressBudget,
+};
 use crate::{content_type, error_response, read_budget::UNCOUNTED};
 
 /// Maximum chunk passed to hyper over HTTP/2, in bytes; the frame size. hyper keeps a chunk in
@@ -28,32 +29,59 @@ const HTTP1_CHUNK: usize = 64 << 10;
 /// Maximum number of body frames buffered before the response head is sent.
 const MAX_BUFFERED_FRAMES: usize = 16;
 
-/// The response of the router, or an immediate rejection.
-pub(super) type Route = Either<RouteFuture<Infallible>, Ready<Result<Response<Body>, Infallible>>>;
+/// Where the response comes from.
+pub(super) enum Route {
+    /// The router.
+    Router(RouteFuture<Infallible>),
+    /// A binding whose request has not been read; `None` while it is called.
+    Unread(Option<DirectRequest>),
+    /// A binding.
+    Direct(BoxFuture<'static, Response<Body>>),
+    /// The request was rejected.
+    Rejected(Ready<Response<Body>>),
+}
 
-pin_project! {
-    /// Resolves to the response of the router, with the headers and the budget of the connection.
-    pub(super) struct ResponseFuture {
-        #[pin]
-        pub(super) route: Route,
-        pub(super) hsts: Option<HeaderValue>,
-        // Whether the connection is closed after the response (HTTP/1.1).
-        pub(super) closes: bool,
-        // Taken by the body.
-        pub(super) in_flight: Option<InFlight>,
-        pub(super) budget: AddressBudget,
+impl Route {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Response<Body>> {
+        if let Self::Unread(request) = self
+            && let Some(request) = request.take()
+        {
+            *self = Self::Direct(request.call(cx));
+        }
+        match self {
+            Self::Direct(future) => future.as_mut().poll(cx),
+            Self::Router(future) => {
+                let Ok(response) = ready!(Pin::new(future).poll(cx));
+                Poll::Ready(response)
+            }
+            Self::Rejected(future) => Pin::new(future).poll(cx),
+            Self::Unread(_) => Poll::Pending,
+        }
     }
+}
+
+/// Resolves to the response of a route, with the headers and the budget of the connection.
+pub(super) struct ResponseFuture {
+    pub(super) route: Route,
+    pub(super) hsts: Option<HeaderValue>,
+    /// Whether the connection is closed after the response (HTTP/1.1).
+    pub(super) closes: bool,
+    /// Taken by the body.
+    pub(super) in_flight: Option<InFlight>,
+    /// Taken by the body.
+    pub(super) budget: Option<AddressBudget>,
 }
 
 impl Future for ResponseFuture {
     type Output = Result<Response<ResponseBody>, Infallible>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let Ok(response) = ready!(this.route.poll(cx));
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let response = ready!(this.route.poll(cx));
         let (parts, body) = response.into_parts();
-        let mut body = ResponseBody::new(body, this.in_flight.take(), this.budget.clone());
-        body.is_event_stream = content_type::is_event_stream(&parts.headers);
+        let mut body = ResponseBody::new(body, this.in_flight.take(), this.budget.take());
+        body.is_event_stream = body.body.size_hint().upper().is_none()
+            && content_type::is_event_stream(&parts.headers);
         let mut response = match body.buffer(cx) {
             Ok(()) => Response::from_parts(parts, body),
             Err(over_budget) => {
@@ -68,7 +96,7 @@ impl Future for ResponseFuture {
         {
             response.headers_mut().entry(header::STRICT_TRANSPORT_SECURITY).or_insert(hsts);
         }
-        if *this.closes {
+        if this.closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         Poll::Ready(Ok(response))
@@ -90,14 +118,22 @@ pub(super) struct ResponseBody {
     remainder: Bytes,
     in_flight: Option<InFlight>,
     is_event_stream: bool,
-    budget: AddressBudget,
+    budget: Option<AddressBudget>,
 }
 
 impl ResponseBody {
-    fn new(body: Body, in_flight: Option<InFlight>, budget: AddressBudget) -> Self {
+    fn new(body: Body, in_flight: Option<InFlight>, budget: Option<AddressBudget>) -> Self {
         let buffered = VecDeque::new();
         let (remainder, is_event_stream) = (Bytes::new(), false);
         Self { body, buffered, has_ended: false, remainder, in_flight, is_event_stream, budget }
+    }
+
+    /// Counts a chunk until every part of the returned bytes is dropped.
+    fn count(&self, data: Bytes) -> a2a_core::Result<Bytes> {
+        match &self.budget {
+            Some(budget) => budget.count(data),
+            None => Ok(data),
+        }
     }
 
     fn is_http2(&self) -> bool {
@@ -133,7 +169,7 @@ impl ResponseBody {
             let item = match item.map(Frame::into_data) {
                 Ok(Ok(data)) => {
                     bytes += data.len();
-                    Ok(Frame::data(self.budget.count(data)?))
+                    Ok(Frame::data(self.count(data)?))
                 }
                 Ok(Err(trailers)) => Ok(trailers),
                 Err(error) => Err(error),
@@ -172,7 +208,7 @@ impl ResponseBody {
         let Some(Ok(frame)) = item else { return Poll::Ready(item) };
         let counted = match frame.into_data() {
             // The client can resume a stream that is cut here.
-            Ok(data) => self.budget.count(data).map(Frame::data),
+            Ok(data) => self.count(data).map(Frame::data),
             Err(frame) => Ok(frame),
         };
         Poll::Ready(Some(counted.map_err(Error::new)))

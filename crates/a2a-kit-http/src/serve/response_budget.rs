@@ -30,7 +30,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// read is in memory once. It counts for the address that was first.
 #[derive(Debug)]
 pub(super) struct ResponseBudget {
-    budget: BodyBudget,
+    budget: Arc<BodyBudget>,
     hasher: RandomState,
     shared: Index,
 }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug_span};
 
 use super::{
-    Drain,
+    DirectRoutes, Drain,
     activity::Activity,
     body_budget::BodyBudget,
     connection,
@@ -109,6 +109,10 @@ pub struct HttpServer {
     /// reached: up to 32 further connections are accepted, 8 of each address, for 5 s each. Requests
     /// for other paths get HTTP status 503 on them. Without probes, further connections wait.
     probes: &'static [&'static str],
+    /// Sets routes that come before those of the router, for a server of bindings without layers.
+    #[doc(hidden)]
+    #[setters(into)]
+    direct: Option<DirectRoutes>,
 }
 
 impl HttpServer {
@@ -116,7 +120,8 @@ impl HttpServer {
     pub fn new(router: Router) -> Self {
         // Binds the state once instead of for each request.
         let router = router.with_state(());
-        Self { router, limits: Limits::default(), drain: Drain::new(), tls: None, probes: &[] }
+        let limits = Limits::default();
+        Self { router, limits, drain: Drain::new(), tls: None, probes: &[], direct: None }
     }
 
     /// Returns the drain signal, which this server starts before it stops.
@@ -186,13 +191,14 @@ impl HttpServer {
             let stream = WriteTimeout::new(stream, limits.write_timeout);
             let connection = connection::Connection {
                 router: self.router.clone(),
+                direct: self.direct.clone(),
                 peer,
                 activity,
                 is_reserved: permit.is_reserved,
                 probes: self.probes,
                 drain: self.drain.clone(),
                 limits: Arc::clone(&limits),
-                bodies: bodies.clone(),
+                bodies: Arc::clone(&bodies),
                 responses: Arc::clone(&responses),
                 certificates: None,
                 hsts: None,

@@ -6,4 +6,4 @@ mod router;
 mod skim;
 
 pub use envelope::{Envelope, Opened, check_id};
-pub use router::{Endpoint, router, router_with, serve};
+pub use router::{Endpoint, handler, router, router_with, serve};

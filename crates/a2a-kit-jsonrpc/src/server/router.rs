@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use a2a_core::{Error, ErrorKind, Operation, Result, card};
 use a2a_kit_http::{
-    BindError, BindingOptions, Drain, body, content_type,
+    BindError, BindingOptions, DirectHandler, Drain, body, content_type,
     dispatch::{Output, dispatch},
     error_response::ErrorRenderer,
     parse::{PendingBody, parse},
@@ -17,6 +17,7 @@ use axum::{
     extract::State,
     routing::{MethodFilter, MethodRouter},
 };
+use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header::ALLOW, request::Parts};
 
 use super::{
@@ -50,6 +51,15 @@ pub async fn serve(engine: Engine, address: &str) -> Result<(), BindError> {
     serve_binding(router(engine.clone()), engine, address).await
 }
 
+/// The response of [`router_with`] to a `POST`, for a server that calls it without a router.
+pub fn handler(agent: impl Agent, options: BindingOptions) -> DirectHandler {
+    let endpoint = Endpoint::new(agent, options);
+    Arc::new(move |parts, body| {
+        let endpoint = endpoint.clone();
+        Box::pin(async move { endpoint.post(parts, body).await })
+    })
+}
+
 /// This binding without a route, for servers that inspect bodies before they select a binding.
 #[derive(Clone)]
 pub struct Endpoint {
@@ -67,15 +77,9 @@ fn routes(endpoint: Endpoint) -> Router {
 async fn post(State(endpoint): State<Endpoint>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     // The body is always read, so that the connection remains usable.
-    let body = match body::read(body, &endpoint.options.limits).await {
-        Ok(body) => PendingBody::hold(&parts.extensions, body),
-        Err(error) => return response::error(Id::NULL.as_str(), error),
-    };
-    let max_values = endpoint.options.limits.max_json_values;
-    match parse(body.len(), move || Ok(Opened::read(&body, max_values))).await {
-        Ok(opened) => endpoint.respond(&parts, opened).await,
-        Err(error) => response::error(Id::NULL.as_str(), error),
-    }
+    let body = body::read(body, &endpoint.options.limits).await;
+    let body = body.map(|body| PendingBody::hold(&parts.extensions, body));
+    endpoint.post(parts, body).await
 }
 
 async fn method_not_allowed(State(endpoint): State<Endpoint>, body: Body) -> Response<Body> {
@@ -92,6 +96,19 @@ impl Endpoint {
     /// Creates the endpoint for `agent`.
     pub fn new(agent: impl Agent, options: BindingOptions) -> Self {
         Self { agent: Arc::new(agent), options: Arc::new(options) }
+    }
+
+    /// Responds to a `POST` whose body was read, or not, with this error.
+    pub async fn post(&self, parts: Parts, body: Result<Bytes>) -> Response<Body> {
+        let max_values = self.options.limits.max_json_values;
+        let opened = match body {
+            Ok(body) => parse(body.len(), move || Ok(Opened::read(&body, max_values))).await,
+            Err(error) => Err(error),
+        };
+        match opened {
+            Ok(opened) => self.respond(&parts, opened).await,
+            Err(error) => response::error(Id::NULL.as_str(), error),
+        }
     }
 
     /// Responds to a `POST` with this envelope.
@@ -145,8 +162,10 @@ impl Endpoint {
             ),
         };
         service_parameters::write_activated(&reply.activated, response.headers_mut());
-        let id = id.clone();
-        ErrorRenderer::of(&mut response, move |error| response::error(id.as_str(), error));
+        ErrorRenderer::of(&mut response, || {
+            let id = id.clone();
+            move |error| response::error(id.as_str(), error)
+        });
         Ok(response)
     }
 }

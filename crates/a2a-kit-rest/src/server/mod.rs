@@ -6,4 +6,4 @@ mod response;
 mod route;
 mod router;
 
-pub use router::{router, router_with, serve};
+pub use router::{handler, router, router_with, serve};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use a2a_core::{Operation, Result, card};
 use a2a_kit_http::{
-    BindError, BindingOptions, Drain, body, content_type,
+    BindError, BindingOptions, DirectHandler, Drain, body, content_type,
     dispatch::{Output, dispatch},
     error_response::ErrorRenderer,
     parse::PendingBody,
@@ -17,6 +17,7 @@ use axum::{
     extract::{OriginalUri, State},
     routing::any,
 };
+use bytes::Bytes;
 use http::{
     HeaderValue, Method, Request, Response,
     header::{ALLOW, CACHE_CONTROL, VARY},
@@ -42,6 +43,15 @@ pub fn router(agent: impl Agent) -> Router {
 /// Serves `agent` over HTTP+JSON like [`router`], with options.
 pub fn router_with(agent: impl Agent, options: BindingOptions) -> Router {
     routes(Binding { agent: Arc::new(agent), options: Arc::new(options) })
+}
+
+/// The response of [`router_with`] to a request, for a server that calls it without a router.
+pub fn handler(agent: impl Agent, options: BindingOptions) -> DirectHandler {
+    let binding = Binding { agent: Arc::new(agent), options: Arc::new(options) };
+    Arc::new(move |parts, body| {
+        let binding = binding.clone();
+        Box::pin(async move { binding.answer(resolve(&parts), &parts, body).await })
+    })
 }
 
 /// Serves an engine over this binding only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
@@ -73,19 +83,23 @@ fn routes(binding: Binding) -> Router {
 
 async fn handle(State(binding): State<Binding>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let media_type = content_type::response_type(&parts.headers);
+    let target = resolve(&parts);
+    let limits = &binding.options.limits;
+    // The body is always read, so that the connection remains usable.
+    let body = if target.as_ref().is_ok_and(|target| target.has_body) {
+        let body = body::read(body, limits).await;
+        body.map(|body| PendingBody::hold(&parts.extensions, body))
+    } else {
+        body::discard(body, limits).await;
+        Ok(Bytes::new())
+    };
+    binding.answer(target, &parts, body).await
+}
+
+fn resolve(parts: &Parts) -> Result<Target, NoMatch> {
     // HEAD is GET without the body, which the router removes (RFC 9110 §9.3.2).
     let method = if parts.method == Method::HEAD { &Method::GET } else { &parts.method };
-    match route::resolve(method, parts.uri.path()) {
-        Ok(target) => binding
-            .respond(target, &parts, body, &media_type)
-            .await
-            .unwrap_or_else(|error| response::error(error, media_type)),
-        Err(no_match) => {
-            body::discard(body, &binding.options.limits).await;
-            reject(no_match, path_of(&parts), media_type)
-        }
-    }
+    route::resolve(method, parts.uri.path())
 }
 
 /// The path of a request as sent, before a router removed a prefix from it.
@@ -106,24 +120,34 @@ fn reject(no_match: NoMatch, path: &str, media_type: HeaderValue) -> Response<Bo
 }
 
 impl Binding {
+    /// Responds to a request whose body was read, or not, with this error.
+    async fn answer(
+        &self,
+        target: Result<Target, NoMatch>,
+        parts: &Parts,
+        body: Result<Bytes>,
+    ) -> Response<Body> {
+        let media_type = content_type::response_type(&parts.headers);
+        match target {
+            Ok(target) => self
+                .respond(target, parts, body, &media_type)
+                .await
+                .unwrap_or_else(|error| response::error(error, media_type)),
+            Err(no_match) => reject(no_match, path_of(parts), media_type),
+        }
+    }
+
     async fn respond(
         &self,
         target: Target,
         parts: &Parts,
-        body: Body,
+        body: Result<Bytes>,
         media_type: &HeaderValue,
     ) -> Result<Response<Body>> {
         let Target { operation, has_body, variables } = target;
         let query = parts.uri.query();
-        // The body is always read, so that the connection remains usable.
         let limits = &self.options.limits;
-        let body = if has_body {
-            let body = body::read(body, limits).await?;
-            Some(PendingBody::hold(&parts.extensions, body))
-        } else {
-            body::discard(body, limits).await;
-            None
-        };
+        let body = if has_body { Some(body?) } else { None };
         let mut context = self.options.read_parameters(&parts.headers, query)?;
         service_parameters::identify(&mut context, &parts.extensions);
         if body.as_ref().is_some_and(|body| !body.is_empty()) {
@@ -147,8 +171,10 @@ impl Binding {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=300"));
             headers.insert(VARY, HeaderValue::from_static("authorization"));
         }
-        let media_type = media_type.clone();
-        ErrorRenderer::of(&mut response, move |error| response::error(error, media_type.clone()));
+        ErrorRenderer::of(&mut response, || {
+            let media_type = media_type.clone();
+            move |error| response::error(error, media_type.clone())
+        });
         Ok(response)
     }
 }

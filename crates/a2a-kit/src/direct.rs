@@ -1,0 +1,80 @@
+//! The operations of an agent without layers, which the server calls without its router.
+
+use std::net::SocketAddr;
+#[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
+use std::sync::Arc;
+
+use a2a_kit_http::{DirectHandler, DirectRoutes, repeated_fields};
+use a2a_kit_operations::AgentLabel;
+use http::{Method, request::Parts as Head};
+
+#[cfg(feature = "compat")]
+use crate::older::Revisions;
+use crate::routes::Parts;
+
+impl Parts {
+    /// The operations that need no router; `None` if layers are around them.
+    ///
+    /// Requests that a layer of every server rejects are left to the router.
+    pub(crate) fn direct(&self, address: SocketAddr) -> Option<DirectRoutes> {
+        let has_layers = !self.layers.is_empty()
+            || self.address_rate.is_some()
+            || self.config.origins().is_some()
+            || self.config.metrics_label != AgentLabel::NONE;
+        let (jsonrpc, rest) = (self.direct_jsonrpc(), self.direct_rest());
+        if has_layers || jsonrpc.is_none() && rest.is_none() {
+            return None;
+        }
+        let guard = self.config.site_guard(address);
+        Some(DirectRoutes::new(move |head| {
+            let handler = match head.uri.path() {
+                "/" if head.method == Method::POST => jsonrpc.as_ref()?,
+                "/message:send" | "/message:stream" if head.method == Method::POST => {
+                    rest.as_ref()?
+                }
+                path if reads_task(head, path) => rest.as_ref()?,
+                _ => return None,
+            };
+            let is_admitted = repeated_fields::check(&head.headers).is_ok()
+                && guard.as_ref().is_none_or(|guard| guard.check(head).is_ok());
+            is_admitted.then(|| handler.clone())
+        }))
+    }
+
+    /// JSON-RPC at the root.
+    fn direct_jsonrpc(&self) -> Option<DirectHandler> {
+        if !self.config.bindings.jsonrpc {
+            return None;
+        }
+        #[cfg(feature = "compat")]
+        if self.config.revisions != Revisions::latest() {
+            let options = self.config.compat_options();
+            return Some(a2a_kit_compat::server::jsonrpc_handler(Arc::clone(&self.agent), options));
+        }
+        #[cfg(feature = "jsonrpc")]
+        return Some(a2a_kit_jsonrpc::handler(Arc::clone(&self.agent), self.config.options()));
+        #[cfg(not(feature = "jsonrpc"))]
+        None
+    }
+
+    /// HTTP+JSON of the current revision at the root.
+    fn direct_rest(&self) -> Option<DirectHandler> {
+        #[cfg(feature = "rest")]
+        if self.config.bindings.rest
+            && self.config.paths.rest_prefix.is_none()
+            && self.config.serves_current()
+        {
+            return Some(a2a_kit_rest::handler(Arc::clone(&self.agent), self.config.options()));
+        }
+        None
+    }
+}
+
+/// Returns whether a request reads a task with an id of this project: routes of the application come
+/// before `/tasks/{id}`, but have no such names.
+fn reads_task(head: &Head, path: &str) -> bool {
+    let is_id = |id: &str| {
+        id.len() == 36 && id.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    };
+    head.method == Method::GET && path.strip_prefix("/tasks/").is_some_and(is_id)
+}
