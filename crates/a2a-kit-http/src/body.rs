@@ -333,6 +333,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn body_is_read_at_once_only_if_all_of_it_has_arrived() {
+        let failed = stream::iter([Err::<&str, _>("reset")]);
+        for (body, at_once, later) in [
+            (Body::from("1234"), Some("1234"), Ok("")),
+            (Body::from("\u{feff}1"), Some("1"), Ok("")),
+            (Body::empty(), Some(""), Ok("")),
+            (Body::from("12345"), None, Ok("12345")),
+            (chunked(&["12", "34"]), None, Ok("1234")),
+            (Body::from_stream(failed), None, Err(ErrorKind::InvalidRequest)),
+        ] {
+            let mut cx = Context::from_waker(std::task::Waker::noop());
+            match read_arrived(body, &limits(4), &mut cx) {
+                Arrived::Whole(text) => assert_eq!(Some(&*text), at_once.map(str::as_bytes)),
+                Arrived::Partly(rest) => {
+                    let text = read(rest, &limits(5)).await.map_err(|error| error.kind());
+                    assert_eq!(text.as_deref(), later.as_ref().map(|text| text.as_bytes()));
+                    assert_eq!(at_once, None);
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
     async fn body_whose_start_was_read_is_complete() {
         for (chunks, bytes, start, is_whole) in [
             (&[][..], 2, "", true),

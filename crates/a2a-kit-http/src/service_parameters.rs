@@ -241,7 +241,8 @@ fn read_version(
             from_query.trim()
         }
     };
-    if requested.is_empty() && policy == VersionPolicy::Lenient {
+    let is_lenient = requested.is_empty() && policy == VersionPolicy::Lenient;
+    if is_lenient || requested == ProtocolVersion::V1_0.as_str() {
         return Ok(ProtocolVersion::V1_0);
     }
     match requested.parse() {
