@@ -40,9 +40,14 @@ struct Report {
     /// Number of rounds; the median is reported
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Measure only this part, without rewriting docs/benchmarks.md; repeatable
-    #[arg(long, value_enum, value_name = "PART")]
-    only: Vec<Part>,
+    /// Measure only this, without rewriting docs/benchmarks.md: a part (throughput, started, tasks,
+    /// streams, latency, start, durable, cost or instructions), or rows by their id or its first
+    /// words, such as send.grpc.64 or release; repeatable
+    #[arg(long, value_name = "PART|ROW")]
+    only: Vec<String>,
+    /// Rewrite docs/benchmarks.md with the rows of --only and of the runs before
+    #[arg(long)]
+    page: bool,
     /// Also download, build and measure the servers of other SDKs
     #[arg(long)]
     peers: bool,
@@ -52,25 +57,17 @@ struct Report {
     /// Measure this build of a2a instead of building it
     #[arg(long, value_name = "BINARY")]
     binary: Option<PathBuf>,
+    /// Measure this build with the profile release instead of building it
+    #[arg(long, value_name = "BINARY")]
+    release: Option<PathBuf>,
 }
 
-/// Parts of the report.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Part {
-    /// SendMessage and streams on every binding
-    Throughput,
-    /// Many stored tasks: GetTask, ListTasks, memory, latency under creation of tasks
-    Tasks,
-    /// Idle streams, many subscribers of one task, bursts
-    Streams,
-    /// Latency at 5,000 requests/s
-    Latency,
-    /// Startup time and memory
-    Start,
-    /// SQLite and PostgreSQL
-    Durable,
-    /// Cost of authentication, the log, metrics and older revisions
-    Cost,
+impl Report {
+    /// Whether to build with the profile release: unless builds are given, or no row shows it.
+    fn builds_release(&self) -> bool {
+        let shows = |only: &String| only == "throughput" || only.starts_with("release");
+        self.binary.is_none() && (self.only.is_empty() || self.only.iter().any(shows))
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -113,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result {
     let status = match &args.what {
         Some(What::Micro(args)) => return micro::run(args),
         Some(What::Stores(stores)) => {
-            let mut command = Command::new(build(&["a2a-bench"])?.join("bench"));
+            let mut command = Command::new(build("a2a-bench")?.join("bench"));
             command.arg("stores");
             if stores.full {
                 command.arg("--full");
@@ -125,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result {
         }
         Some(What::Instructions(args)) => {
             micro::require_valgrind()?;
-            let mut command = Command::new(build(&["a2a-bench"])?.join("bench"));
+            let mut command = Command::new(build("a2a-bench")?.join("bench"));
             command.arg("instructions").arg(test_agent(args.binary.as_deref())?);
             if let Some(only) = &args.only {
                 command.arg("--only").arg(only);
@@ -142,18 +139,25 @@ pub(crate) fn run(args: &Args) -> Result {
 
 /// The command of the report.
 fn report(report: &Report) -> Result<Command> {
-    let target = workspace::root().join("target/bench");
     let binary = test_agent(report.binary.as_deref())?;
-    let mut command = Command::new(build(&["a2a-bench"])?.join("bench"));
+    let mut command = Command::new(build("a2a-bench")?.join("bench"));
     command.arg("--binary").arg(binary);
-    command.arg("--target").arg(target);
-    command.arg("--docs").arg(workspace::root().join("docs"));
-    command.args(["--rounds", &report.rounds.to_string()]);
-    for part in report.only.iter().filter_map(Part::to_possible_value) {
-        command.args(["--only", part.get_name()]);
+    match &report.release {
+        Some(release) => {
+            command.arg("--release").arg(existing("--release", release)?);
+        }
+        None if report.builds_release() => {
+            command
+                .arg("--release")
+                .arg(build_with("release", "a2a-test-agent")?.join("a2a-test-agent"));
+        }
+        None => {}
     }
-    if report.peers {
-        command.arg("--peers");
+    command.arg("--root").arg(workspace::root());
+    command.args(["--rounds", &report.rounds.to_string()]);
+    command.args(report.only.iter().flat_map(|only| ["--only", only]));
+    for (flag, is_given) in [("--peers", report.peers), ("--page", report.page)] {
+        command.args(is_given.then_some(flag));
     }
     if let Some(other) = &report.against {
         command.arg("--against").arg(existing("--against", other)?);
@@ -165,7 +169,7 @@ fn report(report: &Report) -> Result<Command> {
 fn test_agent(binary: Option<&Path>) -> Result<PathBuf> {
     match binary {
         Some(binary) => existing("--binary", binary),
-        None => Ok(build(&["a2a-test-agent"])?.join("a2a-test-agent")),
+        None => Ok(build("a2a-test-agent")?.join("a2a-test-agent")),
     }
 }
 
@@ -173,15 +177,44 @@ fn existing(flag: &str, binary: &Path) -> Result<PathBuf> {
     Ok(binary.canonicalize().map_err(|error| format!("{flag} {}: {error}", binary.display()))?)
 }
 
-/// Builds packages as they are packaged, separately to avoid feature unification, and returns
-/// their directory.
-fn build(packages: &[&str]) -> Result<PathBuf> {
-    for package in packages {
-        let status =
-            workspace::cargo().args(["build", "--profile", "dist", "-p", package]).status()?;
-        if !status.success() {
-            return Err(format!("failed to build {package}").into());
+/// Builds a package as it is packaged, and returns the directory of its programs.
+fn build(package: &str) -> Result<PathBuf> {
+    build_with("dist", package)
+}
+
+/// Builds a package alone, to avoid feature unification, and returns the directory of its programs.
+fn build_with(profile: &str, package: &str) -> Result<PathBuf> {
+    let arguments = ["build", "--profile", profile, "-p", package];
+    let status = workspace::cargo().args(arguments).status()?;
+    match status.success() {
+        true => Ok(workspace::root().join("target").join(profile)),
+        false => Err(format!("failed to build {package}").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn release_profile_is_built_only_for_rows_that_show_it() {
+        for (line, is_built) in [
+            ("bench", true),
+            ("bench --only cost --only throughput", true),
+            ("bench --only release.grpc", true),
+            ("bench --only send.grpc.64", false),
+            ("bench --binary a2a", false),
+        ] {
+            let line = Line::parse_from(line.split(' '));
+            assert_eq!(line.args.report.builds_release(), is_built);
         }
     }
-    Ok(workspace::root().join("target/dist"))
 }

@@ -2,9 +2,10 @@
 //! call, which are no part of the product.
 //!
 //! `serve` takes two flags more. `--profile` is `demo`, the agent of `a2a serve` that also knows the
-//! names of suites; `conformance`, which knows only these; or `bench`, which does the least work
-//! around the library. `--default complete` makes the agent of `conformance` echo messages that no
-//! name selects, and complete the task. Suites switch it by variables that they set to 1:
+//! names of suites; `conformance`, which knows only these; `bench`, which does the least work around
+//! the library, without log, metrics and a file; or `bench-defaults`, the same agent with the defaults
+//! of `a2a serve`. `--default complete` makes the agent of `conformance` echo messages that no name
+//! selects, and complete the task. Suites switch it by variables that they set to 1:
 //! `ITK_ACTS_REDUCED_CAPABILITIES` and `ITK_ACTS_AUTH`.
 
 mod bench_agent;

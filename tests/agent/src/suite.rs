@@ -91,17 +91,20 @@ impl Suite {
                     line.add(&format!("--allow-webhook={host}"));
                 }
             }
-            Some("bench") => {
+            Some(name @ ("bench" | "bench-defaults")) => {
                 suite.profile = Profile::Bench;
-                line.add_default("--store=memory", &[]);
-                line.add_default("--quiet", &[]);
-                // It measures the library, which records no metrics by default.
-                line.add_default("--no-metrics", &["--metrics-listen"]);
+                if name == "bench" {
+                    line.add_default("--store=memory", &[]);
+                    line.add_default("--quiet", &[]);
+                    // It measures the library, which records no metrics by default.
+                    line.add_default("--no-metrics", &["--metrics-listen"]);
+                }
                 // It has no data that a page could read, and load generators use any host.
                 line.add("--allowed-host=*");
             }
             Some(other) => {
-                return Err(format!("--profile {other}: expected demo, conformance or bench"));
+                let expected = "expected demo, conformance, bench or bench-defaults";
+                return Err(format!("--profile {other}: {expected}"));
             }
         }
         suite.completes = match line.take("--default").as_deref() {
@@ -209,6 +212,11 @@ mod tests {
                 "a2a serve --profile=bench --quiet --store x.db --port 1",
                 &[],
                 "a2a serve --allowed-host=* --no-metrics --quiet --store x.db --port 1",
+            ),
+            (
+                "a2a serve --profile bench-defaults --store x.db",
+                &[],
+                "a2a serve --allowed-host=* --store x.db",
             ),
             (
                 "a2a serve --no-push",

@@ -1,5 +1,5 @@
 //! The cost of defaults: `a2a serve` with one of them relative to `a2a serve` without any, measured
-//! alternately, and with all of them relative to the floor.
+//! alternately.
 
 use std::{
     ffi::OsString,
@@ -18,10 +18,9 @@ use serde_json::json;
 use crate::{
     Result,
     load::{Length, Load},
-    report::{Results, Sample},
+    report::Results,
     request::{Ask, Binding},
     server::{A2A, Program},
-    throughput::sample,
 };
 
 /// Number of measurements of all servers; the lowest CPU time of each counts.
@@ -68,24 +67,6 @@ pub(crate) fn measure(
     results.figure("cost.metrics", A2A, round, cost(2, 0));
     results.figure("cost.revisions", A2A, round, cost(3, 0));
     results.figure("cost.log", A2A, round, cost(5, 4));
-    drop(servers);
-    defaults(binary, folder, round, results)
-}
-
-/// Measures the demo agent with SQLite, the request log and metrics.
-fn defaults(binary: &Path, folder: &Path, round: usize, results: &mut Results) -> Result<()> {
-    let store = folder.join(format!("{round}.db"));
-    let served = Program::a2a(A2A, binary, &["--store".into(), store.into()]);
-    for mut program in [Program::floor(), served] {
-        let server = program.start();
-        let asks = [Ask::Complete("hello")];
-        let (binding, length) = (Binding::JsonRpc, Length::USUAL);
-        let load =
-            Load { server: &server, binding, asks: &asks, in_flight: 64, rate: None, length };
-        // The server also waits for the disk, so a core that is not busy voids nothing.
-        let sample = Sample { utilization: None, ..sample(&load.run()?) };
-        results.add("send.default", &server.name, round, sample);
-    }
     Ok(())
 }
 

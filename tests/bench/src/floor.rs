@@ -2,6 +2,10 @@
 //! request and encode the response of the echo agent with serde and prost. Stream events are
 //! prepared, encoded for SSE and as messages for gRPC.
 
+pub(crate) mod durable;
+mod echo;
+pub(crate) mod minimum;
+
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex},
@@ -28,13 +32,13 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::header::CONTENT_TYPE;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use tokio::{net::TcpListener, time::Instant};
 use tonic::{Status, server::Grpc, service::Routes, transport::server::TcpIncoming};
 use tonic_prost::ProstCodec;
 
 use crate::{request::PAGE_SIZE, throughput::CHUNKS};
+
+use echo::{Echo, Page, Read, Rpc, Said, Send, Success, Text, Wrapped, json};
 
 /// The argument that runs this program as the floor.
 pub(crate) const COMMAND: &str = "floor";
@@ -63,109 +67,6 @@ pub(crate) fn serve() {
 }
 
 // -- JSON ------------------------------------------------------------------------------------
-
-#[derive(Deserialize)]
-struct Rpc<'a> {
-    id: u64,
-    method: &'a str,
-    #[serde(borrow)]
-    params: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Read<'a> {
-    id: &'a str,
-}
-
-#[derive(Deserialize)]
-struct Send {
-    message: Said,
-}
-
-#[derive(Clone, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Said {
-    message_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task_id: Option<String>,
-    role: String,
-    parts: Vec<Text>,
-}
-
-#[derive(Clone, Deserialize, Serialize)]
-struct Text {
-    text: String,
-}
-
-#[derive(Serialize)]
-struct Success<T> {
-    jsonrpc: &'static str,
-    id: u64,
-    result: T,
-}
-
-#[derive(Serialize)]
-struct Wrapped {
-    task: Echo,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Echo {
-    id: String,
-    context_id: String,
-    status: Reached,
-    artifacts: [Given; 1],
-    history: Vec<Said>,
-}
-
-#[derive(Serialize)]
-struct Reached {
-    state: &'static str,
-    timestamp: Timestamp,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Page {
-    tasks: Vec<Echo>,
-    next_page_token: &'static str,
-    page_size: usize,
-    total_size: usize,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Given {
-    artifact_id: String,
-    name: &'static str,
-    parts: [Text; 1],
-}
-
-impl Echo {
-    fn of(mut message: Said, id: String) -> Self {
-        let context_id = fresh_id();
-        let text = format!("Echo: {}", message.parts[0].text);
-        message.context_id = Some(context_id.clone());
-        message.task_id = Some(id.clone());
-        Self {
-            id,
-            context_id,
-            status: Reached { state: "TASK_STATE_COMPLETED", timestamp: Timestamp::now() },
-            artifacts: [Given { artifact_id: fresh_id(), name: "echo", parts: [Text { text }] }],
-            history: vec![message],
-        }
-    }
-
-    /// The requested task, for any id.
-    fn known(id: String) -> Self {
-        let parts = vec![Text { text: "hello".into() }];
-        let (message_id, role) = ("m".into(), "ROLE_USER".into());
-        Self::of(Said { message_id, context_id: None, task_id: None, role, parts }, id)
-    }
-}
 
 /// The state shared by the handlers.
 struct Written {
@@ -254,10 +155,6 @@ fn rpc(body: &[u8], written: &Written) -> Response {
 async fn rest(body: Bytes) -> Response {
     let call: Send = serde_json::from_slice(&body).unwrap();
     json(&Wrapped { task: Echo::of(call.message, fresh_id()) })
-}
-
-fn json(answer: &impl Serialize) -> Response {
-    ([(CONTENT_TYPE, "application/json")], serde_json::to_vec(answer).unwrap()).into_response()
 }
 
 fn streamed(events: Vec<Bytes>) -> Response {

@@ -1,183 +1,270 @@
-//! The report as files: JSON, and the page of the documentation with its chart.
+//! The page of the documentation, with the results of every machine.
 
-use std::{fmt::Write as _, fs, path::Path, process::Command};
-
-use serde_json::{Value, json};
+use std::{fmt::Write as _, path::Path};
 
 use crate::{
-    Result, chart,
-    report::{Basis, ROWS, Results, text},
-    server::{A2A, FLOOR, Program},
+    Result, chart, readme,
+    rows::{Quantity, ROWS, Row, Unit, instructions_of, text},
+    server::{A2A, FLOOR, MINIMUM, RELEASE, STARTED},
+    state::{self, State},
 };
 
-/// A report that can be written.
-pub(crate) struct Page<'a> {
-    results: &'a Results,
-    /// Other servers with their versions, if known.
-    rivals: Vec<(String, Option<String>)>,
+const INTRODUCTION: &str = "# Benchmarks
+
+Written by `cargo xtask bench`; do not edit. [Performance](performance.md) says what
+to tune, and its [history](development/performance.md) where the time goes.
+
+A server has one core, and the load another one. In each round all servers are measured back to
+back; a ratio is taken inside the round, and the tables have the medians of the rounds. A round in
+which a server had less than 95 % of its core does not count for a ratio of rates; if none is left,
+the ratio is void. Ratios depend on the processor, instructions do not.
+
+| Server | |
+|---|---|
+| a2a serve | `a2a-test-agent serve --profile bench`: `a2a serve` with an agent that answers at once, tasks in memory, all bindings and revisions, and no request log, metrics or authentication; built with the profile `dist`, allocates with mimalloc |
+| floor | a bare handler of axum or tonic that reads the request and writes the same response, with no engine, store or validation; built alike, allocates with the C library |
+| honest minimum | the handlers of the floor around the least that an engine must do: an executor in its own task, its events through a bounded channel, each folded into a task in a sharded map; buffers are not flushed before they are full, allocates with mimalloc |
+| release | a2a serve, built with the profile `release` |
+| as started | `a2a serve` with its defaults: the demo agent, SQLite, metrics, and the log in a file; for streams the agent of \"a2a serve\" with these defaults |
+| as started, in memory | the same with `--store memory` |
+| durable floor | a bare handler of axum that writes the same rows to SQLite, as many in a transaction as are waiting, and responds when they are on disk |
+
+CPU is the CPU time of a request or event, and instructions are its instructions in user space, with
+one worker thread; in parentheses relative to the server beside it. A mark in parentheses is
+reported only: these ratios depend on the processor. A row that is missed is repeated, and two of
+three runs count. \"Transitions\" are those of the stores in process, on all cores, relative to a loop
+that writes the same rows. \"Cost\" is the CPU time of a SendMessage over JSON-RPC with 64 in flight,
+relative to that of the same server without the named part.
+";
+
+const OTHER_SERVERS: &str = "
+Ratio to the floor, or the figure itself where there is no floor; behind it, how many times better
+\"a2a serve\" is. Servers of other SDKs run an echo agent with tasks in memory, without log, metrics,
+TLS and authentication; those in Rust are built with optimization level 3, `lto = \"fat\"` and one
+codegen unit, and allocate with the C library. A cell is void if in no round both the server and the
+floor had their core. An empty cell was not measured: the server has no such binding or command,
+failed, or is too slow.
+
+";
+
+/// A table of a machine.
+struct Section {
+    heading: &'static str,
+    /// The titles of the figures. A basis without a title is named in each cell.
+    subject: &'static str,
+    basis: Option<&'static str>,
+    has: fn(&Row) -> bool,
 }
 
-impl<'a> Page<'a> {
-    pub(crate) fn new(results: &'a Results, programs: &[Program]) -> Self {
-        let rivals = programs.iter().filter(|program| program.is_rival);
-        let rivals = rivals.map(|program| (program.name.clone(), program.version.clone()));
-        Self { results, rivals: rivals.collect() }
-    }
+const SECTIONS: [Section; 4] = [
+    Section {
+        heading: "Relative to the floor",
+        subject: A2A,
+        basis: Some(FLOOR),
+        has: |row| row.subject == A2A && row.basis.is_none_or(|basis| basis == FLOOR),
+    },
+    Section {
+        heading: "Relative to the honest minimum",
+        subject: A2A,
+        basis: Some(MINIMUM),
+        has: |row| row.basis == Some(MINIMUM),
+    },
+    Section {
+        heading: "As started",
+        subject: STARTED,
+        basis: None,
+        has: |row| row.subject == STARTED,
+    },
+    Section {
+        heading: "The build profile `release`",
+        subject: RELEASE,
+        basis: Some(A2A),
+        has: |row| row.subject == RELEASE,
+    },
+];
 
-    /// Writes all samples and the derived figures to `results.json`.
-    pub(crate) fn write_json(&self, folder: &Path) -> Result<()> {
-        let rows = ROWS.iter().map(|row| {
-            let of = |server: &str| {
-                json!({
-                    "median": self.results.median(row, server),
-                    "judged": self.results.judged(row, server),
-                    "cpu_seconds": self.results.cpu(row, server),
-                })
-            };
-            let mut servers = serde_json::Map::new();
-            let rivals = self.rivals.iter().map(|(name, _)| name.as_str());
-            for server in [A2A, FLOOR].into_iter().chain(rivals) {
-                servers.insert(server.to_owned(), of(server));
-            }
-            json!({
-                "id": row.id,
-                "title": row.title,
-                "must": row.bound(row.must),
-                "goal": row.bound(row.goal),
-                "mark": self.results.mark(row),
-                "servers": servers,
-            })
+/// Writes the page and the chart, and the sentence of the README, below the root of the workspace.
+pub(crate) fn write(root: &Path, states: &[State]) -> Result<()> {
+    let Some(first) = states.first() else { return Ok(()) };
+    let docs = root.join("docs");
+    state::write(&docs.join("benchmarks.svg"), &chart::svg(first))?;
+    state::write(&docs.join("benchmarks.md"), &markdown(states))?;
+    readme::update(&root.join("README.md"), first)
+}
+
+fn markdown(states: &[State]) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let _ = writeln!(page, "\n![Rates relative to the floor](benchmarks.svg)\n");
+    page += if states.len() > 1 {
+        "The chart is that of the first of these machines:\n\n"
+    } else {
+        "Measured on one machine:\n\n"
+    };
+    for state in states {
+        let _ = writeln!(page, "- {}, {}", state.machine, state.date);
+    }
+    for state in states {
+        let _ = writeln!(page, "\n## {}\n", state.machine);
+        let versions = state.versions.iter().map(|(name, version)| format!("{name} {version}"));
+        let _ = writeln!(page, "{}.", versions.collect::<Vec<_>>().join(", "));
+        for section in &SECTIONS {
+            page += &table(state, section);
+        }
+        page += &others(state);
+    }
+    page
+}
+
+fn table(state: &State, section: &Section) -> String {
+    let Section { heading, subject, basis, has } = section;
+    let mut lines = String::new();
+    for row in ROWS.iter().filter(|row| has(row)) {
+        let results = &state.results;
+        let figure = |row: &Row, server: &str| {
+            let figure = results.median(row, server);
+            figure.map(|figure| text(row.unit, figure))
+        };
+        let ratio = row.basis.and_then(|_| results.judged(row, row.subject));
+        let against = row.basis.and_then(|name| {
+            let figure = figure(row, name)?;
+            Some(if basis.is_some() { figure } else { format!("{figure}, {name}") })
         });
-        let report = json!({
-            "machine": machine(),
-            "versions": versions(&self.rivals),
-            "rows": rows.collect::<Vec<_>>(),
-            "samples": self.results,
-        });
-        let text = serde_json::to_string_pretty(&report).map_err(|error| error.to_string())?;
-        write(&folder.join("results.json"), &text)
-    }
-
-    /// Writes `benchmarks.md` and `benchmarks.svg`.
-    pub(crate) fn write_docs(&self, folder: &Path) -> Result<()> {
-        let rivals: Vec<_> = self.rivals.iter().map(|(name, _)| name.clone()).collect();
-        write(&folder.join("benchmarks.svg"), &chart::svg(self.results, &rivals))?;
-        write(&folder.join("benchmarks.md"), &self.markdown())
-    }
-
-    fn markdown(&self) -> String {
-        let mut page = String::from(
-            "# Benchmarks\n\n\
-             Written by `cargo xtask bench`; do not edit. [Performance](performance.md) says what\n\
-             to tune, and its [history](development/performance.md) where the time goes.\n\n\
-             The floor is a bare handler of axum or tonic that reads the request and writes the same\n\
-             response, with no engine, store or validation. A server has one core, and the load\n\
-             another one. In each round all servers are measured back to back; a ratio is taken\n\
-             inside the round, and the table has the medians of the rounds. A round in which the\n\
-             floor or the server had less than 95 % of its core does not count for that ratio; if\n\
-             none is left, the ratio is void.\n\n\
-             Unless a row says otherwise, `a2a serve` is `a2a-test-agent serve --profile bench`: the\n\
-             same server with an agent that answers at once, tasks in memory, all bindings and\n\
-             revisions, and no request log, metrics or authentication. It is built with the profile\n\
-             `dist` and allocates with mimalloc; the floor is built alike, and allocates with the C\n\
-             library.\n\
-             \"As started by default\" is the demo agent with SQLite, log and metrics. \"Transitions\"\n\
-             are those of the stores in process, on all cores, relative to a loop that writes the\n\
-             same rows. \"Cost\" is the CPU time of a SendMessage over JSON-RPC with 64 in flight,\n\
-             relative to that of the same `a2a serve` without the named part.\n\n\
-             ![Rates relative to the floor](benchmarks.svg)\n\n",
+        let beside = |of: &dyn Fn(&str) -> Option<f64>, unit: Unit| {
+            let ours = of(row.subject)?;
+            let ratio = row.basis.and_then(of).map(|theirs| format!(" ({:.2})", ours / theirs));
+            Some(text(unit, ours) + &ratio.unwrap_or_default())
+        };
+        let cpu = beside(&|server| results.cpu(row, server), Unit::Microseconds);
+        // It would be the figure itself.
+        let cpu = cpu.filter(|_| row.quantity == Quantity::Figure);
+        let instructions = instructions_of(row.case);
+        let instructions = beside(&|server| results.median(instructions?, server), Unit::Count);
+        let _ = writeln!(
+            lines,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {}{} |",
+            row.title,
+            figure(row, row.subject).unwrap_or_default(),
+            against.unwrap_or_default(),
+            ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")),
+            cpu.unwrap_or_default(),
+            instructions.unwrap_or_default(),
+            row.bound(row.must),
+            row.bound(row.goal),
+            results.mark(row).text(row),
+            state.tally(row),
         );
-        let _ = writeln!(page, "Machine: {}.\n", machine());
-        for (name, version) in versions(&self.rivals) {
-            let _ = writeln!(page, "- {name} {}", version.as_str().unwrap_or("of unknown version"));
-        }
-        page +=
-            "\n| | a2a serve | floor | ratio | must | goal | |\n|---|---|---|---|---|---|---|\n";
-        for row in &ROWS {
-            let figure = |server: &str| {
-                let figure = self.results.median(row, server);
-                figure.map_or_else(String::new, |figure| text(row.unit, figure))
+    }
+    let basis = basis.unwrap_or("against");
+    format!(
+        "\n### {heading}\n\n| | {subject} | {basis} | ratio | CPU | instructions | must | goal | |\n\
+         |---|---|---|---|---|---|---|---|---|\n{lines}"
+    )
+}
+
+/// The table of all servers relative to the floor.
+fn others(state: &State) -> String {
+    let results = &state.results;
+    let own = [RELEASE, STARTED];
+    let servers: Vec<_> = own.into_iter().chain(state.rivals.iter().map(String::as_str)).collect();
+    let mut lines = String::new();
+    for row in
+        ROWS.iter().filter(|row| row.subject == A2A && row.basis.is_none_or(|it| it == FLOOR))
+    {
+        let cell = |server: &&str| {
+            let Some(judged) = results.judged(row, server) else {
+                return results.median(row, server).map(|_| "void".to_owned());
             };
-            let ratio = match row.basis {
-                Basis::Floor => self.results.judged(row, A2A).map(|ratio| format!("{ratio:.2}")),
-                Basis::Figure => None,
+            let shown = match row.basis {
+                Some(_) => format!("{judged:.3}"),
+                None => text(row.unit, judged),
             };
-            let _ = writeln!(
-                page,
-                "| {} | {} | {} | {} | {} | {} | {} |",
-                row.title,
-                figure(A2A),
-                figure(FLOOR),
-                ratio.unwrap_or_default(),
-                row.bound(row.must),
-                row.bound(row.goal),
-                self.results.mark(row).text(),
-            );
-        }
-        if self.rivals.is_empty() {
-            return page;
-        }
-        page += "\n## Other servers\n\n\
-                 Ratio to the floor, or the figure itself where there is no floor; behind it, how\n\
-                 many times better `a2a serve` is. All run an echo agent with tasks in memory, without\n\
-                 log, metrics, TLS and authentication; those in Rust are built with optimization\n\
-                 level 3, `lto = \"fat\"` and one codegen unit, and allocate with the C library. A cell\n\
-                 is void if in no round both the server and the floor had their core. An empty cell was\n\
-                 not measured: the server has no such binding or command, failed, or is too slow.\n\n| |";
-        for (name, _) in &self.rivals {
-            let _ = write!(page, " {name} |");
-        }
-        page += "\n|---|";
-        page += &"---|".repeat(self.rivals.len());
-        page.push('\n');
-        for row in &ROWS {
-            let cell = |(name, _): &(String, Option<String>)| {
-                let Some(judged) = self.results.judged(row, name) else {
-                    return self.results.median(row, name).map(|_| "void".to_owned());
-                };
-                let shown = match row.basis {
-                    Basis::Floor => format!("{judged:.3}"),
-                    Basis::Figure => text(row.unit, judged),
-                };
-                let lead = self.results.lead(row, name)?;
-                Some(format!("{shown} (×{lead:.1})"))
-            };
-            let cells: Vec<_> = self.rivals.iter().map(cell).collect();
-            if cells.iter().any(Option::is_some) {
-                let cells = cells.into_iter().map(Option::unwrap_or_default);
-                let cells = cells.collect::<Vec<_>>().join(" | ");
-                let _ = writeln!(page, "| {} | {cells} |", row.title);
+            if own.contains(server) {
+                return Some(shown);
             }
+            let lead = results.lead(row, server)?;
+            Some(format!("{shown} (×{lead:.1})"))
+        };
+        let cells: Vec<_> = servers.iter().map(cell).collect();
+        if cells.iter().any(Option::is_some) {
+            let cells: Vec<_> = cells.into_iter().map(Option::unwrap_or_default).collect();
+            let _ = writeln!(lines, "| {} | {} |", row.title, cells.join(" | "));
         }
-        page
     }
-}
-
-/// The processor, the cores and the kernel.
-fn machine() -> String {
-    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = model.map_or("unknown processor", |(_, model)| model);
-    let cores = cpus.lines().filter(|line| line.starts_with("processor")).count();
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("{model}, {cores} cores, Linux {}", kernel.trim())
-}
-
-fn versions(rivals: &[(String, Option<String>)]) -> serde_json::Map<String, Value> {
-    let rustc = Command::new("rustc").arg("--version").output().ok();
-    let rustc = rustc.and_then(|output| String::from_utf8(output.stdout).ok());
-    let rustc = rustc.and_then(|text| Some(text.split_whitespace().nth(1)?.to_owned()));
-    let own =
-        [(A2A.to_owned(), Some(env!("CARGO_PKG_VERSION").to_owned())), ("rustc".to_owned(), rustc)];
-    let rivals = rivals.iter().cloned();
-    own.into_iter().chain(rivals).map(|(name, version)| (name, version.into())).collect()
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    if lines.is_empty() {
+        return lines;
     }
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("wrote {}", path.display());
-    Ok(())
+    let names = servers.join(" | ");
+    let rule = "---|".repeat(servers.len());
+    format!("\n### Other servers\n{OTHER_SERVERS}| | {names} |\n|---|{rule}\n{lines}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        report::{Results, Sample},
+        rows::Row,
+        server::DURABLE,
+    };
+
+    fn state(machine: &str) -> State {
+        let mut results = Results::default();
+        let rate = |figure: f64, cpu: f64| Sample {
+            figure,
+            cpu: Some(cpu * 1e-6),
+            utilization: Some(1.0),
+        };
+        for (server, figure, cpu, instructions) in [
+            (A2A, 50_000.0, 20.0, 60_000.0),
+            (FLOOR, 100_000.0, 10.0, 40_000.0),
+            (MINIMUM, 80_000.0, 12.5, 50_000.0),
+            (RELEASE, 40_000.0, 24.0, 80_000.0),
+            ("a2a-lf", 25_000.0, 40.0, 180_000.0),
+        ] {
+            results.add("send.jsonrpc.64", server, 1, rate(figure, cpu));
+            results.figure("instructions.send.jsonrpc", server, 1, instructions);
+        }
+        results.figure("send.jsonrpc.64", STARTED, 1, 15_000.0);
+        results.figure("started.64", STARTED, 1, 9_000.0);
+        results.figure("started.64", DURABLE, 1, 12_000.0);
+        results.figure("burst", A2A, 1, 0.0);
+        let mut state = State::new(results, &[Row::known("started.64").unwrap()], &[]);
+        state.machine = machine.to_owned();
+        state.rivals = vec!["a2a-lf".to_owned()];
+        state
+    }
+
+    #[test]
+    fn rows_have_cpu_time_and_instructions_beside_each_ratio() {
+        let page = markdown(&[state("One, 2 cores")]);
+        for line in [
+            "| SendMessage, JSON-RPC, 64 | 50000/s | 100000/s | 0.50 | 20.0 µs (2.00) | 60000 (1.50) \
+             | 0.45 | 0.65 | (must) |",
+            "| SendMessage, JSON-RPC, 64 | 50000/s | 80000/s | 0.62 | 20.0 µs (1.60) | 60000 (1.20) \
+             | 0.6 | 0.85 | must |",
+            "| SendMessage, JSON-RPC, 64 | 9000/s | 12000/s, durable floor | 0.75 |  |  | 0.6 | 0.8 \
+             | must |",
+            "| CPU per SendMessage, JSON-RPC, 64 | 24.0 µs | 20.0 µs | 1.20 |  | 80000 (1.33) | 1.25 \
+             | 1.1 | must |",
+            "| SendMessage, JSON-RPC, 64 | 0.400 | 0.150 | 0.250 (×2.0) |",
+            "| events lost of 10,000 without a yield | 0 |  |  |  |  | 0 | 0 | goal |",
+        ] {
+            assert!(page.lines().any(|other| other == line), "{line}\n{page}");
+        }
+    }
+
+    #[test]
+    fn page_has_the_results_of_every_machine() {
+        let page = markdown(&[state("One, 2 cores"), state("Other, 4 cores")]);
+        for heading in ["## One, 2 cores", "## Other, 4 cores"] {
+            assert!(page.lines().any(|line| line == heading), "{heading}\n{page}");
+        }
+        assert!(page.contains("The chart is that of the first"), "{page}");
+    }
+
+    #[test]
+    fn row_that_was_repeated_has_its_count() {
+        let repeated = state("One, 2 cores").with(state("One, 2 cores"));
+        assert!(markdown(&[repeated]).contains("| must, met 2 of 2 |"));
+    }
 }

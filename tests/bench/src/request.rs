@@ -32,6 +32,8 @@ impl Binding {
 pub(crate) enum Ask {
     /// Sends a message, and waits for its echo.
     Send(&'static str),
+    /// Sends a message, and waits for the demo agent to complete the task.
+    Demo(&'static str),
     /// Sends a message, and waits for the task to complete.
     Complete(&'static str),
     /// Sends a message, and does not wait.
@@ -52,7 +54,9 @@ pub(crate) const PAGE_SIZE: usize = 50;
 impl Ask {
     fn method(&self) -> &'static str {
         match self {
-            Self::Send(_) | Self::Complete(_) | Self::SendAndReturn(_) => "SendMessage",
+            Self::Send(_) | Self::Demo(_) | Self::Complete(_) | Self::SendAndReturn(_) => {
+                "SendMessage"
+            }
             Self::Stream(_) => "SendStreamingMessage",
             Self::Get(_) | Self::GetHistory(_) => "GetTask",
             Self::List => "ListTasks",
@@ -68,7 +72,9 @@ impl Ask {
             )
         };
         match self {
-            Self::Send(text) | Self::Complete(text) => format!("{}}}", message(text)),
+            Self::Send(text) | Self::Demo(text) | Self::Complete(text) => {
+                format!("{}}}", message(text))
+            }
             Self::SendAndReturn(text) => {
                 format!(r#"{},"configuration":{{"returnImmediately":true}}}}"#, message(text))
             }
@@ -86,7 +92,7 @@ impl Ask {
     pub(crate) fn http(&self, binding: Binding, server: &Server) -> Bytes {
         let prefix = server.rest_prefix().unwrap_or_default();
         let (line, body) = match (binding, self) {
-            (Binding::Rest, Self::Send(_)) => {
+            (Binding::Rest, Self::Send(_) | Self::Demo(_)) => {
                 (format!("POST {prefix}/message:send"), self.params())
             }
             (Binding::Rest, Self::Stream(_)) => {
@@ -123,7 +129,7 @@ impl Ask {
             SendMessageRequest { message, ..SendMessageRequest::default() }.encode_to_vec()
         };
         let message = match self {
-            Self::Send(text) => send(text),
+            Self::Send(text) | Self::Demo(text) => send(text),
             Self::Stream(events) => send(&format!("stream:{events}")),
             Self::Get(id) => {
                 GetTaskRequest { id: id.clone(), ..GetTaskRequest::default() }.encode_to_vec()
@@ -138,6 +144,8 @@ impl Ask {
         match self {
             Self::Send(text) => format!("Echo: {text}"),
             Self::Get(_) => "Echo: hello".to_owned(),
+            // The name of its artifact.
+            Self::Demo(_) => "echo".to_owned(),
             Self::Complete(_) | Self::GetHistory(_) | Self::List => {
                 "TASK_STATE_COMPLETED".to_owned()
             }

@@ -2,10 +2,10 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs::{self, File},
     io::{BufRead as _, BufReader},
     net::SocketAddr,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -13,12 +13,25 @@ use std::{
 use rustix::process::{Pid, Signal};
 use serde::Deserialize;
 
-use crate::{Result, cores, floor};
+use crate::{
+    Result, cores,
+    floor::{self, durable, minimum},
+};
 
-/// The name of the floor in the report.
+/// The names of servers in the report: the floor.
 pub(crate) const FLOOR: &str = "floor";
-/// The name of `a2a serve` in the report.
+/// The least that an honest engine does.
+pub(crate) const MINIMUM: &str = "honest minimum";
+/// The floor that stores tasks in SQLite.
+pub(crate) const DURABLE: &str = "durable floor";
+/// `a2a serve` with an agent that does little, built as it is packaged.
 pub(crate) const A2A: &str = "a2a serve";
+/// The same, built with the profile `release`.
+pub(crate) const RELEASE: &str = "release";
+/// `a2a serve` with its defaults.
+pub(crate) const STARTED: &str = "as started";
+/// The same, with tasks in memory.
+pub(crate) const STARTED_IN_MEMORY: &str = "as started, in memory";
 
 /// How to start a server.
 pub(crate) struct Program {
@@ -30,15 +43,28 @@ pub(crate) struct Program {
     /// Whether it is a rival, whose failures do not end the measurement.
     pub(crate) is_rival: bool,
     authorization: Option<String>,
+    /// The file for its log, which is discarded without one.
+    log: Option<PathBuf>,
 }
 
 impl Program {
     /// Bare handlers of axum and tonic.
     pub(crate) fn floor() -> Self {
-        let own = std::env::current_exe().expect("the path of this program is known");
-        let mut command = Command::new(own);
+        let mut command = Command::new(own_path());
         command.arg(floor::COMMAND);
         Self::new(FLOOR, command)
+    }
+
+    /// The least that an honest engine does; it is built with this program.
+    pub(crate) fn minimum() -> Self {
+        Self::new(MINIMUM, Command::new(own_path().with_file_name(minimum::PROGRAM)))
+    }
+
+    /// A bare handler of axum that stores tasks in a new SQLite database.
+    pub(crate) fn durable_floor(database: &Path) -> Self {
+        let mut command = Command::new(own_path());
+        command.arg(durable::COMMAND).arg(database);
+        Self::new(DURABLE, command)
     }
 
     /// A build of `a2a`, started with `a2a serve` and these arguments.
@@ -58,7 +84,7 @@ impl Program {
     /// A server that prints its addresses as a line of JSON.
     pub(crate) fn new(name: &str, command: Command) -> Self {
         let name = name.to_owned();
-        Self { name, version: None, command, is_rival: false, authorization: None }
+        Self { name, version: None, command, is_rival: false, authorization: None, log: None }
     }
 
     /// The same, with this value of the `authorization` header in every request.
@@ -71,8 +97,13 @@ impl Program {
         Self { is_rival: true, ..self }
     }
 
+    /// The same, with its log in a file.
+    pub(crate) fn logging_to(self, log: PathBuf) -> Self {
+        Self { log: Some(log), ..self }
+    }
+
     /// The same, under callgrind, which writes its counts to a file when the server ends.
-    pub(crate) fn counted(self, counts: &Path) -> Self {
+    pub(crate) fn counted(&self, counts: &Path) -> Self {
         let mut command = Command::new("valgrind");
         command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", counts.display()));
         command.arg(self.command.get_program()).args(self.command.get_args());
@@ -82,7 +113,14 @@ impl Program {
                 None => command.env_remove(variable),
             };
         }
-        Self { command, ..self }
+        let (authorization, log) = (self.authorization.clone(), self.log.clone());
+        Self { authorization, log, is_rival: self.is_rival, ..Self::new(&self.name, command) }
+    }
+
+    /// Whether it is a program of its own, not one of an interpreter.
+    pub(crate) fn is_native(&self) -> bool {
+        let name = Path::new(self.command.get_program()).file_name();
+        name.is_some_and(|name| name != "node" && name != "python")
     }
 
     /// Starts the server, and waits until it has printed its addresses.
@@ -91,7 +129,10 @@ impl Program {
         let [own, its] = cores::both();
         // The child inherits the core, and starts one worker thread for it.
         cores::stay_on(its);
-        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let log = self.log.as_ref().map_or_else(Stdio::null, |log| {
+            File::create(log).unwrap_or_else(|error| panic!("{}: {error}", log.display())).into()
+        });
+        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let child = self.command.spawn();
         cores::stay_on(own);
         let mut child = child.unwrap_or_else(|error| panic!("{name}: failed to start: {error}"));
@@ -105,6 +146,11 @@ impl Program {
         let (is_rival, authorization) = (self.is_rival, self.authorization.clone());
         Server { name, child, addresses, is_rival, authorization }
     }
+}
+
+/// The path of this program.
+fn own_path() -> PathBuf {
+    std::env::current_exe().expect("the path of this program is known")
 }
 
 /// The addresses of a server.

@@ -24,18 +24,23 @@ const LATER_EVENTS: usize = 400;
 /// The events of a burst.
 const BURST: usize = 10_000;
 
-/// Measures a new server.
+/// Measures a new server for the idle streams, and one for the others.
 pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results) -> Result<()> {
-    let server = program.start();
-    let name = server.name.clone();
-    results.figure("memory.subscriber", &name, round, idle(&server)?);
-    drop(server);
+    if results.wants("memory.subscriber") {
+        let each = idle(&program.start())?;
+        results.figure("memory.subscriber", &program.name, round, each);
+    }
+    if !results.wants("fan-out") && !results.wants("burst") {
+        return Ok(());
+    }
     let server = program.start();
     // Rivals do not support this command.
-    if !server.is_rival {
-        results.add("fan-out", &name, round, fan_out(&server)?);
+    if !server.is_rival && results.wants("fan-out") {
+        results.add("fan-out", &server.name, round, fan_out(&server)?);
     }
-    results.figure("burst", &name, round, lost(&server)?);
+    if results.wants("burst") {
+        results.figure("burst", &server.name, round, lost(&server)?);
+    }
     Ok(())
 }
 

@@ -24,47 +24,61 @@ const PAGES: usize = 200;
 /// The messages of the task with a long history.
 const HISTORY: &str = "history:1000";
 
-/// Measures a new server.
+/// The measurements among many stored tasks.
+const AMONG_MANY: [&str; 6] =
+    ["memory.task", "list", "list.growth", "get.jsonrpc", "get.rest", "get.grpc"];
+
+/// Measures a new server for each part.
 pub(crate) fn measure(program: &mut Program, round: usize, results: &mut Results) -> Result<()> {
-    let server = program.start();
-    let name = server.name.clone();
-    let mut ids = store(&server, FEW)?;
+    if AMONG_MANY.iter().any(|case| results.wants(case)) {
+        among_many(&program.start(), round, results)?;
+    }
+    if results.wants("growth") {
+        // The floor stores nothing, and shows the latency of the machine.
+        let p99 = growth(&program.start())?;
+        results.figure("growth", &program.name, round, p99);
+    }
+    if results.wants("history") {
+        let server = program.start();
+        let history = [Ask::GetHistory(create(&server, HISTORY)?)];
+        let got = get(&server, Binding::JsonRpc, &history, 16)?;
+        results.add("history", &server.name, round, got);
+    }
+    Ok(())
+}
+
+fn among_many(server: &Server, round: usize, results: &mut Results) -> Result<()> {
+    let name = &server.name;
+    let mut ids = store(server, FEW)?;
     let before = server.resident_set();
-    let among_few = page(&server)?;
-    ids.extend(store(&server, TASKS - FEW)?);
+    let among_few = page(server)?;
+    ids.extend(store(server, TASKS - FEW)?);
     let stored = ids.len();
     let after = server.resident_set();
     if !server.is_floor() && stored > FEW {
         let each = after.saturating_sub(before) as f64 / (stored - FEW) as f64;
-        results.figure("memory.task", &name, round, each);
+        results.figure("memory.task", name, round, each);
     }
     // A slow server has stored fewer tasks, so its figures would not be comparable.
-    if stored == TASKS {
-        if let Some((few, many)) = among_few.zip(page(&server)?) {
-            results.figure("list", &name, round, many);
-            if !server.is_floor() {
-                results.figure("list.growth", &name, round, many / few);
-            }
-        }
-        let asks: Vec<_> = ids.into_iter().map(Ask::Get).collect();
-        for (row, binding) in [
-            ("get.jsonrpc", Binding::JsonRpc),
-            ("get.rest", Binding::Rest),
-            ("get.grpc", Binding::Grpc),
-        ] {
-            if binding.is_served_by(&server) {
-                results.add(row, &name, round, get(&server, binding, &asks, 64)?);
-            }
+    if stored < TASKS {
+        return Ok(());
+    }
+    if let Some((few, many)) = among_few.zip(page(server)?) {
+        results.figure("list", name, round, many);
+        if !server.is_floor() {
+            results.figure("list.growth", name, round, many / few);
         }
     }
-    drop(server);
-    let server = program.start();
-    // The floor stores nothing, and shows the latency of the machine.
-    results.figure("growth", &name, round, growth(&server)?);
-    drop(server);
-    let server = program.start();
-    let history = [Ask::GetHistory(create(&server, HISTORY)?)];
-    results.add("history", &name, round, get(&server, Binding::JsonRpc, &history, 16)?);
+    let asks: Vec<_> = ids.into_iter().map(Ask::Get).collect();
+    for (case, binding) in [
+        ("get.jsonrpc", Binding::JsonRpc),
+        ("get.rest", Binding::Rest),
+        ("get.grpc", Binding::Grpc),
+    ] {
+        if binding.is_served_by(server) && results.wants(case) {
+            results.add(case, name, round, get(server, binding, &asks, 64)?);
+        }
+    }
     Ok(())
 }
 

@@ -5,7 +5,8 @@ use crate::{
     load::{Length, Load, Outcome},
     report::{MIN_UTILIZATION, Results, Sample},
     request::{Ask, Binding},
-    server::Server,
+    server::{STARTED, Server},
+    started::{self, Started},
 };
 
 /// The chunks of a streamed response.
@@ -14,57 +15,55 @@ pub(crate) const CHUNKS: usize = 100;
 /// Maximum repetitions of a case if the load did not saturate the servers.
 const ATTEMPTS: usize = 3;
 
-/// A row of the report, the row of its CPU time, and the request.
+/// A measurement, and the request.
 struct Case {
-    row: &'static str,
-    cpu: Option<&'static str>,
+    name: &'static str,
     binding: Binding,
     ask: Ask,
     in_flight: usize,
 }
 
-const fn send(
-    row: &'static str,
-    cpu: Option<&'static str>,
-    binding: Binding,
-    in_flight: usize,
-) -> Case {
-    Case { row, cpu, binding, ask: Ask::Send("hello"), in_flight }
+const fn send(name: &'static str, binding: Binding, in_flight: usize) -> Case {
+    Case { name, binding, ask: Ask::Send("hello"), in_flight }
 }
 
-const fn stream(row: &'static str, binding: Binding) -> Case {
-    Case { row, cpu: None, binding, ask: Ask::Stream(CHUNKS), in_flight: 64 }
+const fn stream(name: &'static str, binding: Binding) -> Case {
+    Case { name, binding, ask: Ask::Stream(CHUNKS), in_flight: 64 }
 }
 
-static CASES: [Case; 8] = [
-    send("send.jsonrpc.16", Some("cpu.jsonrpc.16"), Binding::JsonRpc, 16),
-    send("send.jsonrpc.64", Some("cpu.jsonrpc.64"), Binding::JsonRpc, 64),
-    send("send.rest.16", Some("cpu.rest.16"), Binding::Rest, 16),
-    send("send.rest.64", Some("cpu.rest.64"), Binding::Rest, 64),
-    send("send.grpc.16", None, Binding::Grpc, 16),
-    send("send.grpc.64", None, Binding::Grpc, 64),
+static CASES: [Case; 9] = [
+    send("send.jsonrpc.16", Binding::JsonRpc, 16),
+    send("send.jsonrpc.64", Binding::JsonRpc, 64),
+    send("send.rest.16", Binding::Rest, 16),
+    send("send.rest.64", Binding::Rest, 64),
+    send("send.grpc.16", Binding::Grpc, 16),
+    send("send.grpc.64", Binding::Grpc, 64),
     stream("stream.jsonrpc", Binding::JsonRpc),
+    stream("stream.rest", Binding::Rest),
     stream("stream.grpc", Binding::Grpc),
 ];
 
-/// Measures every case on all servers in sequence.
-pub(crate) fn measure(servers: &[Server], round: usize, results: &mut Results) -> Result<()> {
-    for case in &CASES {
-        let asks = [case.ask.clone()];
-        let load = |server| Load {
-            server,
-            binding: case.binding,
-            asks: &asks,
-            in_flight: case.in_flight,
-            rate: None,
-            length: Length::USUAL,
+/// Measures every case on all servers in sequence, and then on `a2a serve` with its defaults.
+pub(crate) fn measure(
+    servers: &[Server],
+    started: &Started,
+    round: usize,
+    results: &mut Results,
+) -> Result<()> {
+    for case in CASES.iter().filter(|case| results.wants(case.name)).collect::<Vec<_>>() {
+        let run = |server: &Server, ask: &Ask| {
+            let (binding, in_flight) = (case.binding, case.in_flight);
+            let asks = std::slice::from_ref(ask);
+            Load { server, binding, asks, in_flight, rate: None, length: Length::USUAL }.run()
         };
-        for (server, outcome) in busy(servers, case.binding, |server| load(server).run())? {
-            results.add(case.row, &server.name, round, sample(&outcome));
-            if let Some(row) = case.cpu {
-                results.figure(row, &server.name, round, outcome.cpu_each());
-            }
+        for (server, outcome) in busy(servers, case.binding, |server| run(server, &case.ask))? {
+            results.add(case.name, &server.name, round, sample(&outcome));
         }
+        let (server, ask) = match &case.ask {
+            ask @ Ask::Stream(_) => (&started.streams, ask),
+            _ => (&started.sends, &started::ASK),
+        };
+        results.add(case.name, STARTED, round, started::sample(&run(server, ask)?));
     }
     Ok(())
 }
@@ -77,9 +76,9 @@ pub(crate) fn sample(outcome: &Outcome) -> Sample {
     }
 }
 
-/// Measures the servers that have a binding, and repeats it if the floor or ours, the first two,
-/// did not have its core. Failures of rivals are only printed.
-pub(crate) fn busy<'a>(
+/// Measures the servers that have a binding, and repeats it if one that is not a rival did not have
+/// its core. Failures of rivals are only printed.
+fn busy<'a>(
     servers: &'a [Server],
     binding: Binding,
     mut measure: impl FnMut(&'a Server) -> Result<Outcome>,

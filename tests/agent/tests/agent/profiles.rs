@@ -128,5 +128,5 @@ async fn profile_for_measurements_knows_its_own_words_only() {
 fn unknown_profile_is_a_usage_error() {
     let run = Run::of(command().args(["serve", "--profile", "demos"]));
     assert_eq!(run.code, 2, "{run:?}");
-    assert!(run.stderr.contains("expected demo, conformance or bench"), "{run:?}");
+    assert!(run.stderr.contains("expected demo, conformance, bench or bench-defaults"), "{run:?}");
 }
