@@ -3,81 +3,23 @@
 //! Label values are few and known at compile time, apart from [`AgentLabel`]: never ids, tenants or
 //! subjects. All metrics are listed in `docs/observability.md`.
 
-use std::{
-    cell::RefCell,
-    ptr,
-    time::{Duration, Instant, SystemTime},
-};
+mod series;
+
+use std::time::{Duration, Instant, SystemTime};
 
 use a2a_core::{Operation, TaskState};
 use metrics::{
-    Counter, Gauge, Histogram, Key, Level, Metadata, Unit, counter, describe_counter,
-    describe_gauge, describe_histogram, gauge, histogram, with_recorder,
+    Gauge, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
+use self::series::{count, record};
 use crate::AgentLabel;
 #[cfg(feature = "engine")]
 use crate::store::Backlog;
 pub(crate) use crate::trace::{DROPPED, OK};
 
-static METADATA: Metadata<'static> =
-    Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
-
-/// Caches the keys of a metric by label values, because a new key copies and hashes its labels.
-/// Handles are not cached: the recorder may change.
-struct Keys<const N: usize> {
-    name: &'static str,
-    labels: [&'static str; N],
-    known: RefCell<Vec<(AgentLabel, [&'static str; N], Key)>>,
-}
-
-impl<const N: usize> Keys<N> {
-    const fn new(name: &'static str, labels: [&'static str; N]) -> Self {
-        Self { name, labels, known: RefCell::new(Vec::new()) }
-    }
-
-    /// Calls a function with the key for these values.
-    fn with<T>(
-        &self,
-        agent: AgentLabel,
-        values: [&'static str; N],
-        use_key: impl FnOnce(&Key) -> T,
-    ) -> T {
-        // Label values are static strings, so comparing addresses is enough.
-        let is_asked = |of: AgentLabel, known: &[&'static str; N]| {
-            of == agent && known.iter().zip(&values).all(|(known, asked)| ptr::eq(*known, *asked))
-        };
-        let known = self.known.borrow();
-        if let Some((_, _, key)) = known.iter().find(|(of, values, _)| is_asked(*of, values)) {
-            return use_key(key);
-        }
-        drop(known);
-        let labels = agent.labels(self.labels.into_iter().zip(values));
-        let key = Key::from_parts(self.name, labels).to_retained();
-        let used = use_key(&key);
-        self.known.borrow_mut().push((agent, values, key));
-        used
-    }
-}
-
-/// The counter or the histogram for some label values.
-macro_rules! series {
-    ($handle:ident, $agent:expr, $name:literal, $($label:literal => $value:expr),* $(,)?) => {{
-        const LABELS: &[&str] = &[$($label),*];
-        thread_local! {
-            static KEYS: Keys<{ LABELS.len() }> = const { Keys::new($name, [$($label),*]) };
-        }
-        KEYS.with(|keys| keys.with($agent, [$($value),*], $handle))
-    }};
-}
-
-fn counter_of(key: &Key) -> Counter {
-    with_recorder(|recorder| recorder.register_counter(key, &METADATA))
-}
-
-fn histogram_of(key: &Key) -> Histogram {
-    with_recorder(|recorder| recorder.register_histogram(key, &METADATA))
-}
+#[doc(hidden)]
+pub use self::series::keep_handles;
 
 pub(crate) fn served(
     agent: AgentLabel,
@@ -88,25 +30,22 @@ pub(crate) fn served(
     time: Duration,
 ) {
     let operation = operation.name();
-    series!(
-        counter_of,
+    count!(
         agent,
         "a2a_operations_total",
         "operation" => operation,
         "binding" => binding,
         "revision" => revision,
-        "outcome" => outcome,
-    )
-    .increment(1);
-    series!(
-        histogram_of,
+        "outcome" => outcome
+    );
+    record!(
+        time,
         agent,
         "a2a_operation_duration_seconds",
         "operation" => operation,
         "binding" => binding,
-        "revision" => revision,
-    )
-    .record(time);
+        "revision" => revision
+    );
 }
 
 pub(crate) fn called(
@@ -116,23 +55,20 @@ pub(crate) fn called(
     time: Duration,
 ) {
     let operation = operation.name();
-    series!(
-        counter_of,
+    count!(
         AgentLabel::NONE,
         "a2a_client_calls_total",
         "operation" => operation,
         "binding" => binding,
-        "outcome" => outcome,
-    )
-    .increment(1);
-    series!(
-        histogram_of,
+        "outcome" => outcome
+    );
+    record!(
+        time,
         AgentLabel::NONE,
         "a2a_client_call_duration_seconds",
         "operation" => operation,
-        "binding" => binding,
-    )
-    .record(time);
+        "binding" => binding
+    );
 }
 
 /// The reasons of [`refused`].
@@ -304,12 +240,12 @@ impl Sample {
 
 pub(crate) fn changed_state(agent: AgentLabel, state: TaskState) {
     let state = STATES[place(state)].1;
-    series!(counter_of, agent, "a2a_task_transitions_total", "state" => state).increment(1);
+    count!(agent, "a2a_task_transitions_total", "state" => state);
 }
 
 pub(crate) fn executed(agent: AgentLabel, outcome: &'static str, time: Duration) {
-    series!(counter_of, agent, "a2a_executions_total", "outcome" => outcome).increment(1);
-    series!(histogram_of, agent, "a2a_execution_duration_seconds",).record(time);
+    count!(agent, "a2a_executions_total", "outcome" => outcome);
+    record!(time, agent, "a2a_execution_duration_seconds");
 }
 
 /// Counts a task that was taken over; `next` is what happens to it.
@@ -322,14 +258,13 @@ pub(crate) fn lost_lease(agent: AgentLabel) {
 }
 
 pub(crate) fn delivered(agent: AgentLabel, outcome: &'static str, time: Duration) {
-    series!(counter_of, agent, "a2a_webhook_deliveries_total", "outcome" => outcome).increment(1);
-    series!(histogram_of, agent, "a2a_webhook_delivery_duration_seconds",).record(time);
+    count!(agent, "a2a_webhook_deliveries_total", "outcome" => outcome);
+    record!(time, agent, "a2a_webhook_delivery_duration_seconds");
 }
 
 /// Counts a delivery postponed by a concurrency limit.
 pub(crate) fn postponed(agent: AgentLabel) {
-    series!(counter_of, agent, "a2a_webhook_deliveries_total", "outcome" => "postponed")
-        .increment(1);
+    count!(agent, "a2a_webhook_deliveries_total", "outcome" => "postponed");
 }
 
 #[cfg(feature = "engine")]
@@ -341,17 +276,9 @@ pub(crate) fn outbox(agent: AgentLabel, backlog: Backlog) {
 
 pub(crate) fn stored(call: &'static str, outcome: &'static str, time: Duration) {
     if outcome != OK {
-        series!(
-        counter_of,
-            AgentLabel::NONE,
-            "a2a_store_errors_total",
-            "call" => call,
-            "kind" => outcome,
-        )
-        .increment(1);
+        count!(AgentLabel::NONE, "a2a_store_errors_total", "call" => call, "kind" => outcome);
     }
-    series!(histogram_of, AgentLabel::NONE, "a2a_store_call_duration_seconds", "call" => call)
-        .record(time);
+    record!(time, AgentLabel::NONE, "a2a_store_call_duration_seconds", "call" => call);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]

@@ -56,6 +56,9 @@ impl Prometheus {
         thread::Builder::new()
             .name("a2a-metrics".to_owned())
             .spawn(move || {
+                // On this thread the global recorder is current, also if another is where it was
+                // installed.
+                a2a_kit_operations::metrics::keep_handles();
                 while receiver.recv_timeout(UPKEEP) == Err(RecvTimeoutError::Timeout) {
                     kept.run_upkeep();
                 }
