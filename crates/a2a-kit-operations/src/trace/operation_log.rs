@@ -7,10 +7,10 @@ use std::{
 };
 
 use a2a_core::{Operation, v1::stream_response::Payload};
-use tracing::field;
+use tracing::{field, level_filters::LevelFilter};
 
 use super::{DROPPED, OK, TRACEPARENT};
-use crate::{CallContext, Event, event::StreamEnd};
+use crate::{CallContext, Caller, Event, event::StreamEnd};
 
 /// The target of the events, of which each served operation logs one at level `info`.
 pub const OPERATION: &str = "a2a::operation";
@@ -18,7 +18,7 @@ pub const OPERATION: &str = "a2a::operation";
 /// What the log says of an operation besides its name, binding and revision.
 #[derive(Debug)]
 pub(super) struct OperationRecord {
-    caller: Option<String>,
+    caller: Caller,
     client_address: Option<IpAddr>,
     trace_id: Option<String>,
     known: Mutex<Known>,
@@ -36,13 +36,14 @@ struct Known {
 impl OperationRecord {
     /// `None` if operations are not logged.
     pub(super) fn begin(context: &CallContext) -> Option<Box<Self>> {
-        if !tracing::event_enabled!(target: OPERATION, tracing::Level::INFO) {
+        // Filters that are more precise cost more than a record for nothing.
+        if LevelFilter::current() < LevelFilter::INFO {
             return None;
         }
         // `00-<trace id>-<parent id>-<flags>` (W3C Trace Context).
         let trace_id = context.parameters.get(TRACEPARENT).and_then(|text| text.get(3..35));
         Some(Box::new(Self {
-            caller: context.caller.subject().map(str::to_owned),
+            caller: context.caller.clone(),
             client_address: context.client_address,
             trace_id: trace_id.map(str::to_owned),
             known: Mutex::default(),
@@ -91,7 +92,7 @@ impl OperationRecord {
             outcome,
             task.id = super::known(&known.task_id),
             context.id = super::known(&known.context_id),
-            caller = self.caller,
+            caller = self.caller.subject(),
             client.address = self.client_address.map(field::display),
             duration_ms = milliseconds(duration),
             trace_id = self.trace_id,

@@ -3,7 +3,7 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use a2a_core::{Operation, Result};
@@ -63,19 +63,19 @@ impl ServerSpan {
     pub fn end<T>(&mut self, result: &Result<T>) {
         // Whether an error is the server's fault.
         let is_fault = result.as_ref().is_err_and(|error| error.kind().codes().http >= 500);
-        self.close(outcome(result), is_fault);
+        let (outcome, time) = (outcome(result), self.begun.elapsed());
+        self.close(outcome, is_fault, time);
         let streams =
             matches!(self.operation, Operation::SendStreamingMessage | Operation::SubscribeToTask);
         if result.is_err() || !streams {
-            self.log(outcome(result));
+            self.log(outcome, time);
         }
     }
 
     /// Logs the operation, once.
-    fn log(&mut self, outcome: &'static str) {
+    fn log(&mut self, outcome: &'static str, time: Duration) {
         if let Some(record) = self.record.take() {
-            let Self { operation, binding, revision, begun, .. } = self;
-            record.log(*operation, binding, revision, outcome, begun.elapsed());
+            record.log(self.operation, self.binding, self.revision, outcome, time);
         }
     }
 
@@ -89,26 +89,29 @@ impl ServerSpan {
         }
     }
 
-    fn close(&mut self, outcome: &'static str, is_fault: bool) {
+    fn close(&mut self, outcome: &'static str, is_fault: bool, time: Duration) {
         self.ended = true;
         self.span.record("a2a.outcome", outcome);
         if is_fault {
             self.span.record("otel.status_code", "ERROR");
         }
         #[cfg(feature = "metrics")]
-        {
-            let Self { operation, binding, revision, begun, agent, .. } = self;
-            metrics::served(*agent, *operation, binding, revision, outcome, begun.elapsed());
-        }
+        metrics::served(self.agent, self.operation, self.binding, self.revision, outcome, time);
+        #[cfg(not(feature = "metrics"))]
+        let _ = time;
     }
 }
 
 impl Drop for ServerSpan {
     fn drop(&mut self) {
-        if !self.ended {
-            self.close(super::DROPPED, false);
+        if self.ended && self.record.is_none() {
+            return;
         }
-        self.log(super::DROPPED);
+        let time = self.begun.elapsed();
+        if !self.ended {
+            self.close(super::DROPPED, false, time);
+        }
+        self.log(super::DROPPED, time);
     }
 }
 
@@ -133,8 +136,10 @@ impl Stream for SpannedStream {
                     record.add_event(event);
                 }
             }
-            Some(Err(error)) => this.served.log(error.kind().codes().reason),
-            None => this.served.log(super::OK),
+            Some(Err(error)) => {
+                this.served.log(error.kind().codes().reason, this.served.begun.elapsed());
+            }
+            None => this.served.log(super::OK, this.served.begun.elapsed()),
         }
         Poll::Ready(item)
     }
