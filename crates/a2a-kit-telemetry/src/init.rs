@@ -19,6 +19,7 @@ use crate::{
     line_writer::LineWriter,
     otlp_metrics::OtlpMetrics,
     propagation, quiet,
+    text::TextLog,
 };
 
 /// Timeout of exporting pending spans at shutdown.
@@ -79,6 +80,9 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     let log = fmt::layer().with_writer(writer).with_ansi(false);
     let text = OneLine(format().with_ansi(false));
     let log: Box<dyn Layer<Registry> + Send + Sync> = match config.format {
+        Format::Text if !shows_spans => {
+            TextLog { lines: lines.clone() }.with_filter(filter).boxed()
+        }
         Format::Text => log.event_format(text).with_filter(filter).boxed(),
         Format::Json => log.json().event_format(OneLine(json.clone())).with_filter(filter).boxed(),
     };

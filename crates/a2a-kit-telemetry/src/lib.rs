@@ -40,6 +40,7 @@ mod prometheus;
 mod prometheus_text;
 pub mod propagation;
 mod span_queue;
+mod text;
 
 pub use a2a_kit_tls as tls;
 pub use audit::{AUDIT, AuditLog};
