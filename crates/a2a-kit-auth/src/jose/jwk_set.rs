@@ -88,6 +88,10 @@ impl KeySource for JwkSet {
     async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey> {
         Ok(self.supporting(algorithm).cloned().collect())
     }
+
+    fn has(&self, key: &Jwk) -> Option<bool> {
+        Some(self.find(key.id()) == Some(key))
+    }
 }
 
 #[cfg(test)]

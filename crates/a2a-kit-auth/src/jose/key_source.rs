@@ -14,6 +14,12 @@ pub trait KeySource: fmt::Debug + Send + Sync + 'static {
 
     /// Returns the keys that support an algorithm, for tokens without a key id.
     async fn keys_for(&self, algorithm: Algorithm) -> Result<Vec<Jwk>, MissingKey>;
+
+    /// Returns whether [`key`](Self::key) would return this key for its id; `None`, which is the
+    /// default, if that is not known without waiting.
+    fn has(&self, _key: &Jwk) -> Option<bool> {
+        None
+    }
 }
 
 /// Why a key was not found.

@@ -257,6 +257,11 @@ impl KeySource for RemoteKeys {
         };
         self.find(None, found).await
     }
+
+    fn has(&self, key: &Jwk) -> Option<bool> {
+        let (found, is_fresh) = self.look_up(MAX_AGE, |keys| keys.has(key));
+        found.filter(|_| is_fresh)
+    }
 }
 
 a2a_core::debug_fields!(RemoteKeys(..));

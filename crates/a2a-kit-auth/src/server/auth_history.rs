@@ -71,6 +71,7 @@ impl AuthHistory {
     /// Records that a subject was authorized, and returns whether it is the first time within an
     /// hour.
     pub(super) fn record_subject(&self, subject: &str) -> bool {
-        self.subjects.insert(subject.into(), (), CACHE_LIFETIME)
+        !self.subjects.renew(subject, CACHE_LIFETIME)
+            && self.subjects.insert(subject.into(), (), CACHE_LIFETIME)
     }
 }

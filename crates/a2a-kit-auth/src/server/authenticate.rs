@@ -1,35 +1,42 @@
 //! The HTTP layer that authenticates requests.
 
 use std::{
+    convert::Infallible,
     error::Error as StdError,
     net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
 use a2a_kit_http::{ClientAddress, client_address, error_response as answer, service_parameters};
 use a2a_kit_operations::Caller;
 use axum::{
+    Router,
     body::Body,
     extract::{Request, State},
     middleware::Next,
     response::Response,
+    routing::Route,
 };
 use bytes::Bytes;
+use futures_util::future::{BoxFuture, Either};
 use http::{HeaderValue, Method, header::CACHE_CONTROL, request::Parts};
 use http_body_util::{BodyExt as _, Limited};
 use tokio::time::timeout;
+use tower::{Service, layer::layer_fn};
 
 use super::{
     Attempt, Rejection, RequestCredential, audit,
     auth_failure::AuthFailure,
     enforced_card::EnforcedCard,
     refused_token,
-    request_credentials::CredentialLocation,
+    request_credentials::{CredentialLocation, bearer},
     requirement::{Revalidation, Verified},
+    verifier::EnforcedScheme,
 };
 
 /// Maximum body size that is read of a request that failed to authenticate, in bytes: enough to
@@ -57,7 +64,8 @@ const FOREIGN: [&str; 4] =
 #[derive(Debug, Default)]
 pub(super) struct Authentication {
     pub(super) verified: Vec<Verified>,
-    /// The caller according to the requirements of the agent.
+    /// The card whose requirements of the agent determined the caller.
+    pub(super) card: Option<Arc<EnforcedCard>>,
     pub(super) caller: Caller,
     pub(super) failure: Option<AuthFailure>,
     pub(super) address: Option<IpAddr>,
@@ -71,48 +79,71 @@ impl Authentication {
     }
 }
 
-/// Authenticates a request. Of a request that fails, only a short body is read.
-pub(super) async fn authenticate(
-    State(card): State<Arc<EnforcedCard>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if PUBLIC_METHODS.contains(&request.uri().path()) {
-        return next.run(request).await;
+/// Authenticates the requests to all routes.
+pub(super) fn layer(router: Router, card: &Arc<EnforcedCard>) -> Router {
+    let card = Arc::clone(card);
+    router.layer(layer_fn(move |route| Authenticate { card: Arc::clone(&card), route }))
+}
+
+/// Authenticates the requests to a route.
+#[derive(Clone)]
+struct Authenticate {
+    card: Arc<EnforcedCard>,
+    route: Route,
+}
+
+type Answer = Result<Response, Infallible>;
+
+impl Service<Request> for Authenticate {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<<Route as Service<Request>>::Future, BoxFuture<'static, Answer>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Service::<Request>::poll_ready(&mut self.route, cx)
     }
-    let (mut parts, body) = request.into_parts();
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if PUBLIC_METHODS.contains(&request.uri().path()) {
+            return Either::Left(self.route.call(request));
+        }
+        let (mut parts, body) = request.into_parts();
+        if let Some(authentication) = self.card.known(&parts) {
+            self.card.attach(&mut parts, Arc::new(authentication));
+            return Either::Left(self.route.call(Request::from_parts(parts, body)));
+        }
+        let (card, route) = (Arc::clone(&self.card), self.route.clone());
+        Either::Right(Box::pin(authenticate(card, parts, body, route)))
+    }
+}
+
+/// Authenticates a request. Of a request that fails, only a short body is read.
+async fn authenticate(
+    card: Arc<EnforcedCard>,
+    mut parts: Parts,
+    body: Body,
+    mut route: Route,
+) -> Answer {
     // Which operation is called is known to the wrapper only.
     let is_open = card.guard.protects_extended_card_only;
     let authentication = Arc::new(card.authenticate(&parts, !is_open).await);
-    for scheme in &card.schemes {
-        scheme.location.strip(&mut parts);
-    }
-    let mut caller = if is_open { Caller::ANONYMOUS } else { authentication.caller.clone() };
-    if card.guard.passes_credentials_on
-        && let Some(credential) = service_parameters::credential(&parts.headers)
-    {
-        caller = caller.with_credential(credential);
-    }
-    if let Some(address) = authentication.address {
-        parts.extensions.insert(ClientAddress(address));
-    }
-    parts.extensions.insert(caller.with_evidence(Arc::clone(&authentication)));
+    card.attach(&mut parts, Arc::clone(&authentication));
     let Some(failure) = authentication.failure.as_ref().filter(|_| !is_open) else {
-        return next.run(Request::from_parts(parts, body)).await;
+        return route.call(Request::from_parts(parts, body)).await;
     };
     let error = || failure.error(&card.agent.challenges);
     let Some(body) = read_short(body).await else {
         audit::failed(authentication.audit_context(), failure.reason());
-        return answer::write(&parts, &error());
+        return Ok(answer::write(&parts, &error()));
     };
     let request = parts.clone();
-    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+    let response = route.call(Request::from_parts(parts, Body::from(body))).await?;
     if authentication.is_rejected.load(Ordering::Relaxed) && !card.exposes_card(&response) {
-        return response;
+        return Ok(response);
     }
     // Another error came first. Only authenticated callers get to see it.
     audit::failed(authentication.audit_context(), failure.reason());
-    answer::write(&request, &error())
+    Ok(answer::write(&request, &error()))
 }
 
 /// Authorizes a request for a private card.
@@ -157,8 +188,52 @@ impl EnforcedCard {
             && !response.headers().contains_key("grpc-status")
     }
 
+    /// Attaches the authentication to a request, in place of its credentials.
+    fn attach(&self, parts: &mut Parts, authentication: Arc<Authentication>) {
+        for scheme in &self.schemes {
+            scheme.location.strip(parts);
+        }
+        let mut caller = match self.guard.protects_extended_card_only {
+            true => Caller::ANONYMOUS,
+            false => authentication.caller.clone(),
+        };
+        if self.guard.passes_credentials_on
+            && let Some(credential) = service_parameters::credential(&parts.headers)
+        {
+            caller = caller.with_credential(credential);
+        }
+        if let Some(address) = authentication.address {
+            parts.extensions.insert(ClientAddress(address));
+        }
+        parts.extensions.insert(caller.with_evidence(authentication));
+    }
+
+    /// The result of [`authenticate`](Self::authenticate) for a request with a token that was verified
+    /// before, if bearer tokens of one issuer are the only credentials.
+    fn known(self: &Arc<Self>, request: &Parts) -> Option<Authentication> {
+        let [EnforcedScheme { name, location: CredentialLocation::Bearer, verifier, .. }] =
+            &*self.schemes
+        else {
+            return None;
+        };
+        if verifier.is_guessable() || verifier.revalidation_interval().is_some() {
+            return None;
+        }
+        let caller = verifier.known(bearer(&request.headers).ok()??)?;
+        caller.subject().filter(|subject| !subject.is_empty())?;
+        let verified = vec![Verified { scheme: Arc::clone(name), caller, revalidation: None }];
+        let caller = self.agent.requirements.evaluate(&verified).ok()?;
+        let address = client_address(request, &self.guard.proxies);
+        let card = Some(Arc::clone(self));
+        Some(Authentication { verified, card, caller, address, ..Authentication::default() })
+    }
+
     /// Authenticates a request, and with `records` records its failure.
-    pub(super) async fn authenticate(&self, request: &Parts, records: bool) -> Authentication {
+    pub(super) async fn authenticate(
+        self: &Arc<Self>,
+        request: &Parts,
+        records: bool,
+    ) -> Authentication {
         let address = client_address(request, &self.guard.proxies);
         let (verified, decision) = match self.verify(request, address, records).await {
             Ok(verified) => {
@@ -171,7 +246,8 @@ impl EnforcedCard {
             Ok(caller) => (caller, None),
             Err(failure) => (Caller::ANONYMOUS, Some(failure)),
         };
-        Authentication { verified, caller, failure, address, is_rejected: AtomicBool::new(false) }
+        let card = Some(Arc::clone(self));
+        Authentication { verified, card, caller, failure, address, ..Authentication::default() }
     }
 
     /// Verifies all credentials of a request. One invalid credential fails the request, even if

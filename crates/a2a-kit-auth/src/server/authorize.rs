@@ -1,12 +1,18 @@
 //! The wrapper around the agent that authorizes every operation.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    future::ready,
+    ptr,
+    sync::{Arc, atomic::Ordering},
+};
 
 use a2a_core::{
     Error, ErrorKind, Operation, Request, Result,
     v1::{SendMessageRequest, SendMessageResponse, SubscribeToTaskRequest},
 };
-use a2a_kit_operations::{Agent, AgentMethod, Call, Caller, EventStream, Reply, intercept_agent};
+use a2a_kit_operations::{
+    Agent, AgentMethod, Call, Caller, EventStream, Reply, ReplyFuture, intercept_agent,
+};
 use async_trait::async_trait;
 
 use super::{
@@ -25,13 +31,13 @@ pub(super) struct AuthorizingAgent {
 }
 
 impl AuthorizingAgent {
-    /// Authorizes a call, and returns it with its caller.
+    /// Authorizes a call, and sets its caller.
     fn authorize<R: Request>(
         &self,
         operation: Operation,
-        mut call: Call<R>,
+        call: &mut Call<R>,
         skill: Option<&Rule>,
-    ) -> Result<(Call<R>, Arc<Authentication>)> {
+    ) -> Result<Arc<Authentication>> {
         let authentication: Arc<Authentication> =
             call.context.caller.take_evidence().unwrap_or_default();
         let mut caller =
@@ -40,17 +46,17 @@ impl AuthorizingAgent {
             caller = caller.with_credential(credential.clone());
         }
         call.context.caller = caller;
-        Ok((call, authentication))
+        Ok(authentication)
     }
 
     /// Authorizes a call and forwards it.
     async fn authorized<R: Request, T>(
         &self,
         operation: Operation,
-        call: Call<R>,
+        mut call: Call<R>,
         method: AgentMethod<R, T>,
     ) -> Result<Reply<T>> {
-        let (call, _) = self.authorize(operation, call, None)?;
+        self.authorize(operation, &mut call, None)?;
         method(&*self.agent, call).await
     }
 
@@ -65,11 +71,11 @@ impl AuthorizingAgent {
     async fn streamed<R: Request>(
         &self,
         operation: Operation,
-        call: Call<R>,
+        mut call: Call<R>,
         skill: Option<&Rule>,
         method: AgentMethod<R, EventStream>,
     ) -> Result<Reply<EventStream>> {
-        let (call, authentication) = self.authorize(operation, call, skill)?;
+        let authentication = self.authorize(operation, &mut call, skill)?;
         let caller = call.context.caller.clone();
         let reply = method(&*self.agent, call).await?;
         let revalidated =
@@ -131,14 +137,19 @@ impl EnforcedCard {
             }
             return reject(failure, &self.agent.challenges);
         }
-        let mut caller = Caller::ANONYMOUS;
-        // The agent's requirements come last: they determine the caller.
-        for rule in skill.into_iter().chain([&self.agent]) {
-            caller = match rule.requirements.evaluate(&authentication.verified) {
-                Ok(admitted) => admitted,
-                Err(failure) => return reject(&failure, &rule.challenges),
-            };
+        if let Some(rule) = skill
+            && let Err(failure) = rule.requirements.evaluate(&authentication.verified)
+        {
+            return reject(&failure, &rule.challenges);
         }
+        // The agent's requirements determine the caller, as the layer of this card did.
+        let caller = match &authentication.card {
+            Some(card) if ptr::eq(&**card, self) => authentication.caller.clone(),
+            _ => match self.agent.requirements.evaluate(&authentication.verified) {
+                Ok(caller) => caller,
+                Err(failure) => return reject(&failure, &self.agent.challenges),
+            },
+        };
         if operation == Operation::GetExtendedAgentCard
             && !self.schemes.is_empty()
             && caller.subject().is_none()
@@ -175,13 +186,19 @@ impl Agent for AuthorizingAgent {
         delete_task_push_notification_config, get_extended_agent_card,
     }
 
-    async fn send_message(
-        &self,
-        call: Call<SendMessageRequest>,
-    ) -> Result<Reply<SendMessageResponse>> {
+    fn send_message<'agent, 'future>(
+        &'agent self,
+        mut call: Call<SendMessageRequest>,
+    ) -> ReplyFuture<'future, SendMessageResponse>
+    where
+        'agent: 'future,
+        Self: 'future,
+    {
         let skill = self.skill(&call.request);
-        let (call, _) = self.authorize(Operation::SendMessage, call, skill)?;
-        self.agent.send_message(call).await
+        match self.authorize(Operation::SendMessage, &mut call, skill) {
+            Ok(_) => self.agent.send_message(call),
+            Err(error) => Box::pin(ready(Err(error))),
+        }
     }
 
     async fn send_streaming_message(

@@ -104,7 +104,7 @@ impl Guard {
 impl Enforcement {
     /// Adds the authentication layer to the existing routes.
     pub fn layer(&self, router: Router) -> Router {
-        router.layer(middleware::from_fn_with_state(self.0.clone(), authenticate::authenticate))
+        authenticate::layer(router, &self.0)
     }
 
     /// Returns whether the guard makes the public card private.

@@ -1,6 +1,7 @@
 //! A bounded cache whose entries expire.
 
 use std::{
+    borrow::Borrow,
     collections::{HashMap, VecDeque},
     hash::Hash,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -33,6 +34,21 @@ impl<K: Clone + Eq + Hash, V: Clone> ExpiringCache<K, V> {
         let entries = self.lock();
         let (end, value) = entries.values.get(key)?;
         (Instant::now() < *end).then(|| value.clone())
+    }
+
+    /// Extends the lifetime of a value, and returns whether it has not expired.
+    pub(super) fn renew<Q: Eq + Hash + ?Sized>(&self, key: &Q, lifetime: Duration) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        let now = Instant::now();
+        match (self.lock().values.get_mut(key), now.checked_add(lifetime)) {
+            (Some((end, _)), Some(later)) if now < *end => {
+                *end = later;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Inserts a value, and returns whether the key was absent or expired.
@@ -82,8 +98,11 @@ mod tests {
         };
         assert_eq!(lengths(), (3, 3));
         assert_eq!((cache.get(&996), cache.get(&997)), (None, Some(997)));
-        advance(10 * second).await;
-        assert_eq!(cache.get(&997), None);
+        advance(9 * second).await;
+        assert!(cache.renew(&998, 10 * second));
+        advance(second).await;
+        assert_eq!((cache.get(&997), cache.get(&998)), (None, Some(998)));
+        assert!(!cache.renew(&997, second) && !cache.renew(&996, second));
         assert!(cache.insert(997, 1, second));
         assert_eq!(cache.get(&997), Some(1));
     }

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 use super::{
     Attempt, Rejection, RequestCredential, SchemeVerifier, TokenClaims, access_token,
-    credential_digest::CredentialHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
+    credential_digest::TokenHasher, expiring_cache::ExpiringCache, oidc_discovery::discover,
     secrets::uses_bearer_token,
 };
 use crate::{
@@ -62,8 +62,8 @@ pub struct JwtVerifier {
 /// Verified tokens: verifying a signature takes several times as long as the rest of a small
 /// request.
 struct Cache {
-    tokens: ExpiringCache<[u8; 32], Arc<Verified>>,
-    hasher: CredentialHasher,
+    tokens: ExpiringCache<u128, Arc<Verified>>,
+    hasher: TokenHasher,
 }
 
 struct Verified {
@@ -76,7 +76,14 @@ struct Verified {
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { tokens: ExpiringCache::new(MAX_CACHED), hasher: CredentialHasher::new() }
+        Self { tokens: ExpiringCache::new(MAX_CACHED), hasher: TokenHasher::new() }
+    }
+}
+
+impl Cache {
+    /// The digest of a token that is cached once it is verified.
+    fn digest(&self, token: &str) -> Option<u128> {
+        if token.len() <= MAX_CACHED_BYTES { self.hasher.digest(token) } else { None }
     }
 }
 
@@ -186,14 +193,8 @@ impl JwtVerifier {
 
     /// Verifies a token at a time. For a cached token, only its expiry is checked, and that the
     /// issuer still has its key.
-    async fn verify_cached(
-        &self,
-        credential: &RequestCredential,
-        text: &str,
-        now: SystemTime,
-    ) -> Result<Caller, Rejection> {
-        let is_cached = text.len() <= MAX_CACHED_BYTES;
-        let digest = is_cached.then(|| self.cache.hasher.digest([credential]).ok()).flatten();
+    async fn verify_cached(&self, text: &str, now: SystemTime) -> Result<Caller, Rejection> {
+        let digest = self.cache.digest(text);
         if let Some(cached) = digest.and_then(|digest| self.cache.tokens.get(&digest))
             && now < cached.expires
             && self.key_of(&cached.header, now).await? == cached.key
@@ -206,6 +207,18 @@ impl JwtVerifier {
             self.cache.tokens.insert(digest, Arc::new(verified), lifetime);
         }
         Ok(caller)
+    }
+
+    /// Returns the caller of a cached token at a time, if its key id tells that the issuer still has
+    /// its key.
+    fn known_at(&self, text: &str, now: SystemTime) -> Option<Caller> {
+        let cached = self.cache.tokens.get(&self.cache.digest(text)?)?;
+        let Verified { header, key, caller, expires } = &*cached;
+        let is_known = now < *expires
+            && header.key_id.as_deref() == Some(key.id())
+            && key.is_valid_at(now, self.leeway)
+            && self.keys.has(key)?;
+        is_known.then(|| caller.clone())
     }
 
     /// Verifies a token at a time.
@@ -303,11 +316,13 @@ impl SchemeVerifier for JwtVerifier {
         _: Attempt,
     ) -> Result<Caller, Rejection> {
         match credential {
-            RequestCredential::Bearer(token) => {
-                self.verify_cached(credential, token, SystemTime::now()).await
-            }
+            RequestCredential::Bearer(token) => self.verify_cached(token, SystemTime::now()).await,
             _ => Err(Rejection::Invalid("not a bearer token")),
         }
+    }
+
+    fn known(&self, token: &str) -> Option<Caller> {
+        self.known_at(token, SystemTime::now())
     }
 }
 
@@ -533,10 +548,9 @@ mod tests {
         let source = Rotating(Arc::new(keys(&key).into()));
         let jwt = JwtVerifier::new("https://issuer", "https://agent", source.clone());
         let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
-        let credential = RequestCredential::Bearer(token.as_str().into());
         let verify = async |jwt: &JwtVerifier, seconds| {
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-            jwt.verify_cached(&credential, &token, now).await
+            jwt.verify_cached(&token, now).await
         };
         let first = verify(&jwt, NOW).await.unwrap();
         let again = verify(&jwt, NOW).await.unwrap();
@@ -553,14 +567,37 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn cached_token_is_known_until_it_expires_or_its_key_is_removed() {
+        let key = SigningKey::generate(Algorithm::Es256).unwrap();
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
+        let jwt = verifier(&key);
+        assert_eq!(jwt.known_at(&token, at(NOW)), None, "not verified yet");
+        let verified = jwt.verify_cached(&token, at(NOW)).await.unwrap();
+        assert_eq!(jwt.known_at(&token, at(NOW)), Some(verified));
+        assert_eq!(jwt.known_at(&format!("{token}A"), at(NOW)), None);
+        assert_eq!(
+            jwt.known_at(&token, at(NOW + 69)).unwrap().subject(),
+            Some("https://issuer#ann")
+        );
+        assert_eq!(jwt.known_at(&token, at(NOW + 70)), None, "expired");
+        let stricter = jwt.clone().with_leeway(Duration::ZERO);
+        assert_eq!(stricter.known_at(&token, at(NOW)), None, "verified with other settings");
+        let removed = JwtVerifier { keys: Arc::new(JwkSet::default()), ..jwt.clone() };
+        assert_eq!(removed.known_at(&token, at(NOW)), None, "the issuer has the key no more");
+        let key = key.public().clone().with_not_after(at(NOW));
+        let expired: JwkSet = [key].into_iter().collect();
+        let expired = JwtVerifier { keys: Arc::new(expired), ..jwt.clone() };
+        assert_eq!(expired.known_at(&token, at(NOW)), None, "another key with the same id");
+    }
+
+    #[tokio::test]
     async fn forged_token_is_rejected_while_the_genuine_one_is_cached() {
         let key = SigningKey::generate(Algorithm::EdDsa).unwrap();
         let jwt = verifier(&key);
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
         let token = key.token(with("sub", json!("ann")).to_string().as_bytes()).unwrap();
-        let verify = async |token: &str| {
-            jwt.verify_cached(&RequestCredential::Bearer(token.into()), token, now).await
-        };
+        let verify = async |token: &str| jwt.verify_cached(token, now).await;
         assert!(verify(&token).await.is_ok());
         let (signed, signature) = token.rsplit_once('.').unwrap();
         let flipped = if signature.starts_with('A') { "B" } else { "A" };
@@ -575,9 +612,8 @@ mod tests {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(NOW);
         let claims = with("padding", json!("x".repeat(MAX_CACHED_BYTES)));
         let token = key.token(claims.to_string().as_bytes()).unwrap();
-        let credential = RequestCredential::Bearer(token.as_str().into());
-        assert!(jwt.verify_cached(&credential, &token, now).await.is_ok());
-        let digest = jwt.cache.hasher.digest([&credential]).unwrap();
+        assert!(jwt.verify_cached(&token, now).await.is_ok());
+        let digest = jwt.cache.hasher.digest(&token).unwrap();
         assert!(jwt.cache.tokens.get(&digest).is_none());
     }
 }

@@ -132,8 +132,9 @@ impl CredentialLocation {
     /// Extracts the credential at this location, or returns why it is malformed or ambiguous.
     pub(super) fn read(&self, request: &Parts) -> Result<Option<RequestCredential>, &'static str> {
         let credential = match self {
-            Self::Bearer => authorization(&request.headers, "bearer")?
-                .map(|token| RequestCredential::Bearer(token.to_owned())),
+            Self::Bearer => {
+                bearer(&request.headers)?.map(|token| RequestCredential::Bearer(token.to_owned()))
+            }
             Self::Basic => authorization(&request.headers, "basic")?.map(basic).transpose()?,
             Self::Header(name) => {
                 let lines = request.headers.get_all(name).into_iter();
@@ -154,17 +155,7 @@ impl CredentialLocation {
             }
         };
         match &credential {
-            Some(RequestCredential::ApiKey(secret) | RequestCredential::Bearer(secret))
-                if secret.len() > MAX_BYTES =>
-            {
-                Err("too long")
-            }
-            // Clients without a key may send an empty one.
-            Some(RequestCredential::ApiKey(secret) | RequestCredential::Bearer(secret))
-                if secret.is_empty() =>
-            {
-                Ok(None)
-            }
+            Some(RequestCredential::ApiKey(key)) if !is_present(key)? => Ok(None),
             _ => Ok(credential),
         }
     }
@@ -194,6 +185,19 @@ impl CredentialLocation {
             request.uri = Uri::from_parts(parts).unwrap_or_default();
         }
     }
+}
+
+/// Returns the bearer token of a request.
+pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
+    match authorization(headers, "bearer")? {
+        Some(token) if is_present(token)? => Ok(Some(token)),
+        _ => Ok(None),
+    }
+}
+
+/// Returns whether a secret is not empty: clients without a key may send an empty one.
+fn is_present(secret: &str) -> Result<bool, &'static str> {
+    if secret.len() > MAX_BYTES { Err("too long") } else { Ok(!secret.is_empty()) }
 }
 
 /// Returns the credentials of an authentication scheme in `Authorization`.

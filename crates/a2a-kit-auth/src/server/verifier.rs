@@ -43,6 +43,13 @@ pub trait SchemeVerifier: fmt::Debug + Send + Sync + 'static {
         credential: &RequestCredential,
         attempt: Attempt,
     ) -> Result<Caller, Rejection>;
+
+    /// Returns the caller of a bearer token for which [`verify`](Self::verify) would return it
+    /// without waiting, as the token was verified before; `None`, which is the default, decides
+    /// nothing. It is not called if credentials are guessable or revalidated.
+    fn known(&self, _token: &str) -> Option<Caller> {
+        None
+    }
 }
 
 /// What a credential is verified for.
