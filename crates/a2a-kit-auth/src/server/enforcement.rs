@@ -168,3 +168,37 @@ impl Enforcement {
         Arc::new(AuthorizingAgent { card: self.0.clone(), agent: Arc::new(agent) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::{
+        ErrorKind,
+        v1::{GetTaskRequest, SecurityScheme},
+    };
+    use a2a_kit_operations::{Call, Engine, agent_fn};
+
+    use super::{super::ApiKeys, *};
+
+    #[tokio::test]
+    async fn caller_whom_the_layer_of_another_card_admits_has_to_meet_the_requirements() {
+        let open = AgentCard::new("Echo", "Repeats its input");
+        let closed = open
+            .clone()
+            .with_security_scheme("key", SecurityScheme::api_key_header("x-key"))
+            .requiring("key");
+        let layer_of_open = Guard::new().enforce(&open).unwrap();
+        let keys = ApiKeys::new().with_key("secret", Caller::authenticated("ann"));
+        let closed = Guard::new().with_verifier("key", keys).enforce(&closed).unwrap();
+        let agent = closed.agent(Engine::new(open, agent_fn(async |text: String| text)));
+        let request = http::Request::builder().header("x-key", "secret").body(()).unwrap();
+        let (request, ()) = request.into_parts();
+        for (layer, kind) in
+            [(&layer_of_open, ErrorKind::Unauthenticated), (&closed, ErrorKind::TaskNotFound)]
+        {
+            let authentication = Arc::new(layer.0.authenticate(&request, true).await);
+            let mut call = Call::new(GetTaskRequest { id: "t".into(), ..Default::default() });
+            call.context.caller = Caller::ANONYMOUS.with_evidence(authentication);
+            assert_eq!(agent.get_task(call).await.unwrap_err().kind(), kind);
+        }
+    }
+}
