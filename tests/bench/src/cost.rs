@@ -1,5 +1,6 @@
 //! The cost of defaults: `a2a serve` with one of them relative to `a2a serve` without any, measured
-//! alternately.
+//! alternately. The cost of authentication is beyond what the floor needs to read and hash the same
+//! header.
 
 use std::{
     ffi::OsString,
@@ -44,13 +45,16 @@ pub(crate) fn measure(
         Program::a2a(name, binary, &arguments)
     };
     let with_jwt = program("JWT", &[&bench, &bare, &["--settings", &settings]]);
+    let authorization = format!("Bearer {token}");
     let programs = [
         program("none", &[&bench, &bare]),
-        with_jwt.authorized(format!("Bearer {token}")),
+        with_jwt.authorized(authorization.clone()),
         program("metrics", &[&bench, &["--protocol", "1.0", "--metrics-listen", "127.0.0.1:0"]]),
         program("revisions", &[&bench, &["--no-metrics"]]),
         program("no log", &[&echo, &bare, &["--quiet"]]),
         program("log", &[&echo, &bare]),
+        Program::floor(),
+        Program::floor().authorized(authorization),
     ];
     let servers: Vec<_> = programs.into_iter().map(|mut program| program.start()).collect();
     let mut least = vec![f64::INFINITY; servers.len()];
@@ -63,7 +67,8 @@ pub(crate) fn measure(
         }
     }
     let cost = |with: usize, without: usize| (least[with] / least[without] - 1.0) * 100.0;
-    results.figure("cost.jwt", A2A, round, cost(1, 0));
+    let to_hash = (least[7] - least[6]) / least[0] * 100.0;
+    results.figure("cost.jwt", A2A, round, cost(1, 0) - to_hash);
     results.figure("cost.metrics", A2A, round, cost(2, 0));
     results.figure("cost.revisions", A2A, round, cost(3, 0));
     results.figure("cost.log", A2A, round, cost(5, 4));

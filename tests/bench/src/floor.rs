@@ -24,14 +24,18 @@ use a2a_core::{
 use axum::{
     Router,
     body::Body,
-    extract::{Path, Request},
+    extract::{FromRequestParts, Path, Request},
     response::{IntoResponse, Response},
     routing::{get, post},
     serve::ListenerExt as _,
 };
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::header::CONTENT_TYPE;
+use http::{
+    header::{AUTHORIZATION, CONTENT_TYPE},
+    request::Parts,
+};
+use ring::digest::{SHA256, digest};
 use tokio::{net::TcpListener, time::Instant};
 use tonic::{Status, server::Grpc, service::Routes, transport::server::TcpIncoming};
 use tonic_prost::ProstCodec;
@@ -98,10 +102,24 @@ fn of_json() -> Router {
     let written = Arc::new(written);
     let of_rest = written.clone();
     Router::new()
-        .route("/", post(async move |body: Bytes| rpc(&body, &written)))
+        .route("/", post(async move |_: Hashed, body: Bytes| rpc(&body, &written)))
         .route("/message:send", post(rest))
         .route("/message:stream", post(async move || streamed(of_rest.plain.clone())))
         .route("/tasks/{id}", get(async |Path(id): Path<String>| json(&Echo::known(id))))
+}
+
+/// Hashes the credentials of a request, if it has any.
+struct Hashed;
+
+impl<S: Sync> FromRequestParts<S> for Hashed {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        if let Some(credentials) = head.headers.get(AUTHORIZATION) {
+            std::hint::black_box(digest(&SHA256, credentials.as_bytes()));
+        }
+        Ok(Self)
+    }
 }
 
 fn rpc(body: &[u8], written: &Written) -> Response {
