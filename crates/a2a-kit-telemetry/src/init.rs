@@ -5,7 +5,10 @@ use std::{io, time::Duration};
 use axum::Router;
 use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
 use opentelemetry_sdk::logs::SdkLoggerProvider;
-use tracing::dispatcher::{self, Dispatch};
+use tracing::{
+    dispatcher::{self, Dispatch},
+    level_filters::LevelFilter,
+};
 use tracing_subscriber::{
     Layer, Registry,
     filter::{FilterExt as _, filter_fn},
@@ -54,7 +57,9 @@ pub fn init(config: Config) -> Result<TelemetryGuard, InitError> {
     let without_audit = audit.as_ref().map(|_| format!("{},{AUDIT}=off", config.filter));
     let filter = without_audit.unwrap_or_else(|| config.filter.clone());
     let shows_spans = config.shows_spans;
-    let filter = quiet(&filter)?.and(filter_fn(move |of| shows_spans || of.is_event()));
+    // Without a hint, the level of the filter would not spare the events below it.
+    let spans = filter_fn(move |of| shows_spans || of.is_event());
+    let filter = quiet(&filter)?.and(spans.with_max_level_hint(LevelFilter::TRACE));
     let prometheus = config.metrics.then(Prometheus::install).transpose()?;
     let logs = config.otlp.as_ref().filter(|otlp| otlp.logs).map(Otlp::log_provider).transpose()?;
     let metrics = match (&config.otlp, &prometheus) {
