@@ -31,12 +31,38 @@ pub(super) fn from_nothing(profile: &mut Profile) -> Result {
     }
     let seconds = (cpu_of_children()? - before).as_secs();
     println!(
-        "{:<28} {seconds:>4} s of CPU time, {} in the table",
-        profile.name, profile.cpu_seconds
+        "{:<28} {seconds:>4} s of CPU time, {} in the table{}",
+        profile.name,
+        profile.cpu_seconds,
+        verdict(profile, seconds)
     );
     println!("{:<28} time per crate: {}/cargo-timings", "", workspace::relative(&target));
     profile.cpu_seconds = seconds;
     Ok(())
+}
+
+/// How a CPU time compares with the limit and the goal.
+fn verdict(profile: &Profile, seconds: u64) -> String {
+    let bounds = [("limit", profile.limit_seconds), ("goal", profile.goal_seconds)];
+    let compared = bounds.into_iter().filter_map(|(name, bound)| {
+        let bound = bound?;
+        let verdict = if seconds <= bound { "met" } else { "MISSED" };
+        Some(format!(", {name} {bound}: {verdict}"))
+    });
+    compared.collect()
+}
+
+/// The profiles as rows of Markdown. What this run did not measure is as in the checked-in table.
+pub(super) fn rows(profiles: &[Profile]) -> String {
+    let mut rows =
+        "| Profile | CPU time of a clean build | Executable |\n|---|---|---|\n".to_owned();
+    for profile in profiles {
+        let (name, seconds) = (&profile.name, profile.cpu_seconds);
+        let verdict = verdict(profile, seconds);
+        let megabytes = profile.size_kb / 1024;
+        rows.push_str(&format!("| `{name}` | {seconds} s{verdict} | {megabytes} MB |\n"));
+    }
+    rows
 }
 
 /// Measures the executable, if it has been built.
@@ -105,4 +131,27 @@ fn cpu_of_children() -> Result<Duration> {
 
 fn target() -> PathBuf {
     workspace::root().join("target/weight")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profile_above_its_goal_and_within_its_limit_is_shown_as_both() {
+        let release = Profile {
+            name: "release".to_owned(),
+            cpu_seconds: 650,
+            limit_seconds: Some(720),
+            goal_seconds: Some(600),
+            size_kb: 40 * 1024,
+            start_ms: 6.0,
+            resident_kb: 20_000,
+        };
+        assert_eq!(verdict(&release, 721), ", limit 720: MISSED, goal 600: MISSED");
+        assert_eq!(verdict(&release, 600), ", limit 720: met, goal 600: met");
+        let rows = rows(&[release]);
+        let last = "| `release` | 650 s, limit 720: met, goal 600: MISSED | 40 MB |";
+        assert_eq!(rows.lines().last(), Some(last));
+    }
 }

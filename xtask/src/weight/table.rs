@@ -49,6 +49,9 @@ pub(super) struct Profile {
     pub(super) name: String,
     /// User and system time of a clean build, in seconds.
     pub(super) cpu_seconds: u64,
+    /// How much of it there may be, and how much there should be.
+    pub(super) limit_seconds: Option<u64>,
+    pub(super) goal_seconds: Option<u64>,
     /// Size of the executable, in kB.
     pub(super) size_kb: u64,
     /// Time until `a2a serve` listens, in ms; the best of ten.
@@ -79,10 +82,18 @@ impl fmt::Display for Table {
                 writeln!(f, "below = {below}")?;
             }
         }
-        for Profile { name, cpu_seconds, size_kb, start_ms, resident_kb } in &self.profiles {
-            writeln!(f, "\n[[profile]]\nname = {name:?}\ncpu_seconds = {cpu_seconds}")?;
-            writeln!(f, "size_kb = {size_kb}\nstart_ms = {start_ms:?}")?;
-            writeln!(f, "resident_kb = {resident_kb}")?;
+        for profile in &self.profiles {
+            writeln!(f, "\n[[profile]]\nname = {:?}", profile.name)?;
+            writeln!(f, "cpu_seconds = {}", profile.cpu_seconds)?;
+            for (key, seconds) in
+                [("limit_seconds", profile.limit_seconds), ("goal_seconds", profile.goal_seconds)]
+            {
+                if let Some(seconds) = seconds {
+                    writeln!(f, "{key} = {seconds}")?;
+                }
+            }
+            writeln!(f, "size_kb = {}\nstart_ms = {:?}", profile.size_kb, profile.start_ms)?;
+            writeln!(f, "resident_kb = {}", profile.resident_kb)?;
         }
         Ok(())
     }
