@@ -1,5 +1,5 @@
-//! Generates the messages, the service and the client of `a2a.v1` from the union proto of the older
-//! revisions, and their ProtoJSON, which REST of 0.3 uses.
+//! Generates the messages and the client of `a2a.v1` from the union proto of the older revisions, and
+//! their ProtoJSON, which REST of 0.3 uses.
 
 use std::{
     env,
@@ -48,7 +48,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(compiler.encode_file_descriptor_set())
     };
     fs::write(out.join("descriptor.bin"), compile(false)?)?;
-    fs::create_dir_all(out.join("server"))?;
     fs::create_dir_all(out.join("client"))?;
     let descriptors = FileDescriptorSet::decode(compile(true)?.as_slice())?;
 
@@ -61,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .extern_path(".google.protobuf.Empty", "()")
         .btree_map(["."])
         .bytes([".a2a.v1.FilePart"])
-        .service_generator(Box::new(Services(out)));
+        .service_generator(Box::new(Client(out.join("client"))));
     let mut json = pbjson_build::Builder::new();
     json.ignore_unknown_fields().btree_map(["."]);
     for (name, current) in UNCHANGED {
@@ -92,46 +91,27 @@ fn include() -> &'static str {
     if Path::new("proto/a2a").is_dir() { "proto" } else { "../../proto" }
 }
 
-/// Generates server and client in folders of a directory, with codecs of our own.
-struct Services(PathBuf);
+/// Generates the client in a directory.
+struct Client(PathBuf);
 
-impl prost_build::ServiceGenerator for Services {
+impl prost_build::ServiceGenerator for Client {
     fn generate(&mut self, service: prost_build::Service, _: &mut String) {
-        // Requests are decoded later, large ones on the blocking pool.
-        let server = describe(&service, "::a2a_kit_grpc::wire::OwnedCodec", |message| {
-            format!("::a2a_kit_grpc::wire::Undecoded<{message}>")
-        });
-        let client = describe(&service, "::tonic_prost::ProstCodec", |message| message);
-        for (side, service) in [("server", server), ("client", client)] {
-            Builder::new()
-                .build_server(side == "server")
-                .build_client(side == "client")
-                .build_transport(false)
-                .out_dir(self.0.join(side))
-                .compile(&[service]);
+        let mut described = Service::builder().name(&service.proto_name).package(&service.package);
+        for method in &service.methods {
+            let path = |name: &str| match name {
+                "()" => "crate::proto::Empty".to_owned(),
+                name => format!("crate::proto::{name}"),
+            };
+            let one = Method::builder()
+                .name(&method.name)
+                .route_name(&method.proto_name)
+                .input_type(path(&method.input_type))
+                .output_type(path(&method.output_type))
+                .codec_path("::tonic_prost::ProstCodec");
+            let one = if method.server_streaming { one.server_streaming() } else { one };
+            described = described.method(one.build());
         }
+        let builder = Builder::new().build_server(false).build_transport(false);
+        builder.out_dir(&self.0).compile(&[described.build()]);
     }
-}
-
-fn describe(
-    service: &prost_build::Service,
-    codec: &str,
-    request: impl Fn(String) -> String,
-) -> Service {
-    let mut described = Service::builder().name(&service.proto_name).package(&service.package);
-    for method in &service.methods {
-        let path = |name: &str| match name {
-            "()" => "crate::proto::Empty".to_owned(),
-            name => format!("crate::proto::{name}"),
-        };
-        let one = Method::builder()
-            .name(&method.name)
-            .route_name(&method.proto_name)
-            .input_type(request(path(&method.input_type)))
-            .output_type(path(&method.output_type))
-            .codec_path(codec);
-        let one = if method.server_streaming { one.server_streaming() } else { one };
-        described = described.method(one.build());
-    }
-    described.build()
 }

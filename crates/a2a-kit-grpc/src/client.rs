@@ -3,6 +3,7 @@
 mod address;
 mod agent;
 mod channel;
+mod codec;
 pub(crate) mod failure;
 mod held_body;
 mod observed;

@@ -33,9 +33,6 @@
 
 #[cfg(feature = "client")]
 mod client;
-mod codec;
-#[cfg(feature = "server")]
-mod generated;
 mod metadata;
 #[cfg(feature = "server")]
 mod server;

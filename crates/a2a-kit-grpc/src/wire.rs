@@ -1,4 +1,4 @@
-//! Error, deadline and connection handling for other gRPC services, independent of the messages.
+//! Calls, errors, deadlines and connections of other gRPC services, independent of the messages.
 //!
 //! Used by the service of older protocol revisions; not needed by agents and their callers.
 
@@ -6,14 +6,13 @@
 pub use crate::client::{Channel, HeldMessage, channel, failure::decode, read_event};
 #[cfg(feature = "server")]
 pub use crate::server::{
-    FrameGuard,
-    codec::{OwnedCodec, Undecoded, Undecoder},
     deadline::read as deadline,
     events::GuardedEvents,
+    message::{Received, reject, respond, respond_with_stream},
+    method::{Method, routes},
     service::{MAX_PAGE_BYTES, within},
 };
 pub use crate::{
-    codec::{MessageCodec, MessageEncoder},
     metadata::{read_position, write_position},
     status::encode_as,
 };

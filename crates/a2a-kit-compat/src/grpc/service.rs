@@ -1,20 +1,19 @@
-//! Implements the generated service by an agent.
+//! Implements the service by an agent.
 
-use std::{pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use a2a_core::{
     Error, ErrorKind, ExtensionSet, Operation, ProtocolVersion, Result, card,
     v1::{AgentCard as CurrentCard, GetExtendedAgentCardRequest as GetCurrentCard},
 };
-use a2a_kit_grpc::wire::{self, GuardedEvents, Undecoded};
+use a2a_kit_grpc::wire::{self, GuardedEvents, Method, Received, reject};
 use a2a_kit_http::{Drain, service_parameters};
 use a2a_kit_operations::{Agent, CallContext, Reply};
-use axum::Router;
-use futures_core::Stream;
+use axum::{Router, response::Response};
 use futures_util::StreamExt as _;
 use http::request::Parts;
+use prost::Message;
 use tokio::time::Instant;
-use tonic::{Request, Response, Status, service::Routes};
 
 use super::{
     code,
@@ -24,16 +23,14 @@ use crate::{
     AnyOutput, AnyRequest, AnyResponse, ServerOptions,
     operation::TaskParams,
     proto::{
-        self, AgentCard, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
+        self, CancelTaskRequest, CreateConfig, CreateTaskPushNotificationConfigRequest,
         CreateTaskPushNotificationRequest, DeleteTaskPushNotificationConfigRequest, Files as _,
         GetAgentCardRequest, GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest,
         GetTaskPushNotificationRequest, GetTaskRequest, ListTaskPushNotificationConfigRequest,
         ListTaskPushNotificationConfigResponse, ListTaskPushNotificationRequest,
         ListTaskPushNotificationResponse, ListTasksRequest, ListTasksResponse, SendMessageRequest,
-        SendMessageResponse, SetTaskPushNotificationConfigRequest, StreamResponse,
-        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, TaskSubscriptionRequest,
-        a2_a_service_server::{A2AService, A2AServiceServer},
-        event_from_v1, expects_text,
+        SendMessageResponse, SetTaskPushNotificationConfigRequest, SubscribeToTaskRequest, Task,
+        TaskPushNotificationConfig, TaskSubscriptionRequest, event_from_v1, expects_text,
     },
     server::{dispatch, stream::is_last},
 };
@@ -50,23 +47,15 @@ pub fn router(agent: impl Agent, card: CurrentCard, options: ServerOptions) -> R
 
 fn routes(agent: Arc<dyn Agent>, card: CurrentCard, options: ServerOptions) -> Router {
     let limit = options.binding.limits.max_body_bytes;
-    let service = A2AServiceServer::new(AgentService::new(agent, card, options));
-    let guarded = wire::FrameGuard(service.max_decoding_message_size(limit));
-    // Routers with fallbacks can't be merged.
-    Routes::new(guarded).into_axum_router().reset_fallback()
+    wire::routes(super::SERVICE, AgentService { agent, card, options }, limit, METHODS)
 }
 
-/// An agent as the generated service.
-pub(super) struct AgentService {
+/// An agent as the service.
+struct AgentService {
     agent: Arc<dyn Agent>,
     card: CurrentCard,
     options: ServerOptions,
 }
-
-type RpcResult<M> = Result<Response<M>, Status>;
-
-/// The response stream of a streaming call.
-type Events = Pin<Box<dyn Stream<Item = Result<StreamResponse, Status>> + Send>>;
 
 /// The metadata of a call.
 struct CallMetadata {
@@ -76,25 +65,17 @@ struct CallMetadata {
 }
 
 impl AgentService {
-    pub(super) fn new(agent: Arc<dyn Agent>, card: CurrentCard, options: ServerOptions) -> Self {
-        Self { agent, card, options }
-    }
-
-    /// Decodes a call and detects its revision.
+    /// Reads a call and detects its revision.
     async fn open<Q>(
         &self,
         family: Family,
-        mut request: Request<Undecoded<Q>>,
+        mut received: Received,
     ) -> Result<(Parts, Q, ProtocolVersion)>
     where
-        Q: prost::Message + Default + 'static,
+        Q: Message + Default + 'static,
     {
-        let max_values = self.options.binding.limits.max_json_values;
-        let message = Undecoded::decode(&mut request, max_values).await?;
-        let (metadata, extensions, _) = request.into_parts();
-        let (mut parts, ()) = http::Request::new(()).into_parts();
-        parts.headers = metadata.into_headers();
-        parts.extensions = extensions;
+        let message = received.decode(self.options.binding.limits.max_json_values).await?;
+        let parts = received.parts;
         let version =
             parts.headers.get(service_parameters::VERSION).and_then(|value| value.to_str().ok());
         let revision = decide(family, version, &self.options.revisions)?;
@@ -113,17 +94,17 @@ impl AgentService {
     }
 
     async fn unary<Q, M>(
-        &self,
+        self: Arc<Self>,
         family: Family,
-        request: Request<Undecoded<Q>>,
-        read: impl FnOnce(Q) -> Result<AnyRequest>,
-    ) -> RpcResult<M>
+        received: Received,
+        read: fn(Q) -> Result<AnyRequest>,
+    ) -> Response
     where
-        Q: prost::Message + Default + 'static,
+        Q: Message + Default + 'static,
         M: FromResponse,
     {
-        let result = async {
-            let (parts, message, revision) = self.open(family, request).await?;
+        let responded = async {
+            let (parts, message, revision) = self.open(family, received).await?;
             let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = read(message).map(|request| with_files(request, as_text));
@@ -132,25 +113,25 @@ impl AgentService {
             if as_text {
                 response.write_text();
             }
-            let mut response = Response::new(M::from_response(response).ok_or_else(mismatch)?);
-            let headers = response.metadata_mut().as_mut();
-            dispatch::write_activated(revision, &reply.activated, headers);
+            let message = M::from_response(response).ok_or_else(mismatch)?;
+            let mut response = wire::respond(&message, usize::MAX)?;
+            dispatch::write_activated(revision, &reply.activated, response.headers_mut());
             Ok(response)
         };
-        result.await.map_err(code::encode)
+        responded.await.unwrap_or_else(|error| reject(code::encode(error)))
     }
 
     async fn streaming<Q>(
-        &self,
+        self: Arc<Self>,
         family: Family,
-        request: Request<Undecoded<Q>>,
-        read: impl FnOnce(Q) -> AnyRequest,
-    ) -> RpcResult<Events>
+        received: Received,
+        read: fn(Q) -> AnyRequest,
+    ) -> Response
     where
-        Q: prost::Message + Default + 'static,
+        Q: Message + Default + 'static,
     {
-        let result = async {
-            let (parts, message, revision) = self.open(family, request).await?;
+        let responded = async {
+            let (parts, message, revision) = self.open(family, received).await?;
             let metadata = CallMetadata::read(&parts, revision)?;
             let as_text = expects_text(&parts.headers);
             let request = with_files(read(message), as_text);
@@ -161,15 +142,15 @@ impl AgentService {
             let resumed = context.last_event_id.filter(|_| is_subscription);
             let events = GuardedEvents::open(events, resumed, deadline, drain).await?;
             let position = events.position();
-            let mut response = Response::new(write_events(events, revision, as_text));
-            let headers = response.metadata_mut().as_mut();
+            let mut response = respond_with_events(events, revision, as_text);
+            let headers = response.headers_mut();
             dispatch::write_activated(revision, &reply.activated, headers);
             if let Some(position) = position {
                 wire::write_position(position, headers);
             }
             Ok(response)
         };
-        result.await.map_err(code::encode)
+        responded.await.unwrap_or_else(|error| reject(code::encode(error)))
     }
 }
 
@@ -196,7 +177,7 @@ fn mismatch() -> Error {
 }
 
 /// A message that a response is written as; `None` for the response of another operation.
-trait FromResponse: Sized {
+trait FromResponse: Message + Sized {
     fn from_response(response: AnyResponse) -> Option<Self>;
 }
 
@@ -226,21 +207,24 @@ impl FromResponse for () {
     }
 }
 
-/// Writes the events of a stream in a revision. `as_text`: whether the client expects base64 text in
-/// the `bytes` fields of files.
-fn write_events(events: GuardedEvents, revision: ProtocolVersion, as_text: bool) -> Events {
-    let events = events.accepting_unnumbered().map(move |item| match item {
+/// Responds with the events of a stream in a revision. `as_text`: whether the client expects base64
+/// text in the `bytes` fields of files.
+fn respond_with_events(
+    events: GuardedEvents,
+    revision: ProtocolVersion,
+    as_text: bool,
+) -> Response {
+    wire::respond_with_stream(events.accepting_unnumbered().map(move |item| match item {
         Ok(event) => {
             let last = is_last(revision, &event);
             let mut response = event.into_response();
             if as_text {
                 response.write_text();
             }
-            Ok(event_from_v1(response, last))
+            Ok(event_from_v1(response, last).encode_to_vec().into())
         }
         Err(error) => Err(code::encode(error)),
-    });
-    Box::pin(events)
+    }))
 }
 
 fn of_config(operation: Operation, name: &str) -> Result<AnyRequest> {
@@ -253,92 +237,94 @@ fn create_config(request: impl Into<CreateConfig>) -> Result<AnyRequest> {
     request.into_v1().map(AnyRequest::CreateTaskPushNotificationConfig)
 }
 
-/// Implements the service: for each method, its messages, the revisions that have it, and how its
+/// The methods of the service: for each, the revisions that have it, its messages, and how its
 /// request is read.
-macro_rules! service {
-    ($($kind:ident $method:ident($request:ident) -> $response:ty: $family:ident, $read:expr;)*) => {
-        #[tonic::async_trait]
-        impl A2AService for AgentService {
-            type SendStreamingMessageStream = Events;
-            type TaskSubscriptionStream = Events;
-            type SubscribeToTaskStream = Events;
-
-            $(
-                async fn $method(
-                    &self,
-                    request: Request<Undecoded<$request>>,
-                ) -> RpcResult<$response> {
-                    self.$kind(Family::$family, request, $read).await
-                }
-            )*
-
-            async fn get_agent_card(
-                &self,
-                request: Request<Undecoded<GetAgentCardRequest>>,
-            ) -> RpcResult<AgentCard> {
-                self.card(Family::V0_3, request, true).await
-            }
-
-            async fn get_extended_agent_card(
-                &self,
-                request: Request<Undecoded<GetExtendedAgentCardRequest>>,
-            ) -> RpcResult<AgentCard> {
-                self.card(Family::Draft, request, false).await
-            }
-        }
+macro_rules! methods {
+    ($($name:literal = $kind:ident::<$($message:ty),*>($family:ident, $read:expr);)*) => {
+        &[$(($name, |service, received| {
+            let family = Family::$family;
+            Box::pin(AgentService::$kind::<$($message),*>(service, family, received, $read))
+        })),*]
     };
 }
-service! {
-    unary send_message(SendMessageRequest) -> SendMessageResponse:
-        Shared, |request| Ok(AnyRequest::SendMessage(request.into()));
-    streaming send_streaming_message(SendMessageRequest) -> Events:
-        Shared, |request| AnyRequest::SendStreamingMessage(request.into());
-    unary get_task(GetTaskRequest) -> Task:
-        Shared, |request| Ok(AnyRequest::GetTask(request.into()));
-    unary list_tasks(ListTasksRequest) -> ListTasksResponse:
-        Draft, |request| Ok(AnyRequest::ListTasks(request.into()));
-    unary cancel_task(CancelTaskRequest) -> Task:
-        Shared, |request| Ok(AnyRequest::CancelTask(request.into()));
-    streaming task_subscription(TaskSubscriptionRequest) -> Events:
-        V0_3, |request| AnyRequest::SubscribeToTask(request.into());
-    streaming subscribe_to_task(SubscribeToTaskRequest) -> Events:
-        Draft, |request| AnyRequest::SubscribeToTask(request.into());
-    unary create_task_push_notification(CreateTaskPushNotificationRequest)
-        -> TaskPushNotificationConfig: V0_2, create_config;
-    unary create_task_push_notification_config(CreateTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig: V0_3, create_config;
-    unary set_task_push_notification_config(SetTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig: Draft, create_config;
-    unary get_task_push_notification(GetTaskPushNotificationRequest)
-        -> TaskPushNotificationConfig: V0_2,
-        |request| of_config(Operation::GetTaskPushNotificationConfig, &request.name);
-    unary get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
-        -> TaskPushNotificationConfig: Shared,
-        |request| of_config(Operation::GetTaskPushNotificationConfig, &request.name);
-    unary list_task_push_notification(ListTaskPushNotificationRequest)
-        -> ListTaskPushNotificationResponse:
-        V0_2, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
-    unary list_task_push_notification_config(ListTaskPushNotificationConfigRequest)
-        -> ListTaskPushNotificationConfigResponse:
-        Shared, |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()));
-    unary delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> ():
-        Shared, |request| of_config(Operation::DeleteTaskPushNotificationConfig, &request.name);
-}
+
+const METHODS: &[(&str, Method<AgentService>)] = methods! {
+    "SendMessage" = unary::<SendMessageRequest, SendMessageResponse>(
+        Shared, |request| Ok(AnyRequest::SendMessage(request.into()))
+    );
+    "SendStreamingMessage" = streaming::<SendMessageRequest>(
+        Shared, |request| AnyRequest::SendStreamingMessage(request.into())
+    );
+    "GetTask" = unary::<GetTaskRequest, Task>(
+        Shared, |request| Ok(AnyRequest::GetTask(request.into()))
+    );
+    "ListTasks" = unary::<ListTasksRequest, ListTasksResponse>(
+        Draft, |request| Ok(AnyRequest::ListTasks(request.into()))
+    );
+    "CancelTask" = unary::<CancelTaskRequest, Task>(
+        Shared, |request| Ok(AnyRequest::CancelTask(request.into()))
+    );
+    "TaskSubscription" = streaming::<TaskSubscriptionRequest>(
+        V0_3, |request| AnyRequest::SubscribeToTask(request.into())
+    );
+    "SubscribeToTask" = streaming::<SubscribeToTaskRequest>(
+        Draft, |request| AnyRequest::SubscribeToTask(request.into())
+    );
+    "CreateTaskPushNotification" =
+        unary::<CreateTaskPushNotificationRequest, TaskPushNotificationConfig>(
+            V0_2, create_config
+        );
+    "CreateTaskPushNotificationConfig" =
+        unary::<CreateTaskPushNotificationConfigRequest, TaskPushNotificationConfig>(
+            V0_3, create_config
+        );
+    "SetTaskPushNotificationConfig" =
+        unary::<SetTaskPushNotificationConfigRequest, TaskPushNotificationConfig>(
+            Draft, create_config
+        );
+    "GetTaskPushNotification" =
+        unary::<GetTaskPushNotificationRequest, TaskPushNotificationConfig>(
+            V0_2,
+            |request| of_config(Operation::GetTaskPushNotificationConfig, &request.name)
+        );
+    "GetTaskPushNotificationConfig" =
+        unary::<GetTaskPushNotificationConfigRequest, TaskPushNotificationConfig>(
+            Shared,
+            |request| of_config(Operation::GetTaskPushNotificationConfig, &request.name)
+        );
+    "ListTaskPushNotification" =
+        unary::<ListTaskPushNotificationRequest, ListTaskPushNotificationResponse>(
+            V0_2,
+            |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
+        );
+    "ListTaskPushNotificationConfig" =
+        unary::<ListTaskPushNotificationConfigRequest, ListTaskPushNotificationConfigResponse>(
+            Shared,
+            |request| Ok(AnyRequest::ListTaskPushNotificationConfigs(request.into()))
+        );
+    "DeleteTaskPushNotificationConfig" =
+        unary::<DeleteTaskPushNotificationConfigRequest, ()>(
+            Shared,
+            |request| of_config(Operation::DeleteTaskPushNotificationConfig, &request.name)
+        );
+    "GetAgentCard" = card::<GetAgentCardRequest>(V0_3, true);
+    "GetExtendedAgentCard" = card::<GetExtendedAgentCardRequest>(Draft, false);
+};
 
 impl AgentService {
     /// Returns the extended card. `GetAgentCard` returns the public one if there is none, or if the
     /// caller may not read it.
     async fn card<Q>(
-        &self,
+        self: Arc<Self>,
         family: Family,
-        request: Request<Undecoded<Q>>,
+        received: Received,
         has_public: bool,
-    ) -> RpcResult<AgentCard>
+    ) -> Response
     where
-        Q: prost::Message + Default + 'static,
+        Q: Message + Default + 'static,
     {
-        let result = async {
-            let (parts, _, revision) = self.open(family, request).await?;
+        let responded = async {
+            let (parts, _message, revision) = self.open::<Q>(family, received).await?;
             let metadata = CallMetadata::read(&parts, revision)?;
             let request = AnyRequest::GetExtendedAgentCard(GetCurrentCard::default());
             let (card, activated) = match self.dispatch(&metadata, Ok(request)).await {
@@ -351,15 +337,14 @@ impl AgentService {
                 }
                 Err(error) => return Err(error),
             };
-            let mut response = Response::new(proto::card_from_v1(card, revision));
+            let mut response = wire::respond(&proto::card_from_v1(card, revision), usize::MAX)?;
             // Clients of `GetAgentCard` do not expect the header.
             if !has_public {
-                let headers = response.metadata_mut().as_mut();
-                dispatch::write_activated(revision, &activated, headers);
+                dispatch::write_activated(revision, &activated, response.headers_mut());
             }
             Ok(response)
         };
-        result.await.map_err(code::encode)
+        responded.await.unwrap_or_else(|error| reject(code::encode(error)))
     }
 
     /// Adds the interfaces of the public card to an extended card without any.

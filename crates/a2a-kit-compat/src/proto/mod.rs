@@ -32,7 +32,7 @@ pub(crate) type Empty = ();
 #[cfg(feature = "grpc")]
 pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
 
-/// Messages with their ProtoJSON, server trait and client of `a2a.v1`.
+/// Messages with their ProtoJSON, and the client of `a2a.v1`.
 #[allow(
     missing_debug_implementations,
     missing_docs,
@@ -54,8 +54,6 @@ pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descript
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/a2a.v1.rs"));
     include!(concat!(env!("OUT_DIR"), "/a2a.v1.serde.rs"));
-    #[cfg(all(feature = "grpc", feature = "server"))]
-    include!(concat!(env!("OUT_DIR"), "/server/a2a.v1.A2AService.rs"));
     #[cfg(all(feature = "client", feature = "grpc"))]
     include!(concat!(env!("OUT_DIR"), "/client/a2a.v1.A2AService.rs"));
 }

@@ -23,12 +23,13 @@ use tower::Service;
 use super::{
     address::{self, AddressError},
     channel::{BoxError, Channel},
+    codec::ClientCodec,
     failure,
     held_body::HeldMessage,
     observed::Observed,
     response,
 };
-use crate::{codec::ClientCodec, metadata::read_position};
+use crate::metadata::read_position;
 
 /// An agent that is called over gRPC.
 ///

@@ -6,9 +6,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use a2a_core::{Error, v1::StreamResponse};
+use a2a_core::Error;
 use a2a_kit_http::Drain;
 use a2a_kit_operations::{Event, EventId, EventStream};
+use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::{
     StreamExt as _,
@@ -17,8 +18,7 @@ use futures_util::{
 use tokio::time::{Instant, sleep_until};
 use tonic::Status;
 
-use super::codec::Shared;
-use super::deadline;
+use super::{deadline, message::too_large};
 use crate::status;
 
 /// A response stream: each event as bytes shared by all readers.
@@ -38,13 +38,18 @@ impl Events {
 }
 
 impl Stream for Events {
-    type Item = Result<Shared<StreamResponse>, Status>;
+    type Item = Result<Bytes, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let event = ready!(self.events.poll_next_unpin(cx));
-        let item = event.map(|event| Shared::Encoded(event?.protobuf()).within(self.max_bytes));
-        self.events.ended |= matches!(item, Some(Err(_)));
-        Poll::Ready(item.map(|item| item.map_err(status::encode)))
+        let item = match ready!(self.events.poll_next_unpin(cx)) {
+            Some(Ok(event)) => {
+                let bytes = event.protobuf();
+                if bytes.len() <= self.max_bytes { Ok(bytes) } else { Err(too_large()) }
+            }
+            Some(Err(error)) => Err(error),
+            None => return Poll::Ready(None),
+        };
+        Poll::Ready(Some(item.map_err(status::encode)))
     }
 }
 
@@ -161,7 +166,10 @@ async fn interruption(deadline: Option<Instant>, drain: Drain) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use a2a_core::{Message, v1::stream_response::Payload};
+    use a2a_core::{
+        Message,
+        v1::{StreamResponse, stream_response::Payload},
+    };
     use futures_util::{FutureExt as _, stream};
 
     use super::*;
@@ -174,8 +182,7 @@ mod tests {
             let events = EventStream::new(stream::iter([Ok(event.clone())]));
             let opened = GuardedEvents::open(events, None, None, Drain::new()).now_or_never();
             let mut events = Events::new(opened.unwrap().unwrap(), usize::MAX);
-            let item = events.next().now_or_never().flatten().unwrap().unwrap();
-            let Shared::Encoded(bytes) = item else { panic!("{item:?}") };
+            let bytes = events.next().now_or_never().flatten().unwrap().unwrap();
             assert_eq!(bytes.as_ptr(), event.protobuf().as_ptr());
         }
     }

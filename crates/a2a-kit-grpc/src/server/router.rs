@@ -5,12 +5,16 @@ use std::sync::Arc;
 use a2a_core::{DESCRIPTOR, Error, ErrorKind, ProtocolVersion, SERVICE};
 use a2a_kit_http::{BindError, BindingOptions, Limits, VersionPolicy, serve_binding};
 use a2a_kit_operations::{Agent, Engine};
-use axum::{Router, extract::Request, response::Response};
+use axum::{
+    Router,
+    extract::Request,
+    response::{IntoResponse as _, Response},
+};
 use derive_setters::Setters;
 #[cfg(feature = "health")]
 use futures_util::FutureExt as _;
 use http::StatusCode;
-use tonic::{body::Body, service::Routes};
+use tonic::service::Routes;
 #[cfg(feature = "health")]
 use tonic_health::ServingStatus;
 #[cfg(feature = "reflection")]
@@ -18,8 +22,12 @@ use tonic_reflection::server::{Builder, Error as ReflectionError};
 
 #[cfg(feature = "health")]
 use super::watch_limit::WatchLimit;
-use super::{guard::FrameGuard, service::AgentService};
-use crate::{generated::a2_a_service_server::A2AServiceServer, metadata::is_grpc, status};
+use super::{
+    message::reject,
+    method,
+    service::{AgentService, METHODS},
+};
+use crate::{metadata::is_grpc, status};
 
 /// Options of the service.
 #[derive(Clone, Debug, Setters)]
@@ -91,10 +99,9 @@ fn routes(agent: Arc<dyn Agent>, options: &GrpcOptions) -> Router {
             .with_served_versions(options.served_versions.clone()),
         options.max_response_bytes,
     );
-    let service =
-        A2AServiceServer::new(service).max_decoding_message_size(options.limits.max_body_bytes);
+    let methods = method::routes(SERVICE, service, options.limits.max_body_bytes, &METHODS);
     let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());
-    with_operations(Routes::new(FrameGuard(service)), options, services.collect())
+    with_operations(methods.into(), options, services.collect())
 }
 
 /// Serves an engine over gRPC only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
@@ -175,13 +182,9 @@ fn reflected(
 
 /// Handles unknown paths: UNIMPLEMENTED for gRPC calls, 404 for anything else.
 pub async fn fallback(request: Request) -> Response {
-    let response = if is_grpc(request.headers()) {
+    if is_grpc(request.headers()) {
         let message = format!("unknown method {}", request.uri().path());
-        status::encode(Error::new(ErrorKind::MethodNotFound, message)).into_http::<Body>()
-    } else {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        response
-    };
-    response.map(axum::body::Body::new)
+        return reject(status::encode(Error::new(ErrorKind::MethodNotFound, message)));
+    }
+    StatusCode::NOT_FOUND.into_response()
 }

@@ -1,49 +1,55 @@
 //! Implements the generated service by an agent.
 
-use std::{future::Future, sync::Arc};
+use std::{borrow::Borrow, future::Future, sync::Arc};
 
 use a2a_core::{
     Operation, Result, card,
     v1::{
-        AgentCard, CancelTaskRequest, DeleteTaskPushNotificationConfigRequest,
-        GetExtendedAgentCardRequest, GetTaskPushNotificationConfigRequest, GetTaskRequest,
-        ListTaskPushNotificationConfigsRequest, ListTaskPushNotificationConfigsResponse,
-        ListTasksRequest, ListTasksResponse, SendMessageRequest, SendMessageResponse,
-        SubscribeToTaskRequest, Task, TaskPushNotificationConfig, send_message_response::Payload,
+        AgentCard, ListTaskPushNotificationConfigsResponse, ListTasksResponse, SendMessageResponse,
+        Task, TaskPushNotificationConfig, send_message_response::Payload,
     },
 };
 use a2a_kit_http::{BindingOptions, Drain, service_parameters};
 use a2a_kit_operations::{
     Agent, Call, CallContext, EventId, EventStream, Reply, list_tasks_within, trace::ServerSpan,
 };
+use axum::response::Response;
 use futures_util::future::BoxFuture;
+use http::request::Parts;
+use prost::Message;
 use tokio::time::{Instant, timeout_at};
-use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 
 use super::{
     deadline,
     events::{Events, GuardedEvents},
+    message::{Received, reject, respond, respond_with_stream},
+    method::Method,
 };
-use crate::{
-    generated::a2_a_service_server::A2AService,
-    metadata::write_position,
-    server::codec::{Shared, Undecoded},
-    status,
-};
+use crate::{metadata::write_position, status};
 
 /// Maximum size of a page of tasks, in bytes: clients reject messages of more than 4 MiB by
 /// default.
 pub const MAX_PAGE_BYTES: usize = 4 << 20;
 
-/// An agent as the generated service.
+/// An agent as the service.
 pub(crate) struct AgentService {
     agent: Arc<dyn Agent>,
     options: BindingOptions,
     max_response_bytes: usize,
 }
 
-type Answer<M> = Result<Response<M>, Status>;
+/// An operation of an agent.
+type Perform<Q, A> = for<'a> fn(&'a dyn Agent, Call<Q>) -> BoxFuture<'a, Result<Reply<A>>>;
+
+/// The reply of the agent, and properties of the call that the response depends on. The operation
+/// has not ended yet.
+struct Called<A> {
+    reply: Reply<A>,
+    served: ServerSpan,
+    deadline: Option<Instant>,
+    resumed_after: Option<EventId>,
+}
 
 impl AgentService {
     pub(crate) fn new(
@@ -54,32 +60,31 @@ impl AgentService {
         Self { agent, options, max_response_bytes }
     }
 
-    fn context(&self, request: &Request<impl Sized>) -> Result<(CallContext, Option<Instant>)> {
-        let headers = request.metadata().as_ref();
-        let mut context = self.options.read_parameters(headers, None)?;
-        service_parameters::identify(&mut context, request.extensions());
+    fn context(&self, parts: &Parts) -> Result<(CallContext, Option<Instant>)> {
+        let mut context = self.options.read_parameters(&parts.headers, None)?;
+        service_parameters::identify(&mut context, &parts.extensions);
         context.max_response_bytes = Some(MAX_PAGE_BYTES.min(self.max_response_bytes));
-        Ok((context, deadline::read(headers)?))
+        Ok((context, deadline::read(&parts.headers)?))
     }
 
     /// Decodes a request and calls an operation of the agent.
-    async fn call<'a, Q, A>(
-        &'a self,
-        mut request: Request<Undecoded<Q>>,
+    async fn call<Q, A>(
+        &self,
+        mut received: Received,
         name: Operation,
-        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
+        perform: Perform<Q, A>,
     ) -> Result<Called<A>>
     where
-        Q: a2a_core::Request + prost::Message + Default + 'static,
+        Q: a2a_core::Request + Message + Default,
     {
-        let message = Undecoded::decode(&mut request, self.options.limits.max_json_values).await?;
-        let (mut context, deadline) = self.context(&request)?;
+        let message = received.decode::<Q>(self.options.limits.max_json_values).await?;
+        let (mut context, deadline) = self.context(&received.parts)?;
         context.last_event_id =
             context.last_event_id.filter(|_| name == Operation::SubscribeToTask);
         let mut served = ServerSpan::begin(name, card::GRPC, &mut context);
         served.record_ids(message.task_id(), message.context_id());
         let resumed_after = context.last_event_id;
-        let performed = operation(&*self.agent, Call::from_parts(context, message));
+        let performed = perform(&*self.agent, Call::from_parts(context, message));
         let performed = performed.instrument(served.span().clone());
         match within(deadline, performed).await {
             Ok(reply) => Ok(Called { reply, served, deadline, resumed_after }),
@@ -91,74 +96,66 @@ impl AgentService {
         }
     }
 
-    async fn unary<'a, Q, A, M>(
-        &'a self,
-        request: Request<Undecoded<Q>>,
+    /// Responds with one message. The task in it, if any, is logged.
+    async fn unary<Q, A, M>(
+        self: Arc<Self>,
+        received: Received,
         name: Operation,
-        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
-    ) -> Answer<Shared<M>>
-    where
-        Q: a2a_core::Request + prost::Message + Default + 'static,
-        A: Into<Shared<M>>,
-        M: prost::Message,
-    {
-        self.logged(request, name, operation, |_| None).await
-    }
-
-    /// As [`unary`](Self::unary), and logs the task of the response.
-    async fn logged<'a, Q, A, M>(
-        &'a self,
-        request: Request<Undecoded<Q>>,
-        name: Operation,
-        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, A>,
+        perform: Perform<Q, A>,
         task: fn(&A) -> Option<&Task>,
-    ) -> Answer<Shared<M>>
+    ) -> Response
     where
-        Q: a2a_core::Request + prost::Message + Default + 'static,
-        A: Into<Shared<M>>,
-        M: prost::Message,
+        Q: a2a_core::Request + Message + Default,
+        A: Borrow<M>,
+        M: Message,
     {
-        let called = self.call(request, name, operation).await;
-        let result = called.and_then(|Called { reply, mut served, .. }| {
-            if let Some(task) = task(&reply.response) {
-                served.record_ids(&task.id, &task.context_id);
+        let Called { reply, mut served, .. } = match self.call(received, name, perform).await {
+            Ok(called) => called,
+            Err(error) => return reject(status::encode(error)),
+        };
+        if let Some(task) = task(&reply.response) {
+            served.record_ids(&task.id, &task.context_id);
+        }
+        served.end(&Ok(()));
+        match respond(reply.response.borrow(), self.max_response_bytes) {
+            Ok(mut response) => {
+                service_parameters::write_activated(&reply.activated, response.headers_mut());
+                response
             }
-            served.end(&Ok(()));
-            Ok((reply.response.into().within(self.max_response_bytes)?, reply.activated))
-        });
-        let (message, activated) = result.map_err(status::encode)?;
-        let mut response = Response::new(message);
-        service_parameters::write_activated(&activated, response.metadata_mut().as_mut());
-        Ok(response)
+            Err(error) => reject(status::encode(error)),
+        }
     }
 
-    async fn streaming<'a, Q>(
-        &'a self,
-        request: Request<Undecoded<Q>>,
+    /// Responds with a stream of events.
+    async fn streaming<Q>(
+        self: Arc<Self>,
+        received: Received,
         name: Operation,
-        operation: impl FnOnce(&'a dyn Agent, Call<Q>) -> Performed<'a, EventStream>,
-    ) -> Answer<Events>
+        perform: Perform<Q, EventStream>,
+    ) -> Response
     where
-        Q: a2a_core::Request + prost::Message + Default + 'static,
+        Q: a2a_core::Request + Message + Default,
     {
-        let drain = Drain::of(request.extensions());
-        let result = async {
-            let called = self.call(request, name, operation).await?;
-            let Called { reply, mut served, deadline, resumed_after } = called;
-            served.end(&Ok(()));
-            let events = served.keep_open(reply.response);
-            let events = GuardedEvents::open(events, resumed_after, deadline, drain).await?;
-            Ok((events, reply.activated))
+        let drain = Drain::of(&received.parts.extensions);
+        let Called { reply, mut served, deadline, resumed_after } =
+            match self.call(received, name, perform).await {
+                Ok(called) => called,
+                Err(error) => return reject(status::encode(error)),
+            };
+        served.end(&Ok(()));
+        let events = served.keep_open(reply.response);
+        let events = match GuardedEvents::open(events, resumed_after, deadline, drain).await {
+            Ok(events) => events,
+            Err(error) => return reject(status::encode(error)),
         };
-        let (events, activated) = result.await.map_err(status::encode)?;
         let position = events.position();
-        let mut response = Response::new(Events::new(events, self.max_response_bytes));
-        let headers = response.metadata_mut().as_mut();
-        service_parameters::write_activated(&activated, headers);
+        let mut response = respond_with_stream(Events::new(events, self.max_response_bytes));
+        let headers = response.headers_mut();
+        service_parameters::write_activated(&reply.activated, headers);
         if let Some(position) = position {
             write_position(position, headers);
         }
-        Ok(response)
+        response
     }
 }
 
@@ -168,18 +165,6 @@ fn sent_task(sent: &SendMessageResponse) -> Option<&Task> {
         Some(Payload::Task(task)) => Some(task),
         _ => None,
     }
-}
-
-/// The future of an operation.
-type Performed<'a, A> = BoxFuture<'a, Result<Reply<A>>>;
-
-/// The reply of the agent, and properties of the call that the response depends on. The operation
-/// has not ended yet.
-struct Called<A> {
-    reply: Reply<A>,
-    served: ServerSpan,
-    deadline: Option<Instant>,
-    resumed_after: Option<EventId>,
 }
 
 /// Limits an operation to the caller's deadline. Dropping it detaches the caller but cancels
@@ -201,57 +186,40 @@ pub async fn within<T>(
     }
 }
 
-/// Implements the service: for each method its messages, and how it is called.
-macro_rules! service {
-    ($($method:ident($request:ty) -> $answer:ty = $how:ident($($argument:expr),*);)*) => {
-        #[tonic::async_trait]
-        impl A2AService for AgentService {
-            type SendStreamingMessageStream = Events;
-            type SubscribeToTaskStream = Events;
-
-            $(
-                async fn $method(&self, request: Request<Undecoded<$request>>) -> Answer<$answer> {
-                    self.$how(request, $($argument),*).await
-                }
-            )*
-        }
+/// The methods of the service: for each operation, how the agent is called and, for a unary one, the
+/// message of its response and the task in it.
+macro_rules! methods {
+    ($($operation:ident = $call:expr $(, $message:ty, $task:expr)?;)*) => {
+        [$((Operation::$operation.name(), |service, received| {
+            methods!(@ service, received, Operation::$operation, $call $(, $message, $task)?)
+        })),*]
+    };
+    (@ $service:ident, $received:ident, $name:expr, $call:expr) => {
+        Box::pin(AgentService::streaming($service, $received, $name, $call))
+    };
+    (@ $service:ident, $received:ident, $name:expr, $call:expr, $message:ty, $task:expr) => {
+        Box::pin(AgentService::unary::<_, _, $message>($service, $received, $name, $call, $task))
     };
 }
-service! {
-    send_message(SendMessageRequest) -> Shared<SendMessageResponse>
-        = logged(Operation::SendMessage, <dyn Agent>::send_message, sent_task);
-    send_streaming_message(SendMessageRequest) -> Events
-        = streaming(Operation::SendStreamingMessage, <dyn Agent>::send_streaming_message);
-    get_task(GetTaskRequest) -> Shared<Task> = unary(Operation::GetTask, <dyn Agent>::get_task);
-    list_tasks(ListTasksRequest) -> Shared<ListTasksResponse>
-        = unary(Operation::ListTasks, |agent, call| Box::pin(list_tasks_within(agent, call)));
-    cancel_task(CancelTaskRequest) -> Shared<Task>
-        = unary(Operation::CancelTask, <dyn Agent>::cancel_task);
-    subscribe_to_task(SubscribeToTaskRequest) -> Events
-        = streaming(Operation::SubscribeToTask, <dyn Agent>::subscribe_to_task);
-    create_task_push_notification_config(TaskPushNotificationConfig)
-        -> Shared<TaskPushNotificationConfig>
-        = unary(
-            Operation::CreateTaskPushNotificationConfig,
-            <dyn Agent>::create_task_push_notification_config
-        );
-    get_task_push_notification_config(GetTaskPushNotificationConfigRequest)
-        -> Shared<TaskPushNotificationConfig>
-        = unary(
-            Operation::GetTaskPushNotificationConfig,
-            <dyn Agent>::get_task_push_notification_config
-        );
-    list_task_push_notification_configs(ListTaskPushNotificationConfigsRequest)
-        -> Shared<ListTaskPushNotificationConfigsResponse>
-        = unary(
-            Operation::ListTaskPushNotificationConfigs,
-            <dyn Agent>::list_task_push_notification_configs
-        );
-    delete_task_push_notification_config(DeleteTaskPushNotificationConfigRequest) -> Shared<()>
-        = unary(
-            Operation::DeleteTaskPushNotificationConfig,
-            <dyn Agent>::delete_task_push_notification_config
-        );
-    get_extended_agent_card(GetExtendedAgentCardRequest) -> Shared<AgentCard>
-        = unary(Operation::GetExtendedAgentCard, <dyn Agent>::get_extended_agent_card);
-}
+
+pub(crate) const METHODS: [(&str, Method<AgentService>); Operation::ALL.len()] = methods! {
+    SendMessage = |agent, call| agent.send_message(call), SendMessageResponse, sent_task;
+    SendStreamingMessage = |agent, call| agent.send_streaming_message(call);
+    GetTask = |agent, call| agent.get_task(call), Task, |_| None;
+    ListTasks = |agent, call| Box::pin(list_tasks_within(agent, call)),
+        ListTasksResponse, |_| None;
+    CancelTask = |agent, call| agent.cancel_task(call), Task, |_| None;
+    SubscribeToTask = |agent, call| agent.subscribe_to_task(call);
+    CreateTaskPushNotificationConfig =
+        |agent, call| agent.create_task_push_notification_config(call),
+        TaskPushNotificationConfig, |_| None;
+    GetTaskPushNotificationConfig = |agent, call| agent.get_task_push_notification_config(call),
+        TaskPushNotificationConfig, |_| None;
+    ListTaskPushNotificationConfigs =
+        |agent, call| agent.list_task_push_notification_configs(call),
+        ListTaskPushNotificationConfigsResponse, |_| None;
+    DeleteTaskPushNotificationConfig =
+        |agent, call| agent.delete_task_push_notification_config(call), (), |_| None;
+    GetExtendedAgentCard = |agent, call| agent.get_extended_agent_card(call),
+        AgentCard, |_| None;
+};
