@@ -42,6 +42,7 @@ use super::{
     response::{ResponseBody, ResponseFuture, Route},
     response_budget::{AddressBudget, ResponseBudget},
     version,
+    write_batch::WriteBatch,
 };
 use crate::{
     Limits, PeerCertificates,
@@ -145,6 +146,7 @@ impl Connection {
         let stream = FrameLimit::new(stream, version, limits.max_control_frames);
         let connection = builder.serve_connection(TokioIo::new(stream), self);
         tokio::pin!(connection);
+        let mut batch = WriteBatch::new(Arc::clone(&activity));
         // A reserved connection serves one probe, and must not be held.
         let lifetime = sleep(RESERVED_LIFETIME);
         tokio::pin!(lifetime);
@@ -163,7 +165,7 @@ impl Connection {
             tokio::select! {
                 // hyper closes a connection that is shut down before it has read a request.
                 biased;
-                ended = &mut connection => break ended,
+                ended = poll_fn(|cx| batch.poll(connection.as_mut(), cx)) => break ended,
                 () = &mut stopped, if !is_stopping => {
                     is_stopping = true;
                     connection.as_mut().graceful_shutdown();

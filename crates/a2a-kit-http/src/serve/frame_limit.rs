@@ -49,6 +49,7 @@ const MAX_CREDIT: u32 = 1 << 16;
 pub(super) struct FrameLimit<I> {
     io: I,
     is_http2: bool,
+    has_written: bool,
     inbound: FrameParser,
     outbound: FrameParser,
     budget: FrameBudget,
@@ -60,6 +61,7 @@ impl<I> FrameLimit<I> {
         Self {
             io,
             is_http2: version == Version::HTTP_2,
+            has_written: false,
             inbound: FrameParser::after(PREFACE.len()),
             outbound: FrameParser::default(),
             budget: FrameBudget::new(max),
@@ -90,6 +92,7 @@ impl<I> FrameLimit<I> {
         if !self.is_http2 {
             return;
         }
+        self.has_written = true;
         for slice in slices {
             let mut written = &slice[..slice.len().min(count)];
             count -= written.len();
@@ -191,7 +194,13 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for FrameLimit<I> {
         Poll::Ready(Ok(count))
     }
 
-    forward_io!(io: is_write_vectored, poll_flush, poll_shutdown);
+    /// Not before the first write: h2 asks once how payloads are written, and collects those of up to
+    /// 1 KiB, instead of 256 bytes, if not in vectors. Larger ones then are.
+    fn is_write_vectored(&self) -> bool {
+        (!self.is_http2 || self.has_written) && self.io.is_write_vectored()
+    }
+
+    forward_io!(io: poll_flush, poll_shutdown);
 }
 
 #[cfg(test)]

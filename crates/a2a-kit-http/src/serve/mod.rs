@@ -19,6 +19,7 @@ mod response_budget;
 mod server;
 mod signal;
 mod version;
+mod write_batch;
 mod write_timeout;
 
 pub(crate) use body_budget::Reservation;
