@@ -96,8 +96,10 @@ impl InFlight {
 impl Drop for InFlight {
     fn drop(&mut self) {
         let activity = &self.activity;
-        let now = u64::try_from(activity.accepted.elapsed().as_millis()).unwrap_or(u64::MAX);
-        activity.last_response.store(now, Ordering::Relaxed);
-        activity.in_flight.fetch_sub(1, Ordering::Relaxed);
+        // The idle time begins with the end of the last of them.
+        if activity.in_flight.fetch_sub(1, Ordering::Relaxed) == 1 {
+            let now = u64::try_from(activity.accepted.elapsed().as_millis()).unwrap_or(u64::MAX);
+            activity.last_response.store(now, Ordering::Relaxed);
+        }
     }
 }
