@@ -46,8 +46,8 @@ pub fn router(agent: impl Agent, card: CurrentCard, options: ServerOptions) -> R
 }
 
 fn routes(agent: Arc<dyn Agent>, card: CurrentCard, options: ServerOptions) -> Router {
-    let limit = options.binding.limits.max_body_bytes;
-    wire::routes(super::SERVICE, AgentService { agent, card, options }, limit, METHODS)
+    let limits = options.binding.limits.clone();
+    wire::routes(super::SERVICE, AgentService { agent, card, options }, &limits, METHODS)
 }
 
 /// An agent as the service.

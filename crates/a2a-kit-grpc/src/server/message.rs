@@ -6,20 +6,15 @@ use std::{
 };
 
 use a2a_core::{Error, ErrorKind, Result, value_limit::decode_protobuf};
-use a2a_kit_http::{
-    body,
-    parse::{PendingBody, parse},
-};
+use a2a_kit_http::parse::{PendingBody, parse};
 use axum::{
     body::{Body, HttpBody},
-    extract::Request,
     response::Response,
 };
 use bytes::{BufMut as _, Bytes};
 use futures_core::Stream;
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE, request::Parts};
 use http_body::{Frame, SizeHint};
-use http_body_util::BodyExt as _;
 use prost::Message;
 use tonic::{Status, metadata::MetadataValue};
 
@@ -27,9 +22,6 @@ use crate::status;
 
 /// Length of what precedes a message: a flag, whether it is compressed, and its length.
 const PREFIX: usize = 5;
-
-/// Preallocated for a message in several frames, in bytes: its length is not trusted.
-const MAX_PREALLOCATED: usize = 1 << 20;
 
 /// Largest payload of an HTTP/2 frame, in bytes, unless clients allow more.
 const FRAME: usize = 16 << 10;
@@ -43,34 +35,22 @@ const OK: HeaderValue = HeaderValue::from_static("0");
 /// A request whose message has not been decoded.
 #[derive(Debug)]
 pub struct Received {
-    /// Its head. The headers include the trailers.
+    /// Its head.
     pub parts: Parts,
     message: Bytes,
 }
 
 impl Received {
-    /// Reads a request.
-    ///
-    /// # Errors
-    ///
-    /// As [`new`](Self::new), and the status of a body that the server stopped reading.
-    pub(super) async fn read(request: Request, limit: usize) -> Result<Self, Status> {
-        let (mut parts, body) = request.into_parts();
-        let body = read_body(&mut parts.headers, body, limit).await;
-        Self::new(parts, body, limit)
-    }
-
     /// Takes the first message of a body; further ones are ignored.
     ///
     /// # Errors
     ///
-    /// The status of an error, and of a message that is compressed, incomplete, or larger than
-    /// `limit` bytes.
-    pub(super) fn new(parts: Parts, body: Result<Bytes>, limit: usize) -> Result<Self, Status> {
+    /// The status of a body that was not read, and of a message that is compressed or incomplete.
+    pub(super) fn new(parts: Parts, body: Result<Bytes>) -> Result<Self, Status> {
         if let Some(encoding) = parts.headers.get("grpc-encoding").filter(|it| *it != "identity") {
             return Err(compressed(encoding));
         }
-        match body.and_then(|body| message(&body, limit)) {
+        match body.and_then(|body| first_message(&body)) {
             Ok(message) => Ok(Self { parts, message }),
             Err(error) => Err(status::encode(error)),
         }
@@ -93,52 +73,11 @@ impl Received {
     }
 }
 
-/// Reads a body up to the frame with the end of the first message. Adds the trailers to `headers`.
-async fn read_body(headers: &mut HeaderMap, mut body: Body, limit: usize) -> Result<Bytes> {
-    let mut first = Bytes::new();
-    let mut whole = Vec::new();
-    let mut end = None;
-    while !body.is_end_stream()
-        && let Some(frame) = body.frame().await
-    {
-        let data = match frame.map_err(failed)?.into_data() {
-            Ok(data) => data,
-            Err(frame) => {
-                headers.extend(frame.into_trailers().unwrap_or_default());
-                continue;
-            }
-        };
-        if first.is_empty() {
-            end = end_of_message(&data, limit)?;
-            first = data;
-        } else if end.is_none_or(|end| whole.len().max(first.len()) < end) {
-            if whole.is_empty() {
-                whole.extend_from_slice(&first);
-            }
-            whole.extend_from_slice(&data);
-            end = end_of_message(&whole, limit)?;
-            let missing = end.unwrap_or_default().saturating_sub(whole.len());
-            whole.reserve(missing.min(MAX_PREALLOCATED));
-        }
-    }
-    Ok(if whole.is_empty() { first } else { whole.into() })
-}
-
 /// The first message of a body.
-fn message(body: &Bytes, limit: usize) -> Result<Bytes> {
-    match end_of_message(body, limit)? {
-        // Part of a small message would keep the whole read buffer of the connection in memory.
-        Some(end) if end <= body.len().min(FRAME) => Ok(Bytes::copy_from_slice(&body[PREFIX..end])),
-        Some(end) if end <= body.len() => Ok(body.slice(PREFIX..end)),
-        _ if body.is_empty() => Err(invalid("missing request message".to_owned())),
-        _ => Err(invalid("incomplete request message".to_owned())),
-    }
-}
-
-/// Where the first message ends, if its length has arrived.
-fn end_of_message(read: &[u8], limit: usize) -> Result<Option<usize>> {
-    let Some((&[flag, ref length @ ..], _)) = read.split_first_chunk::<PREFIX>() else {
-        return Ok(None);
+fn first_message(body: &Bytes) -> Result<Bytes> {
+    let Some((&[flag, ref length @ ..], rest)) = body.split_first_chunk::<PREFIX>() else {
+        let what = if body.is_empty() { "missing" } else { "incomplete" };
+        return Err(invalid(format!("{what} request message")));
     };
     if flag != 0 {
         return Err(invalid(format!(
@@ -146,18 +85,14 @@ fn end_of_message(read: &[u8], limit: usize) -> Result<Option<usize>> {
         )));
     }
     let length = u32::from_be_bytes(*length) as usize;
-    if length > limit {
-        let message = "the message exceeds the size limit";
-        return Err(Error::new(ErrorKind::PayloadTooLarge, message));
+    if length > rest.len() {
+        return Err(invalid("incomplete request message".to_owned()));
     }
-    Ok(Some(PREFIX + length))
-}
-
-#[cold]
-fn failed(error: axum::Error) -> Error {
-    body::failure(&error).unwrap_or_else(|| {
-        Error::new(ErrorKind::InvalidRequest, "incomplete request body").with_source(error)
-    })
+    // Part of a small message would keep the whole read buffer of the connection in memory.
+    if length <= FRAME {
+        return Ok(Bytes::copy_from_slice(&rest[..length]));
+    }
+    Ok(body.slice(PREFIX..PREFIX + length))
 }
 
 #[cold]
@@ -319,10 +254,9 @@ fn trailers(status: Option<Status>) -> HeaderMap {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use a2a_core::v1::GetTaskRequest;
     use futures_util::{FutureExt as _, stream};
+    use http_body_util::BodyExt as _;
 
     use super::*;
 
@@ -333,63 +267,27 @@ mod tests {
         framed
     }
 
-    fn read(body: Body) -> Result<Bytes> {
-        let mut headers = HeaderMap::new();
-        let body = read_body(&mut headers, body, 100).now_or_never().unwrap();
-        message(&body?, 100)
-    }
-
-    fn chunked(bytes: &[u8], size: usize) -> Body {
-        let chunks: Vec<_> = bytes.chunks(size).map(Bytes::copy_from_slice).map(Ok).collect();
-        Body::from_stream(stream::iter(chunks.into_iter().map(|it: Result<_, Infallible>| it)))
-    }
-
     #[test]
-    fn message_is_read_from_frames_of_any_size() {
-        let message = [7; 100];
-        let further = framed(0, b"further");
-        let bytes = [framed(0, &message), further].concat();
-        for size in 1..=bytes.len() {
-            assert_eq!(read(chunked(&bytes, size)).unwrap(), &message[..], "{size}");
-        }
-        assert_eq!(read(Body::from(framed(0, &message))).unwrap(), &message[..]);
-        assert!(read(Body::from(framed(0, b""))).unwrap().is_empty());
-    }
-
-    #[test]
-    fn malformed_frames_are_rejected() {
+    fn first_message_is_read_and_malformed_frames_are_rejected() {
         let whole = framed(0, b"message");
-        for (bytes, kind) in [
-            (&b""[..], ErrorKind::InvalidRequest),
-            (&whole[..3], ErrorKind::InvalidRequest),
-            (&whole[..9], ErrorKind::InvalidRequest),
-            (&framed(1, b"message"), ErrorKind::InvalidRequest),
-            (&framed(2, b"message"), ErrorKind::InvalidRequest),
-            (&framed(0, &[0; 101]), ErrorKind::PayloadTooLarge),
+        let further = [&whole[..], &framed(0, b"further")].concat();
+        for (body, message) in [
+            (whole.clone(), Some(&b"message"[..])),
+            (further, Some(b"message")),
+            (framed(0, b""), Some(b"")),
+            (framed(0, &[7; 20_000]), Some(&[7; 20_000])),
+            (vec![], None),
+            (whole[..3].to_vec(), None),
+            (whole[..9].to_vec(), None),
+            (framed(1, b"message"), None),
+            (framed(2, b"message"), None),
         ] {
-            for size in [1, 4, 1_000] {
-                assert_eq!(read(chunked(bytes, size)).unwrap_err().kind(), kind, "{bytes:?}");
+            match (first_message(&body.into()), message) {
+                (Ok(read), Some(message)) => assert_eq!(read, message),
+                (Err(error), None) => assert_eq!(error.kind(), ErrorKind::InvalidRequest),
+                (read, _) => panic!("{read:?}"),
             }
         }
-    }
-
-    #[test]
-    fn oversized_message_is_rejected_before_it_arrives() {
-        let start = stream::iter([Ok::<_, Infallible>(Bytes::from_static(&[0, 0, 0, 1, 0]))]);
-        let body = Body::from_stream(futures_util::StreamExt::chain(start, stream::pending()));
-        assert_eq!(read(body).unwrap_err().kind(), ErrorKind::PayloadTooLarge);
-    }
-
-    #[test]
-    fn trailers_of_a_request_are_metadata() {
-        let mut trailers = HeaderMap::new();
-        trailers.insert("a2a-late", HeaderValue::from_static("1"));
-        let trailers = std::future::ready(Some(Ok(trailers)));
-        let body = Body::from(framed(0, b"message")).with_trailers(trailers);
-        let mut headers = HeaderMap::new();
-        let read = read_body(&mut headers, Body::new(body), 100).now_or_never().unwrap();
-        assert_eq!(read.unwrap(), framed(0, b"message"));
-        assert_eq!(headers["a2a-late"], "1");
     }
 
     #[test]

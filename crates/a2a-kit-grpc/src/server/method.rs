@@ -8,6 +8,7 @@ use std::{
 };
 
 use a2a_core::{Error, ErrorKind};
+use a2a_kit_http::{Limits, body};
 use axum::{Router, extract::Request, response::Response};
 use futures_util::{
     FutureExt as _,
@@ -22,16 +23,17 @@ use crate::{metadata::is_grpc, status};
 /// A method of a service.
 pub type Method<S> = fn(Arc<S>, Received) -> BoxFuture<'static, Response>;
 
-/// Serves the methods of a service, by their names; calls of others fail. Request messages may have
-/// at most `max_bytes`. Requests that are not gRPC get HTTP status 415.
+/// Serves the methods of a service, by their names; calls of others fail. Requests that are not gRPC
+/// get HTTP status 415.
 ///
 /// The router has no fallback, so that it can be merged with others.
-pub fn routes<S>(name: &str, service: S, max_bytes: usize, methods: &[(&str, Method<S>)]) -> Router
+pub fn routes<S>(name: &str, service: S, limits: &Limits, methods: &[(&str, Method<S>)]) -> Router
 where
     S: Send + Sync + 'static,
 {
-    let service = Arc::new(service);
-    let route = |method| MethodRoute { service: Arc::clone(&service), max_bytes, method };
+    let (service, limits) = (Arc::new(service), Arc::new(limits.clone()));
+    let (service, limits) = (&service, &limits);
+    let route = |method| MethodRoute { service: service.clone(), limits: limits.clone(), method };
     let others = Router::new().route_service(&format!("/{name}/{{*method}}"), route(unknown));
     methods.iter().fold(others, |router, (method, run)| {
         router.route_service(&format!("/{name}/{method}"), route(*run))
@@ -45,13 +47,13 @@ fn unknown<S>(_service: Arc<S>, _received: Received) -> BoxFuture<'static, Respo
 
 struct MethodRoute<S> {
     service: Arc<S>,
-    max_bytes: usize,
+    limits: Arc<Limits>,
     method: Method<S>,
 }
 
 impl<S> Clone for MethodRoute<S> {
     fn clone(&self) -> Self {
-        Self { service: Arc::clone(&self.service), ..*self }
+        Self { service: self.service.clone(), limits: self.limits.clone(), method: self.method }
     }
 }
 
@@ -71,9 +73,10 @@ impl<S: Send + Sync + 'static> Service<Request> for MethodRoute<S> {
             *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
             return Either::Left(ready(Ok(response)));
         }
-        let Self { service, max_bytes, method } = self.clone();
+        let Self { service, limits, method } = self.clone();
+        let (parts, body) = request.into_parts();
         let responded = async move {
-            match Received::read(request, max_bytes).await {
+            match Received::new(parts, body::read(body, &limits).await) {
                 Ok(received) => method(service, received).await,
                 Err(status) => reject(status),
             }

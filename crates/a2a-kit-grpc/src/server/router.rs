@@ -99,7 +99,7 @@ fn routes(agent: Arc<dyn Agent>, options: &GrpcOptions) -> Router {
             .with_served_versions(options.served_versions.clone()),
         options.max_response_bytes,
     );
-    let methods = method::routes(SERVICE, service, options.limits.max_body_bytes, &METHODS);
+    let methods = method::routes(SERVICE, service, &options.limits, &METHODS);
     let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());
     with_operations(methods.into(), options, services.collect())
 }
