@@ -271,6 +271,13 @@ impl Event {
     pub fn protobuf(&self) -> Bytes {
         self.0.protobuf.get_or_init(|| self.0.response.encode_to_vec().into()).clone()
     }
+
+    /// Sets the protobuf for others that hold the event, if any.
+    pub(crate) fn share_protobuf(&self, encoded: impl FnOnce() -> Bytes) {
+        if Arc::strong_count(&self.0) > 1 {
+            self.0.protobuf.get_or_init(encoded);
+        }
+    }
 }
 
 impl fmt::Debug for Event {

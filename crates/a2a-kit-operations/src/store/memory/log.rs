@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use a2a_core::v1::{StreamResponse, stream_response::Payload};
+use bytes::Bytes;
 use prost::{
     Message as _,
     encoding::{decode_varint, encode_varint},
@@ -51,7 +52,7 @@ struct Logged {
 /// Encoded events: for each the position, the length, and the protobuf encoding.
 #[derive(Debug)]
 struct Packed {
-    bytes: Box<[u8]>,
+    bytes: Bytes,
     weight: Weight,
     last: u64,
 }
@@ -219,7 +220,12 @@ impl Unpacked {
             }
         }
         let weight = Weight { events: self.events.len(), bytes: bytes.len() };
-        Some(Packed { bytes: bytes.into_boxed_slice(), weight, last })
+        let packed = Packed { bytes: bytes.into_boxed_slice().into(), weight, last };
+        // Readers that are behind need not encode them again.
+        for (logged, (_, encoded)) in self.events.iter().zip(packed.encoded()) {
+            logged.event.share_protobuf(|| packed.bytes.slice_ref(encoded));
+        }
+        Some(packed)
     }
 }
 
