@@ -48,6 +48,9 @@ pub use a2a_kit_operations as operations;
 #[cfg(feature = "client")]
 pub use client::{AddressError, Client};
 #[cfg(feature = "server")]
+#[doc(hidden)]
+pub use server::handlers;
+#[cfg(feature = "server")]
 pub use server::{GrpcOptions, fallback, operations_router, router, router_with, serve};
 
 /// Compiles the examples of the README.

@@ -9,4 +9,4 @@ pub(crate) mod service;
 #[cfg(feature = "health")]
 mod watch_limit;
 
-pub use router::{GrpcOptions, fallback, operations_router, router, router_with, serve};
+pub use router::{GrpcOptions, fallback, handlers, operations_router, router, router_with, serve};

@@ -110,10 +110,13 @@ impl SiteGuard {
     fn has_plain_host(&self, parts: &Parts) -> bool {
         let headers = &parts.headers;
         let mut hosts = headers.get_all(header::HOST).iter();
-        let host = hosts.next().and_then(plain_host);
+        // Over HTTP/2 in the target instead.
+        let host = match parts.uri.authority() {
+            Some(authority) => Some(authority.host()),
+            None => hosts.next().and_then(plain_host),
+        };
         host.is_some_and(|host| self.serves(host))
             && hosts.next().is_none()
-            && parts.uri.authority().is_none()
             && !headers.contains_key(header::ORIGIN)
             && !headers.contains_key(SEC_FETCH_SITE)
     }

@@ -63,10 +63,7 @@ impl Parts {
         let revisions = &self.config.revisions;
         let has_older =
             revisions.contains_v0_2_or_v0_3() || revisions.contains(ProtocolVersion::V1Draft);
-        let options = a2a_kit_grpc::GrpcOptions::default()
-            .with_limits(self.config.limits.clone())
-            .with_version_policy(self.config.versions)
-            .with_served_versions(self.config.served_versions());
+        let options = self.grpc_options();
         #[cfg(feature = "compat")]
         let options = if has_older {
             options.with_service(a2a_kit_compat::grpc::SERVICE, a2a_kit_compat::grpc::DESCRIPTOR)
@@ -86,6 +83,14 @@ impl Parts {
             return router.merge(older);
         }
         router
+    }
+
+    #[cfg(feature = "grpc")]
+    pub(crate) fn grpc_options(&self) -> a2a_kit_grpc::GrpcOptions {
+        a2a_kit_grpc::GrpcOptions::default()
+            .with_limits(self.config.limits.clone())
+            .with_version_policy(self.config.versions)
+            .with_served_versions(self.config.served_versions())
     }
 
     #[cfg(not(feature = "grpc"))]

@@ -1,7 +1,7 @@
 //! The operations of an agent without layers, which the server calls without its router.
 
 use std::net::SocketAddr;
-#[cfg(any(feature = "compat", feature = "jsonrpc", feature = "rest"))]
+#[cfg(any(feature = "compat", feature = "grpc", feature = "jsonrpc", feature = "rest"))]
 use std::sync::Arc;
 
 use a2a_kit_http::{DirectHandler, DirectRoutes, repeated_fields};
@@ -21,23 +21,28 @@ impl Parts {
             || self.address_rate.is_some()
             || self.config.origins().is_some()
             || self.config.metrics_label != AgentLabel::NONE;
-        let (jsonrpc, rest) = (self.direct_jsonrpc(), self.direct_rest());
-        if has_layers || jsonrpc.is_none() && rest.is_none() {
+        if has_layers {
             return None;
         }
+        let (jsonrpc, rest) = (self.direct_jsonrpc(), self.direct_rest());
+        #[cfg(feature = "grpc")]
+        let grpc = (self.config.bindings.grpc && self.config.serves_current())
+            .then(|| a2a_kit_grpc::handlers(Arc::clone(&self.agent), &self.grpc_options()));
+        #[cfg(not(feature = "grpc"))]
+        let grpc = None::<fn(&Head) -> Option<DirectHandler>>;
         let guard = self.config.site_guard(address);
         Some(DirectRoutes::new(move |head| {
             let handler = match head.uri.path() {
-                "/" if head.method == Method::POST => jsonrpc.as_ref()?,
+                "/" if head.method == Method::POST => jsonrpc.clone()?,
                 "/message:send" | "/message:stream" if head.method == Method::POST => {
-                    rest.as_ref()?
+                    rest.clone()?
                 }
-                path if reads_task(head, path) => rest.as_ref()?,
-                _ => return None,
+                path if reads_task(head, path) => rest.clone()?,
+                _ => grpc.as_ref()?(head)?,
             };
             let is_admitted = repeated_fields::check(&head.headers).is_ok()
                 && guard.as_ref().is_none_or(|guard| guard.check(head).is_ok());
-            is_admitted.then(|| handler.clone())
+            is_admitted.then_some(handler)
         }))
     }
 

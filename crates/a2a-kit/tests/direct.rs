@@ -63,6 +63,7 @@ async fn operations_called_without_the_router_respond_as_through_it() {
     // Any layer requires the router.
     let routed = start(server().with_layers(|router| router)).await;
     let json = "host: localhost\r\na2a-version: 1.0\r\ncontent-type: application/json";
+    let grpc = "host: localhost\r\na2a-version: 1.0\r\ncontent-type: application/grpc";
     let (send, get_task) = (rpc("SendMessage", SEND), rpc("GetTask", r#"{"id":"none"}"#));
     let stream = rpc("SendStreamingMessage", SEND);
     let many = rpc("GetTask", &format!(r#"{{"id":"x","y":[{}0]}}"#, "0,".repeat(30)));
@@ -120,6 +121,14 @@ async fn operations_called_without_the_router_respond_as_through_it() {
         ("POST /tasks/none", json, &["{}"]),
         ("GET /tasks/none/other", json, &[]),
         ("POST /v1/message:send", json, &[SEND]),
+        ("POST /lf.a2a.v1.A2AService/GetTask", grpc, &["\0\0\0\0\0"]),
+        ("POST /lf.a2a.v1.A2AService/GetTask", grpc, &["\0\0", "\0\0\0"]),
+        ("POST /lf.a2a.v1.A2AService/GetTask", grpc, &["\u{1}\0\0\0\0"]),
+        ("POST /lf.a2a.v1.A2AService/GetTask", grpc, &["\0\0\0\0\u{2}\n"]),
+        ("POST /lf.a2a.v1.A2AService/GetTask", grpc, &[]),
+        ("POST /lf.a2a.v1.A2AService/GetTask", json, &["\0\0\0\0\0"]),
+        ("POST /lf.a2a.v1.A2AService/SendMessage", grpc, &["\0\0\0\0\0"]),
+        ("POST /lf.a2a.v1.A2AService/Nothing", grpc, &["\0\0\0\0\0"]),
     ] {
         let head = format!("{line} HTTP/1.1\r\n{headers}");
         let (response, expected) =

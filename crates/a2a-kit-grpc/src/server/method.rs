@@ -7,14 +7,15 @@ use std::{
     task::{Context, Poll},
 };
 
-use a2a_core::{Error, ErrorKind};
-use a2a_kit_http::{Limits, body};
+use a2a_core::{Error, ErrorKind, Result};
+use a2a_kit_http::{DirectHandler, Limits, body};
 use axum::{Router, extract::Request, response::Response};
+use bytes::Bytes;
 use futures_util::{
     FutureExt as _,
     future::{BoxFuture, Either, NeverError},
 };
-use http::StatusCode;
+use http::{StatusCode, request::Parts};
 use tower::Service;
 
 use super::message::{Received, reject};
@@ -38,6 +39,41 @@ where
     methods.iter().fold(others, |router, (method, run)| {
         router.route_service(&format!("/{name}/{method}"), route(*run))
     })
+}
+
+/// Selects what responds to a call of a method, as in [`routes`], by its head.
+pub(super) fn handlers<S>(
+    name: &str,
+    service: S,
+    methods: &[(&'static str, Method<S>)],
+) -> impl Fn(&Parts) -> Option<DirectHandler> + use<S>
+where
+    S: Send + Sync + 'static,
+{
+    let (prefix, service) = (format!("/{name}/"), Arc::new(service));
+    let handler = |&(method, run): &(&'static str, Method<S>)| {
+        let service = Arc::clone(&service);
+        let handler: DirectHandler = Arc::new(move |parts, body| call(&service, run, parts, body));
+        (method, handler)
+    };
+    let handlers: Vec<_> = methods.iter().map(handler).collect();
+    move |head| {
+        let method = head.uri.path().strip_prefix(&*prefix).filter(|_| is_grpc(&head.headers))?;
+        handlers.iter().find(|(name, _)| *name == method).map(|(_, handler)| Arc::clone(handler))
+    }
+}
+
+/// Calls a method with a body, unless it could not be read.
+fn call<S>(
+    service: &Arc<S>,
+    method: Method<S>,
+    parts: Parts,
+    body: Result<Bytes>,
+) -> BoxFuture<'static, Response> {
+    match Received::new(parts, body) {
+        Ok(received) => method(Arc::clone(service), received),
+        Err(status) => ready(reject(status)).boxed(),
+    }
 }
 
 fn unknown<S>(_service: Arc<S>, _received: Received) -> BoxFuture<'static, Response> {
@@ -76,10 +112,8 @@ impl<S: Send + Sync + 'static> Service<Request> for MethodRoute<S> {
         let Self { service, limits, method } = self.clone();
         let (parts, body) = request.into_parts();
         let responded = async move {
-            match Received::new(parts, body::read(body, &limits).await) {
-                Ok(received) => method(service, received).await,
-                Err(status) => reject(status),
-            }
+            let body = body::read(body, &limits).await;
+            call(&service, method, parts, body).await
         };
         Either::Right(responded.boxed().never_error())
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use a2a_core::{DESCRIPTOR, Error, ErrorKind, ProtocolVersion, SERVICE};
-use a2a_kit_http::{BindError, BindingOptions, Limits, VersionPolicy, serve_binding};
+use a2a_kit_http::{
+    BindError, BindingOptions, DirectHandler, Limits, VersionPolicy, serve_binding,
+};
 use a2a_kit_operations::{Agent, Engine};
 use axum::{
     Router,
@@ -13,7 +15,7 @@ use axum::{
 use derive_setters::Setters;
 #[cfg(feature = "health")]
 use futures_util::FutureExt as _;
-use http::StatusCode;
+use http::{StatusCode, request::Parts};
 use tonic::service::Routes;
 #[cfg(feature = "health")]
 use tonic_health::ServingStatus;
@@ -91,18 +93,28 @@ pub fn router_with(agent: impl Agent, options: GrpcOptions) -> Router {
 }
 
 fn routes(agent: Arc<dyn Agent>, options: &GrpcOptions) -> Router {
-    let service = AgentService::new(
-        agent,
-        BindingOptions::default()
-            .with_limits(options.limits.clone())
-            .with_version_policy(options.version_policy)
-            .with_served_versions(options.served_versions.clone()),
-        options.max_response_bytes,
-    );
+    let service = service(agent, options);
     let methods = method::routes(SERVICE, service, &options.limits, &METHODS);
     let services = [(SERVICE, DESCRIPTOR)].into_iter().chain(options.services.iter().copied());
     with_operations(methods.into(), options, services.collect())
 }
+
+fn service(agent: Arc<dyn Agent>, options: &GrpcOptions) -> AgentService {
+    let binding = BindingOptions::default()
+        .with_limits(options.limits.clone())
+        .with_version_policy(options.version_policy)
+        .with_served_versions(options.served_versions.clone());
+    AgentService::new(agent, binding, options.max_response_bytes)
+}
+
+/// Selects what responds to a call, as [`router_with`] does, by its head: for a server that calls it
+/// without a router.
+pub fn handlers(agent: impl Agent, options: &GrpcOptions) -> Handlers {
+    Box::new(method::handlers(SERVICE, service(Arc::new(agent), options), &METHODS))
+}
+
+/// Selects a handler by the head of a request.
+type Handlers = Box<dyn Fn(&Parts) -> Option<DirectHandler> + Send + Sync>;
 
 /// Serves an engine over gRPC only, at `address`, until Ctrl-C or SIGTERM. Then shuts down
 /// gracefully, and the engine with it; a second signal ends the grace period. For other agents and
