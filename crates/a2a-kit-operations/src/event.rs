@@ -171,7 +171,7 @@ impl Event {
     }
 
     /// An event without a position in a log.
-    #[cfg(feature = "engine")]
+    #[cfg(all(feature = "engine", any(test, feature = "testing")))]
     pub(crate) fn of(payload: Payload) -> Self {
         Self::new(None, StreamResponse { payload: Some(payload) })
     }

@@ -16,8 +16,9 @@ use super::{
 /// Maximum count without a counter.
 const MAX_COUNTED: i64 = 10_000;
 
-/// The numbers of all task states.
-const STATES: [i32; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+/// The counters, in the order of the states.
+const COUNTS: &str = "in_state_0, in_state_1, in_state_2, in_state_3, in_state_4, in_state_5, \
+                      in_state_6, in_state_7, in_state_8";
 
 pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<TaskPage> {
     let Some(selection) = Selection::new(db, scope, query)? else {
@@ -40,7 +41,7 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
     }
     let total = match selection.since {
         Some(_) => selection.count(db)?,
-        None => selection.total(db)?,
+        None => selection.total,
     };
     Ok(TaskPage::default().with_tasks(tasks).with_total(total).with_has_more(has_more))
 }
@@ -49,7 +50,10 @@ pub(super) fn page(db: &Connection, scope: &Scope, query: &TaskQuery) -> Result<
 struct Selection {
     /// What the tasks have in common, `scope` or `context`, with its row number.
     within: (&'static str, i64),
-    state: Option<i32>,
+    /// The selected states, without those that no task is in.
+    states: Vec<i32>,
+    /// The number of tasks in these states.
+    total: usize,
     since: Option<i64>,
 }
 
@@ -67,22 +71,34 @@ impl Selection {
             }
         };
         let since = query.since.map(Timestamp::as_millis);
-        Ok(Some(Self { within, state: query.state.map(Into::into), since }))
+        let mut selection = Self { within, states: Vec::new(), total: 0, since };
+        let counts = format!("SELECT {COUNTS} FROM {}s WHERE no = ?1", within.0);
+        let counts = db.prepare_cached(&counts)?.query_row([within.1], |row| {
+            (0..row.as_ref().column_count()).map(|state| row.get(state)).collect()
+        });
+        let counts: Vec<usize> = counts?;
+        let wanted: Option<i32> = query.state.map(Into::into);
+        for (state, count) in (0..).zip(counts) {
+            if count > 0 && wanted.is_none_or(|wanted| wanted == state) {
+                selection.states.push(state);
+                selection.total += count;
+            }
+        }
+        Ok(Some(selection))
     }
 
-    /// The clause after `FROM tasks`, for a state.
-    fn clause(&self, state: &str) -> String {
+    /// The clause after `FROM tasks`, for some states.
+    fn clause(&self, states: &str) -> String {
         let (within, _) = self.within;
         let since = if self.since.is_some() { " AND millis >= :since" } else { "" };
         format!(
             "INDEXED BY tasks_of_{within}_in_state
-             WHERE {within} = :within AND state {state}{since}"
+             WHERE {within} = :within AND state IN ({states}){since}"
         )
     }
 
     fn parameters(&self) -> Vec<(&'static str, &dyn ToSql)> {
         let mut parameters: Vec<(_, &dyn ToSql)> = vec![(":within", &self.within.1)];
-        parameters.extend(self.state.as_ref().map(|state| (":state", state as &dyn ToSql)));
         parameters.extend(self.since.as_ref().map(|since| (":since", since as &dyn ToSql)));
         parameters
     }
@@ -90,27 +106,25 @@ impl Selection {
     /// Merges the entries of all states, which are in the order of the page.
     fn numbers_query(&self, has_after: bool) -> String {
         let after = if has_after { " AND (millis, id) < (:millis, :id)" } else { "" };
-        let entries = |state: &str| {
-            let clause = self.clause(state);
+        let entries = self.states.iter().map(|state| {
+            let clause = self.clause(&state.to_string());
             format!("SELECT no, millis, id FROM tasks {clause}{after}")
-        };
-        let entries = match self.state {
-            Some(_) => entries("= :state"),
-            None => STATES.map(|state| entries(&format!("= {state}"))).join(" UNION ALL "),
-        };
+        });
+        let entries = entries.collect::<Vec<_>>().join(" UNION ALL ");
         format!("SELECT no FROM ({entries} ORDER BY millis DESC, id DESC LIMIT :limit)")
     }
 
     fn count_query(&self) -> String {
-        let clause = self.clause(match self.state {
-            Some(_) => "= :state",
-            None => "IN (0, 1, 2, 3, 4, 5, 6, 7, 8)",
-        });
+        let states: Vec<_> = self.states.iter().map(ToString::to_string).collect();
+        let clause = self.clause(&states.join(", "));
         format!("SELECT count(*) FROM (SELECT 1 FROM tasks {clause} LIMIT :limit)")
     }
 
     /// Returns the row numbers of the tasks of a page, and of one more.
     fn numbers(&self, db: &Connection, after: Option<&PageKey>, limit: usize) -> Result<Vec<i64>> {
+        if self.states.is_empty() {
+            return Ok(Vec::new());
+        }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let mut parameters = self.parameters();
         parameters.push((":limit", &limit));
@@ -128,17 +142,6 @@ impl Selection {
         parameters.push((":limit", &MAX_COUNTED));
         let mut query = db.prepare_cached(&self.count_query())?;
         Ok(query.query_row(&*parameters, |row| row.get(0))?)
-    }
-
-    /// Looks up the total.
-    fn total(&self, db: &Connection) -> Result<usize> {
-        let (within, no) = self.within;
-        let count = |state: i32| format!("in_state_{state}");
-        let count = self.state.map_or_else(|| STATES.map(count).join(" + "), count);
-        let mut query = db.prepare_cached(&format!(
-            "SELECT ifnull(sum({count}), 0) FROM {within}s WHERE no = ?1"
-        ))?;
-        Ok(query.query_row([no], |row| row.get(0))?)
     }
 }
 
@@ -160,10 +163,9 @@ mod tests {
         let mut db = open_writer(&path).unwrap();
         migrate(&path, &mut db).unwrap();
         for within in [("scope", 1), ("context", 1)] {
-            let mut selection = Selection { within, state: None, since: None };
-            for state in [None, Some(1)] {
+            for states in [vec![1], vec![1, 3], (0..9).collect()] {
                 for since in [None, Some(5)] {
-                    (selection.state, selection.since) = (state, since);
+                    let selection = Selection { within, states: states.clone(), total: 0, since };
                     let statements = [
                         selection.numbers_query(false),
                         selection.numbers_query(true),
@@ -177,10 +179,7 @@ mod tests {
                     }
                     let after = PageKey::new(5, "t");
                     assert!(selection.numbers(&db, Some(&after), 10).unwrap().is_empty());
-                    assert_eq!(
-                        (selection.count(&db).unwrap(), selection.total(&db).unwrap()),
-                        (0, 0)
-                    );
+                    assert_eq!(selection.count(&db).unwrap(), 0);
                 }
             }
         }
