@@ -107,8 +107,8 @@ fn command(step: &Step) -> Command {
     command
         .args(step.cargo)
         .envs(step.environment.iter().copied())
-        // Nothing is built twice here, and nothing is debugged: what incremental builds and line
-        // tables write would only cost time and disk. As in `.ci/run`, which builds this program.
+        // Nothing is built twice here or debugged, so incremental builds and line tables would only
+        // cost time and disk space. `.ci/run`, which builds this program, sets the same.
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_TERM_COLOR", "never");
