@@ -9,6 +9,7 @@ use a2a_core::{Artifact, Message, Role, Task, TaskState, text, v1::TaskArtifactU
 use a2a_kit_operations::{
     AgentExecutor, BoxError, CancelContext, Recovery, RequestContext, TaskUpdater,
 };
+use futures_util::FutureExt as _;
 
 use crate::{
     rule::name,
@@ -93,7 +94,16 @@ impl Turn<'_> {
                 Step::State { state, content } => {
                     let parts = content.parts(render);
                     let message = (!parts.is_empty()).then(|| Message::new(Role::Agent, parts));
-                    self.updates.status(*state, message).await?;
+                    let is_step_on_the_way = content.is_empty()
+                        && !action.round.is_inside
+                        && !(state.is_terminal() || state.is_interrupted());
+                    let stored = self.updates.status(*state, message);
+                    if is_step_on_the_way {
+                        // Stored with what follows, at the latest when a step waits.
+                        stored.now_or_never().transpose()?;
+                    } else {
+                        stored.await?;
+                    }
                 }
                 Step::Ask(content) => {
                     let task = self.context.task();

@@ -4,10 +4,13 @@
 use std::{fs, sync::Arc};
 
 use a2a_core::{
-    Error, ErrorKind, Message, Task,
+    Error, ErrorKind, Message, Task, TaskState,
     v1::{SendMessageRequest, send_message_response::Payload},
 };
-use a2a_kit_operations::{Agent, Call, agent_fn};
+use a2a_kit_operations::{
+    Agent, Call, Engine, Scope, agent_fn,
+    store::{MemoryStore, TaskStore as _},
+};
 use a2a_kit_script::{Builtins, Script, ScriptError, TestAgent};
 
 const OFFICE: &str = r#"
@@ -25,6 +28,14 @@ const OFFICE: &str = r#"
     [[rule]]
     when = { word = "pay" }
     steps = [{ state = "auth-required" }, { wait_until = "authorized" }, { state = "completed" }]
+
+    [[rule]]
+    when = { word = "work" }
+    steps = [
+        { state = "working" },
+        { artifact = { name = "work", text = "done" } },
+        { state = "completed" },
+    ]
 
     [default]
     steps = [{ artifact = { name = "echo", text = "{text}" } }, { state = "completed" }]
@@ -49,6 +60,17 @@ async fn script_is_an_agent_in_the_same_process() {
     let closed = send(&agent, "closed").await.unwrap_err();
     assert_eq!(closed.kind(), ErrorKind::UnsupportedOperation);
     assert_eq!(closed.message(), "the office is closed");
+}
+
+#[tokio::test]
+async fn steps_that_wait_for_nothing_are_one_write() {
+    let store = Arc::new(MemoryStore::new());
+    let script = office();
+    let agent = Engine::builder(script.card(), script).shared_store(Arc::clone(&store) as _).build();
+    let task = send(&agent, "work").await.unwrap();
+    assert_eq!((task.state(), task.artifacts[0].text().as_str()), (TaskState::Completed, "done"));
+    let stored = store.get(&Scope::default(), &task.id).await.unwrap().unwrap();
+    assert_eq!(stored.version, 1);
 }
 
 #[tokio::test]
