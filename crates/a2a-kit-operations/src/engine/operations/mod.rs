@@ -24,7 +24,7 @@ use a2a_core::{
     },
 };
 use async_trait::async_trait;
-use futures_util::stream;
+use futures_util::{future::BoxFuture, stream};
 
 use crate::{
     Agent, Call, EventId, EventStream, Reply, Scope, Webhook,
@@ -43,16 +43,23 @@ pub(crate) use self::{replies::Replies, webhook::Registrations};
 
 #[async_trait]
 impl Agent for Engine {
-    async fn send_message(
-        &self,
+    // Not async: the future would have room for two copies of the call.
+    fn send_message<'a, 'b>(
+        &'a self,
         call: Call<SendMessageRequest>,
-    ) -> Result<Reply<SendMessageResponse>> {
-        let activated = self.inner.check(&call.context, &call.request)?;
-        let configuration = call.request.configuration.as_ref();
-        let at_once = configuration.is_some_and(|configuration| configuration.return_immediately);
-        let limit = limit_of(configuration)?;
-        let accepted = self.inner.accept(call.context, call.request, false).await?;
-        Ok(Reply { response: accepted.response(at_once, limit).await?, activated })
+    ) -> BoxFuture<'b, Result<Reply<SendMessageResponse>>>
+    where
+        'a: 'b,
+    {
+        Box::pin(async move {
+            let activated = self.inner.check(&call.context, &call.request)?;
+            let configuration = call.request.configuration.as_ref();
+            let at_once =
+                configuration.is_some_and(|configuration| configuration.return_immediately);
+            let limit = limit_of(configuration)?;
+            let accepted = self.inner.accept(call.context, call.request, false).await?;
+            Ok(Reply { response: accepted.response(at_once, limit).await?, activated })
+        })
     }
 
     async fn send_streaming_message(

@@ -1,6 +1,7 @@
 //! Accepting messages: a new task, a known one, or a retry.
 
 use std::{
+    future::{Ready, ready},
     num::NonZeroUsize,
     sync::{Arc, atomic::Ordering},
 };
@@ -31,14 +32,56 @@ use a2a_core::{
         SendMessageConfiguration, SendMessageRequest, Task, TaskPushNotificationConfig, TaskStatus,
     },
 };
+use futures_util::future::{BoxFuture, Either};
 
 /// The fraction of the running tasks reserved for callers with none.
 const RESERVED_FRACTION: usize = 16;
 
 impl Inner {
-    /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt. What
-    /// few messages need is in boxes, so that the future is small for the others.
-    pub(crate) async fn accept(
+    /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt. Most
+    /// messages begin a task, and nothing is awaited for that. What the others need is in a box, so
+    /// that the future is small.
+    pub(crate) fn accept(
+        self: &Arc<Self>,
+        context: CallContext,
+        request: SendMessageRequest,
+        streams: bool,
+    ) -> Either<Ready<Result<Accepted>>, BoxFuture<'_, Result<Accepted>>> {
+        if self.begins_at_once(&context, &request) {
+            Either::Left(ready(self.accept_new(context, request, streams)))
+        } else {
+            Either::Right(Box::pin(self.accept_any(context, request, streams)))
+        }
+    }
+
+    /// Returns whether a message begins a task, and nothing has to be awaited before.
+    fn begins_at_once(&self, context: &CallContext, request: &SendMessageRequest) -> bool {
+        let message = request.message.as_ref();
+        let configuration = request.configuration.as_ref();
+        let limits = &self.config.caller_limits;
+        message.is_some_and(|message| message.task_id.is_empty())
+            && configuration.is_none_or(|asked| asked.task_push_notification_config.is_none())
+            && context.extensions.is_empty()
+            && context.idempotency_key.is_none()
+            && !self.config.dedupe_by_message_id
+            && limits.open_tasks.is_none()
+            && limits.stored_bytes.is_none()
+    }
+
+    fn accept_new(
+        self: &Arc<Self>,
+        context: CallContext,
+        request: SendMessageRequest,
+        streams: bool,
+    ) -> Result<Accepted> {
+        self.check_send(&request)?;
+        let scope = Scope::new(&request.tenant, &context.caller);
+        let (turn, configuration) = turn_of(context, request, streams)?;
+        self.check_capacity(&scope.owner)?;
+        self.begin(scope, fresh_id(), turn, configuration, None)
+    }
+
+    async fn accept_any(
         self: &Arc<Self>,
         mut context: CallContext,
         mut request: SendMessageRequest,
@@ -50,26 +93,23 @@ impl Inner {
         let may_join = context.idempotency_key.is_some() || self.config.dedupe_by_message_id;
         let fingerprint = may_join.then(|| fingerprint(&request));
         self.agent.extensions.receive(&mut context, &mut request).await?;
-        let SendMessageRequest { message, configuration, metadata, .. } = request;
-        let message = message.ok_or_else(|| Error::invalid_params("message", "is required"))?;
-        let mut configuration = configuration.unwrap_or_default();
-        let output_modes = std::mem::take(&mut configuration.accepted_output_modes);
+        let (mut turn, mut configuration) = turn_of(context, request, streams)?;
         if let Some(config) = &configuration.task_push_notification_config {
             let field = "configuration.taskPushNotificationConfig.";
-            Box::pin(self.check_webhook(config, field)).await?;
+            self.check_webhook(config, field).await?;
         }
 
-        let key = self.key_of(&context, &message).filter(|_| may_join);
-        let is_new = message.task_id.is_empty();
-        let task_id = if is_new { fresh_id() } else { message.task_id.clone() };
+        let key = self.key_of(&turn.call, &turn.message).filter(|_| may_join);
+        let is_new = turn.message.task_id.is_empty();
+        let task_id = if is_new { fresh_id() } else { turn.message.task_id.clone() };
         // What is known before the key is claimed, so that no attempt under it is missed.
         let known_messages = match is_new || key.is_none() {
             true => 0,
-            false => Box::pin(self.client_messages(&scope, &task_id)).await?,
+            false => self.client_messages(&scope, &task_id).await?,
         };
         let claimed = match (&key, fingerprint) {
             (Some(key), Some(fingerprint)) => {
-                Some(Box::pin(self.claim(&scope, key, fingerprint, &task_id)).await?)
+                Some(self.claim(&scope, key, fingerprint, &task_id).await?)
             }
             _ => None,
         };
@@ -83,31 +123,18 @@ impl Inner {
             Some(KeyClaim::New) => (true, false),
             None => (false, false),
         };
-        let turn = TurnRequest {
-            message: Arc::new(message),
-            call: Arc::new(context),
-            accepted_output_modes: match output_modes.is_empty() {
-                true => Arc::default(),
-                false => output_modes.into(),
-            },
-            metadata: metadata.map(Arc::new),
-            streams,
-            // Clients reuse message ids: a new key means a new message. It may still be delivered
-            // twice, to another node and by a retry.
-            joins_from: match is_known || self.config.dedupe_by_message_id {
-                true => Some(0),
-                false => key.is_some().then_some(known_messages),
-            },
-            key: key.as_deref().map(Arc::from),
-            rerun: false,
-            is_lost: false,
-            commands: Vec::new(),
+        // Clients reuse message ids: a new key means a new message. It may still be delivered
+        // twice, to another node and by a retry.
+        turn.joins_from = match is_known || self.config.dedupe_by_message_id {
+            true => Some(0),
+            false => key.is_some().then_some(known_messages),
         };
+        turn.key = key.as_deref().map(Arc::from);
         let claimed_for = is_claimed.then(|| task_id.clone());
         let accepted = if is_new {
-            self.begin(scope.clone(), task_id, key.clone(), turn, &mut configuration).await
+            self.begin_limited(scope.clone(), task_id, turn, configuration).await
         } else {
-            Box::pin(self.continue_task(&scope, task_id, turn, &mut configuration)).await
+            self.continue_task(&scope, task_id, turn, &mut configuration).await
         };
         if let (Err(error), Some(key), Some(task_id)) = (&accepted, &key, &claimed_for)
             && (is_new || is_definite(error))
@@ -126,17 +153,29 @@ impl Inner {
         Ok(task.history.iter().filter(|message| message.role() == Role::User).count())
     }
 
-    async fn begin(
+    /// Begins a task within the limits of its caller.
+    async fn begin_limited(
         self: &Arc<Self>,
         scope: Scope,
         task_id: String,
-        key: Option<String>,
-        mut turn: TurnRequest,
-        configuration: &mut SendMessageConfiguration,
+        turn: TurnRequest,
+        configuration: SendMessageConfiguration,
     ) -> Result<Accepted> {
         self.check_capacity(&scope.owner)?;
         let limits = self.config.caller_limits.of(&scope.owner);
         let draft = self.check_usage(&scope.owner, limits, true).await?;
+        self.begin(scope, task_id, turn, configuration, draft)
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        scope: Scope,
+        task_id: String,
+        mut turn: TurnRequest,
+        configuration: SendMessageConfiguration,
+        draft: Option<Count>,
+    ) -> Result<Accepted> {
+        let limits = self.config.caller_limits.of(&scope.owner);
         let counts = &self.load.counts;
         let running = counts.take(&scope.owner, Counted::RunningTask, limits.running_tasks);
         let running = running.ok_or_else(|| too_many_running(limits))?;
@@ -147,7 +186,6 @@ impl Inner {
         message.context_id.clone_from(&context_id);
         let webhook = configuration
             .task_push_notification_config
-            .take()
             .map(|config| webhook_of(&task_id, config, &turn.call));
         let limits = &self.config.task_limits;
         if let Some(limit) = Size::default().refuses([&*message].into_iter(), limits) {
@@ -162,8 +200,11 @@ impl Inner {
         };
         let entry = self.entries.insert(Entry::draft(self, scope, task, (running, draft)));
         let handle = Handle::new(entry);
-        let creation =
-            Creation { webhooks: webhook.into_iter().collect(), key, is_streamed: turn.streams };
+        let creation = Creation {
+            webhooks: webhook.into_iter().collect(),
+            key: turn.key.as_deref().map(str::to_owned),
+            is_streamed: turn.streams,
+        };
         let waits = !configuration.return_immediately;
         handle.change_silently(|live| live.begin(turn, creation, waits, now()));
         Ok(Accepted::here(handle, 1))
@@ -350,6 +391,34 @@ impl Inner {
         limits.check_usage(&*self.store, owner, number).await?;
         Ok(draft)
     }
+}
+
+/// The turn of a message without a key, and the rest of its configuration.
+fn turn_of(
+    context: CallContext,
+    request: SendMessageRequest,
+    streams: bool,
+) -> Result<(TurnRequest, SendMessageConfiguration)> {
+    let SendMessageRequest { message, configuration, metadata, .. } = request;
+    let message = message.ok_or_else(|| Error::invalid_params("message", "is required"))?;
+    let mut configuration = configuration.unwrap_or_default();
+    let output_modes = std::mem::take(&mut configuration.accepted_output_modes);
+    let turn = TurnRequest {
+        message: Arc::new(message),
+        call: Arc::new(context),
+        accepted_output_modes: match output_modes.is_empty() {
+            true => Arc::default(),
+            false => output_modes.into(),
+        },
+        metadata: metadata.map(Arc::new),
+        streams,
+        joins_from: None,
+        key: None,
+        rerun: false,
+        is_lost: false,
+        commands: Vec::new(),
+    };
+    Ok((turn, configuration))
 }
 
 fn too_many_running(limits: CallerLimits) -> Error {
