@@ -150,13 +150,11 @@ fn media_type(part: &Part) -> Option<&str> {
 /// Returns whether the card, or one of its skills, accepts a media type. A card that lists none
 /// accepts all.
 fn takes(card: &AgentCard, media_type: &str) -> bool {
-    let asked = media_type;
-    let media_type = essence(media_type);
     let matches = |pattern: &String| {
-        if pattern == asked {
+        if pattern == media_type {
             return true;
         }
-        let pattern = essence(pattern);
+        let (pattern, media_type) = (essence(pattern), essence(media_type));
         match pattern.strip_suffix("/*") {
             Some("*") => true,
             Some(kind) => {

@@ -149,6 +149,9 @@ impl Turns {
 
     /// Drops the queued messages, and returns the commands that carried them.
     pub(super) fn drain(&mut self) -> Vec<Arc<str>> {
+        if self.queue.is_empty() {
+            return Vec::new();
+        }
         let waits: Vec<_> = self.queue.iter().map(|queued| queued.ticket).collect();
         self.taken.retain(|taken| !waits.contains(&taken.ticket));
         self.queue.drain(..).flat_map(|queued| queued.turn.commands).collect()

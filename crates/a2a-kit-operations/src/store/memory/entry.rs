@@ -116,8 +116,10 @@ pub(super) type Index = StatusIndex<Entry>;
 impl Entry {
     /// Creates the entry of a new task.
     pub(super) fn new(scoped: Arc<ScopeState>, task: Arc<Task>, events: Vec<Event>) -> Self {
-        let names = [task.id.as_str(), task.context_id.as_str()].concat().into();
         let task_id_len = task.id.len();
+        let mut names = String::with_capacity(task_id_len + task.context_id.len());
+        names.push_str(&task.id);
+        names.push_str(&task.context_id);
         let mut record = Record {
             status_key: StatusKey::of(&task),
             body_bytes: task.encoded_len(),
@@ -138,7 +140,7 @@ impl Entry {
         };
         record.push(EventId::FIRST, events);
         record.applied = record.last_event.get();
-        Self { scoped, names, task_id_len, record: Mutex::new(record) }
+        Self { scoped, names: names.into(), task_id_len, record: Mutex::new(record) }
     }
 
     pub(super) fn task_id(&self) -> &str {
@@ -304,7 +306,7 @@ impl Record {
         self.ended = true;
         self.apply_chunks(entry);
         self.log.pack();
-        self.body.pack(entry.ids());
+        self.body.pack(self.body_bytes, entry.ids());
         Some(self.log.weight())
     }
 

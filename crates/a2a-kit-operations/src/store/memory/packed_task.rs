@@ -33,10 +33,11 @@ impl TaskBody {
         }
     }
 
-    /// Packs the task, if the encoding is short and lossless.
-    pub(super) fn pack(&mut self, ids: Ids<'_>) {
+    /// Packs the task, whose encoding has this length, if that is short and lossless.
+    pub(super) fn pack(&mut self, len: usize, ids: Ids<'_>) {
         if let Self::Unpacked(task) = self
-            && let Some(bytes) = pack(task, ids)
+            && len <= MAX_PACKED_BYTES
+            && let Some(bytes) = pack(task, len, ids)
         {
             *self = Self::Packed(bytes);
         }
@@ -55,11 +56,7 @@ impl TaskBody {
     }
 }
 
-fn pack(task: &Task, ids: Ids<'_>) -> Option<Box<[u8]>> {
-    let len = task.encoded_len();
-    if len > MAX_PACKED_BYTES {
-        return None;
-    }
+fn pack(task: &Task, len: usize, ids: Ids<'_>) -> Option<Box<[u8]>> {
     let mut bytes = Vec::with_capacity(len);
     task.encode_raw(&mut bytes);
     // Protobuf stores JSON integers as doubles, and its nesting depth is limited.
@@ -161,8 +158,9 @@ mod tests {
 
     fn packed(task: Task) -> TaskBody {
         let ids = [task.id.clone(), task.context_id.clone()];
+        let len = task.encoded_len();
         let mut body = TaskBody::Unpacked(Arc::new(task));
-        body.pack([&ids[0], &ids[1]]);
+        body.pack(len, [&ids[0], &ids[1]]);
         body
     }
 
