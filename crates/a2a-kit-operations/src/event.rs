@@ -98,6 +98,7 @@ struct Inner {
 }
 
 impl Inner {
+    #[inline]
     fn new(id: Option<EventId>, response: StreamResponse) -> Self {
         let (len, json, protobuf) = Default::default();
         Self { id, response, len, json, protobuf }
@@ -126,6 +127,7 @@ macro_rules! event_from {
     ($($message:ident => $payload:ident),+) => {$(
         /// An event without a position in a log.
         impl From<$message> for Event {
+            #[inline]
             fn from(message: $message) -> Self {
                 Self::new(None, StreamResponse { payload: Some(Payload::$payload(message)) })
             }
@@ -142,6 +144,7 @@ event_from! {
 
 impl Event {
     /// Creates an event; `id` is its position in the task's log, if any.
+    #[inline]
     pub fn new(id: Option<EventId>, response: StreamResponse) -> Self {
         Self(Arc::new(Inner::new(id, response)))
     }

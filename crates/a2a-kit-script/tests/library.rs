@@ -66,7 +66,8 @@ async fn script_is_an_agent_in_the_same_process() {
 async fn steps_that_wait_for_nothing_are_one_write() {
     let store = Arc::new(MemoryStore::new());
     let script = office();
-    let agent = Engine::builder(script.card(), script).shared_store(Arc::clone(&store) as _).build();
+    let agent =
+        Engine::builder(script.card(), script).shared_store(Arc::clone(&store) as _).build();
     let task = send(&agent, "work").await.unwrap();
     assert_eq!((task.state(), task.artifacts[0].text().as_str()), (TaskState::Completed, "done"));
     let stored = store.get(&Scope::default(), &task.id).await.unwrap().unwrap();

@@ -23,6 +23,7 @@ const MAX_PENDING: usize = 256;
 
 impl TaskUpdater {
     // These are not async: each future around another one would have room for a copy of the update.
+    // Inlined, as an update is passed by copy.
 
     /// Applies a whole artifact, or a chunk.
     pub(crate) fn put_chunk(
@@ -41,6 +42,7 @@ impl TaskUpdater {
     }
 
     /// Applies an artifact update, after the hooks of the extensions.
+    #[inline]
     pub(crate) fn put_artifact(
         &self,
         mut update: TaskArtifactUpdateEvent,
@@ -66,6 +68,7 @@ impl TaskUpdater {
         }
     }
 
+    #[inline]
     fn accept_status(&self, mut update: TaskStatusUpdateEvent) -> Result<u64, UpdateError> {
         let status = update.status.get_or_insert_default();
         if status.state() == TaskState::Unspecified {
@@ -77,6 +80,7 @@ impl TaskUpdater {
         self.accept(update.into(), now)
     }
 
+    #[inline]
     fn accept_artifact(&self, mut update: TaskArtifactUpdateEvent) -> Result<(), UpdateError> {
         if let Some(artifact) = &mut update.artifact
             && artifact.artifact_id.is_empty()

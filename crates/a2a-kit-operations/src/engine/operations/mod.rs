@@ -46,7 +46,7 @@ impl Agent for Engine {
     // Not async: the future would have room for two copies of the call.
     fn send_message<'a, 'b>(
         &'a self,
-        call: Call<SendMessageRequest>,
+        mut call: Call<SendMessageRequest>,
     ) -> BoxFuture<'b, Result<Reply<SendMessageResponse>>>
     where
         'a: 'b,
@@ -57,7 +57,7 @@ impl Agent for Engine {
             let at_once =
                 configuration.is_some_and(|configuration| configuration.return_immediately);
             let limit = limit_of(configuration)?;
-            let accepted = self.inner.accept(call.context, call.request, false).await?;
+            let accepted = self.inner.accept(call.context, &mut call.request, false).await?;
             Ok(Reply { response: accepted.response(at_once, limit).await?, activated })
         })
     }
@@ -74,7 +74,7 @@ impl Agent for Engine {
             configuration.return_immediately = false;
         }
         let limit = limit_of(call.request.configuration.as_ref())?;
-        let accepted = self.inner.accept(call.context, call.request, true).await?;
+        let accepted = self.inner.accept(call.context, &mut call.request, true).await?;
         Ok(Reply { response: accepted.stream(limit).await?, activated })
     }
 

@@ -41,13 +41,13 @@ impl Inner {
     /// Accepts a message: creates a task, continues one, or joins that of an earlier attempt. Most
     /// messages begin a task, and nothing is awaited for that. What the others need is in a box, so
     /// that the future is small.
-    pub(crate) fn accept(
-        self: &Arc<Self>,
+    pub(crate) fn accept<'a>(
+        self: &'a Arc<Self>,
         context: CallContext,
-        request: SendMessageRequest,
+        request: &'a mut SendMessageRequest,
         streams: bool,
-    ) -> Either<Ready<Result<Accepted>>, BoxFuture<'_, Result<Accepted>>> {
-        if self.begins_at_once(&context, &request) {
+    ) -> Either<Ready<Result<Accepted>>, BoxFuture<'a, Result<Accepted>>> {
+        if self.begins_at_once(&context, request) {
             Either::Left(ready(self.accept_new(context, request, streams)))
         } else {
             Either::Right(Box::pin(self.accept_any(context, request, streams)))
@@ -71,30 +71,33 @@ impl Inner {
     fn accept_new(
         self: &Arc<Self>,
         context: CallContext,
-        request: SendMessageRequest,
+        request: &mut SendMessageRequest,
         streams: bool,
     ) -> Result<Accepted> {
-        self.check_send(&request)?;
+        self.check_send(request)?;
         let scope = Scope::new(&request.tenant, &context.caller);
-        let (turn, configuration) = turn_of(context, request, streams)?;
+        let turn = turn_of(context, request, streams)?;
         self.check_capacity(&scope.owner)?;
-        self.begin(scope, fresh_id(), turn, configuration, None)
+        self.begin(scope, fresh_id(), turn, request.configuration.as_mut(), None)
     }
 
     async fn accept_any(
         self: &Arc<Self>,
         mut context: CallContext,
-        mut request: SendMessageRequest,
+        request: &mut SendMessageRequest,
         streams: bool,
     ) -> Result<Accepted> {
-        self.check_send(&request)?;
+        self.check_send(request)?;
         let scope = Scope::new(&request.tenant, &context.caller);
         // Computed before extensions modify the request, which they may do differently each time.
         let may_join = context.idempotency_key.is_some() || self.config.dedupe_by_message_id;
-        let fingerprint = may_join.then(|| fingerprint(&request));
-        self.agent.extensions.receive(&mut context, &mut request).await?;
-        let (mut turn, mut configuration) = turn_of(context, request, streams)?;
-        if let Some(config) = &configuration.task_push_notification_config {
+        let fingerprint = may_join.then(|| fingerprint(request));
+        self.agent.extensions.receive(&mut context, request).await?;
+        let mut turn = turn_of(context, request, streams)?;
+        let configuration = request.configuration.as_mut();
+        if let Some(asked) = &configuration
+            && let Some(config) = &asked.task_push_notification_config
+        {
             let field = "configuration.taskPushNotificationConfig.";
             self.check_webhook(config, field).await?;
         }
@@ -134,7 +137,7 @@ impl Inner {
         let accepted = if is_new {
             self.begin_limited(scope.clone(), task_id, turn, configuration).await
         } else {
-            self.continue_task(&scope, task_id, turn, &mut configuration).await
+            self.continue_task(&scope, task_id, turn, configuration).await
         };
         if let (Err(error), Some(key), Some(task_id)) = (&accepted, &key, &claimed_for)
             && (is_new || is_definite(error))
@@ -159,7 +162,7 @@ impl Inner {
         scope: Scope,
         task_id: String,
         turn: TurnRequest,
-        configuration: SendMessageConfiguration,
+        configuration: Option<&mut SendMessageConfiguration>,
     ) -> Result<Accepted> {
         self.check_capacity(&scope.owner)?;
         let limits = self.config.caller_limits.of(&scope.owner);
@@ -172,7 +175,7 @@ impl Inner {
         scope: Scope,
         task_id: String,
         mut turn: TurnRequest,
-        configuration: SendMessageConfiguration,
+        configuration: Option<&mut SendMessageConfiguration>,
         draft: Option<Count>,
     ) -> Result<Accepted> {
         let limits = self.config.caller_limits.of(&scope.owner);
@@ -184,9 +187,8 @@ impl Inner {
             if message.context_id.is_empty() { fresh_id() } else { message.context_id.clone() };
         message.task_id.clone_from(&task_id);
         message.context_id.clone_from(&context_id);
-        let webhook = configuration
-            .task_push_notification_config
-            .map(|config| webhook_of(&task_id, config, &turn.call));
+        let (webhook, returns) = asked_of(configuration);
+        let webhook = webhook.map(|config| webhook_of(&task_id, config, &turn.call));
         let limits = &self.config.task_limits;
         if let Some(limit) = Size::default().refuses([&*message].into_iter(), limits) {
             return Err(limit.refusal(limits));
@@ -205,8 +207,7 @@ impl Inner {
             key: turn.key.as_deref().map(str::to_owned),
             is_streamed: turn.streams,
         };
-        let waits = !configuration.return_immediately;
-        handle.change_silently(|live| live.begin(turn, creation, waits, now()));
+        handle.change_silently(|live| live.begin(turn, creation, !returns, now()));
         Ok(Accepted::here(handle, 1))
     }
 
@@ -215,7 +216,7 @@ impl Inner {
         scope: &Scope,
         task_id: String,
         mut turn: TurnRequest,
-        configuration: &mut SendMessageConfiguration,
+        configuration: Option<&mut SendMessageConfiguration>,
     ) -> Result<Accepted> {
         let message = Arc::make_mut(&mut turn.message);
         let handle = self
@@ -231,9 +232,8 @@ impl Inner {
         message.context_id = (*handle.context_id).to_owned();
         self.check_capacity(&scope.owner)?;
         self.check_usage(&scope.owner, self.config.caller_limits.of(&scope.owner), false).await?;
-        let webhook = configuration.task_push_notification_config.take();
+        let (webhook, return_immediately) = asked_of(configuration);
         let webhook = webhook.map(|config| webhook_of(&task_id, config, &turn.call));
-        let return_immediately = configuration.return_immediately;
         let (inner, scope) = (Arc::clone(self), scope.clone());
         // Runs to completion even if the caller disconnects.
         self.detached(async move {
@@ -393,32 +393,40 @@ impl Inner {
     }
 }
 
-/// The turn of a message without a key, and the rest of its configuration.
+/// Takes the turn of a message, without a key, from its request.
 fn turn_of(
     context: CallContext,
-    request: SendMessageRequest,
+    request: &mut SendMessageRequest,
     streams: bool,
-) -> Result<(TurnRequest, SendMessageConfiguration)> {
+) -> Result<TurnRequest> {
     let SendMessageRequest { message, configuration, metadata, .. } = request;
-    let message = message.ok_or_else(|| Error::invalid_params("message", "is required"))?;
-    let mut configuration = configuration.unwrap_or_default();
-    let output_modes = std::mem::take(&mut configuration.accepted_output_modes);
-    let turn = TurnRequest {
+    let message = message.take().ok_or_else(|| Error::invalid_params("message", "is required"))?;
+    let output_modes = configuration.as_mut().map(|asked| &mut asked.accepted_output_modes);
+    let output_modes = output_modes.map(std::mem::take).unwrap_or_default();
+    Ok(TurnRequest {
         message: Arc::new(message),
         call: Arc::new(context),
         accepted_output_modes: match output_modes.is_empty() {
             true => Arc::default(),
             false => output_modes.into(),
         },
-        metadata: metadata.map(Arc::new),
+        metadata: metadata.take().map(Arc::new),
         streams,
         joins_from: None,
         key: None,
         rerun: false,
         is_lost: false,
         commands: Vec::new(),
-    };
-    Ok((turn, configuration))
+    })
+}
+
+/// Takes the webhook that is asked for, and returns whether to return immediately.
+fn asked_of(
+    configuration: Option<&mut SendMessageConfiguration>,
+) -> (Option<TaskPushNotificationConfig>, bool) {
+    configuration.map_or((None, false), |asked| {
+        (asked.task_push_notification_config.take(), asked.return_immediately)
+    })
 }
 
 fn too_many_running(limits: CallerLimits) -> Error {

@@ -54,14 +54,20 @@ impl Waiters {
 
     /// Takes all wakers, to be called after unlocking.
     pub(crate) fn take(&mut self) -> Wakers {
-        let more = self.more.iter_mut().filter_map(|(_, waker)| waker.take()).collect();
-        Wakers { first: self.first.take(), more }
+        let mut wakers = Wakers { first: self.first.take(), more: Vec::new() };
+        if !self.more.is_empty() {
+            wakers.more = self.more.iter_mut().filter_map(|(_, waker)| waker.take()).collect();
+        }
+        wakers
     }
 }
 
 impl Wakers {
     pub(crate) fn wake(self) {
-        self.first.into_iter().chain(self.more).for_each(Waker::wake);
+        if let Some(first) = self.first {
+            first.wake();
+        }
+        self.more.into_iter().for_each(Waker::wake);
     }
 }
 

@@ -88,8 +88,7 @@ fn set_ids(event: &mut Event, task: &Task) {
         Some(Payload::ArtifactUpdate(update)) => (&mut update.task_id, &mut update.context_id),
         Some(Payload::Task(_) | Payload::Message(_)) | None => return,
     };
-    task_id.clone_from(&task.id);
-    context_id.clone_from(&task.context_id);
+    (*task_id, *context_id) = (task.id.clone(), task.context_id.clone());
 }
 
 /// A copy of a task with changes applied.

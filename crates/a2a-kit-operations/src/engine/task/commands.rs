@@ -49,6 +49,9 @@ impl Commands {
 
     /// The answers to store with the next write; `ended` is the position of the end.
     pub(super) fn answers(&mut self, ended: Option<u64>) -> Vec<(Arc<str>, Bytes)> {
+        if self.begun.is_empty() && self.cancels.is_empty() {
+            return Vec::new();
+        }
         let begun = std::mem::take(&mut self.begun).into_iter();
         let begun = begun.map(|(id, position)| (id, encode(&Answer::At(position))));
         let mut answers: Vec<_> = begun.collect();

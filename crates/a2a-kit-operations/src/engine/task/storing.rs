@@ -120,7 +120,8 @@ impl LiveTask {
         let mut changes = std::mem::take(&mut self.changes.pending);
         let is_new = !self.is_stored();
         let ends = self.changes.head.is_terminal();
-        let states = changes.iter().filter_map(Change::state).collect();
+        let mut states = Vec::with_capacity(changes.len());
+        states.extend(changes.iter().filter_map(Change::state));
         // No caller has seen the intermediate events or can request them.
         let is_whole = is_new && ends && self.creation.is_private();
         let snapshot = if is_whole {
@@ -135,7 +136,9 @@ impl LiveTask {
             changes.iter_mut().for_each(|change| change.make_event(&self.task));
             snapshot
         };
-        let changes: Arc<[Change]> = changes.into();
+        // The empty slice is shared, not allocated.
+        let changes: Arc<[Change]> =
+            if changes.is_empty() { Arc::default() } else { changes.into() };
         self.persistence.phase = Phase::Storing(Arc::clone(&changes));
         let execution = self.run.execution.take();
         // The lease is released with the end of the task, or if no executor ever ran.
