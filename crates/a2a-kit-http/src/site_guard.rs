@@ -7,18 +7,16 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use a2a_core::{Error, ErrorKind, Result, host::is_loopback};
 use a2a_kit_operations::{LogLimit, metrics};
 use axum::Router;
-use http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts, uri::Authority};
+use http::{HeaderMap, HeaderValue, header, request::Parts, uri::Authority};
 use tracing::info;
 
 use crate::{card_page::asks_for_page, head_check::check_heads, serve::plain_host};
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Maximum length of a host or an origin in an error message, in characters.
 const MAX_ECHO: usize = 80;
@@ -34,19 +32,22 @@ pub struct SiteGuard {
     is_local: bool,
     hosts: Arc<[String]>,
     origins: Arc<[String]>,
+    /// The first host that was served, as requests name it: nearly all name the same.
+    known: Arc<OnceLock<Box<[u8]>>>,
 }
 
 impl SiteGuard {
     /// Creates a guard for a server that listens on `address`.
     pub fn new(address: SocketAddr) -> Self {
         let is_local = address.ip().to_canonical().is_loopback();
-        Self { is_local, hosts: Arc::default(), origins: Arc::default() }
+        Self { is_local, hosts: Arc::default(), origins: Arc::default(), known: Arc::default() }
     }
 
     /// Allows these hosts: names and addresses, without a port. `*` allows all.
     #[must_use]
     pub fn with_hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Self {
         self.hosts = hosts.into_iter().map(|host| bare(&host).to_ascii_lowercase()).collect();
+        self.known = Arc::default();
         self
     }
 
@@ -108,17 +109,25 @@ impl SiteGuard {
     /// Returns whether a request, which is not of a browser, is for an allowed host: without an
     /// allocation, for nearly all requests.
     fn has_plain_host(&self, parts: &Parts) -> bool {
-        let headers = &parts.headers;
-        let mut hosts = headers.get_all(header::HOST).iter();
-        // Over HTTP/2 in the target instead.
-        let host = match parts.uri.authority() {
-            Some(authority) => Some(authority.host()),
-            None => hosts.next().and_then(plain_host),
-        };
-        host.is_some_and(|host| self.serves(host))
-            && hosts.next().is_none()
-            && !headers.contains_key(header::ORIGIN)
-            && !headers.contains_key(SEC_FETCH_SITE)
+        // Over HTTP/2 in the target, otherwise in a header.
+        let mut named = parts.uri.authority().map(|authority| authority.as_str().as_bytes());
+        for (name, value) in &parts.headers {
+            match name.as_str() {
+                "origin" | "sec-fetch-site" => return false,
+                "host" if named.replace(value.as_bytes()).is_some() => return false,
+                _ => {}
+            }
+        }
+        let Some(named) = named else { return false };
+        if self.known.get().is_some_and(|known| **known == *named) {
+            return true;
+        }
+        let host = plain_host(named).and_then(|host| str::from_utf8(host).ok());
+        let is_served = host.is_some_and(|host| self.serves(host));
+        if is_served {
+            self.known.get_or_init(|| named.into());
+        }
+        is_served
     }
 
     fn serves(&self, host: &str) -> bool {
@@ -133,7 +142,7 @@ impl SiteGuard {
                    --allowed-origin";
         let Some(origin) = headers.get(header::ORIGIN) else {
             // Browsers omit `Origin` from some requests, and send `Sec-Fetch-Site` instead.
-            let site = headers.get(SEC_FETCH_SITE).map(HeaderValue::as_bytes);
+            let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
             return match site {
                 Some(b"cross-site" | b"same-site") if !self.allows("*") => {
                     Err(denied("cross-site request", "", why))
@@ -229,6 +238,21 @@ mod tests {
             let is_host = !host.is_empty() && host != "a b";
             assert_eq!(any.check(&request).is_ok(), is_host, "{host:?}");
         }
+    }
+
+    #[test]
+    fn requests_after_one_for_an_allowed_host_are_checked() {
+        let guard = guard("127.0.0.1:80");
+        let local = |headers| parts("localhost:80", headers);
+        for _ in 0..2 {
+            assert!(guard.check(&local(&[])).is_ok());
+            assert!(guard.check(&local(&[("origin", "https://evil.example")])).is_err());
+            assert!(guard.check(&local(&[("host", "rebind.example")])).is_err());
+            assert!(guard.check(&parts("rebind.example:80", &[])).is_err());
+            assert!(guard.check(&parts("agent.example", &[])).is_ok());
+        }
+        let other = guard.with_hosts(["other.example".to_owned()]);
+        assert!(other.check(&parts("agent.example", &[])).is_err());
     }
 
     #[test]

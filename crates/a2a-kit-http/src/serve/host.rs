@@ -40,11 +40,16 @@ pub(super) fn reject(status: StatusCode, reason: &'static str) -> Response<Body>
 
 /// Returns the host of a value without an allocation, if it is a plain one: a name or an IPv4 address,
 /// with or without a port. Others have to be parsed.
-pub(crate) fn plain_host(value: &HeaderValue) -> Option<&str> {
-    let text = str::from_utf8(value.as_bytes()).ok()?;
-    let (host, port) = text.split_once(':').unwrap_or((text, ""));
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
-    (!host.is_empty() && host.bytes().all(is_plain) && is_port(port)).then_some(host)
+pub(crate) fn plain_host(value: &[u8]) -> Option<&[u8]> {
+    let is_plain = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+    let (host, port) = value.split_at(value.iter().take_while(is_plain).count());
+    let is_port = match port {
+        [] => true,
+        [b':', digits @ ..] if digits.len() < 5 => digits.iter().all(u8::is_ascii_digit),
+        [b':', digits @ ..] => str::from_utf8(digits).is_ok_and(is_port),
+        _ => false,
+    };
+    (!host.is_empty() && is_port).then_some(host)
 }
 
 fn is_port(digits: &str) -> bool {
@@ -53,7 +58,7 @@ fn is_port(digits: &str) -> bool {
 
 /// Returns whether the value is `uri-host [":" port]` with a non-empty host.
 fn is_host(value: &HeaderValue) -> bool {
-    if plain_host(value).is_some() {
+    if plain_host(value.as_bytes()).is_some() {
         return true;
     }
     let Some(text) = value.to_str().ok().filter(|text| !text.contains('@')) else { return false };
