@@ -1,6 +1,6 @@
 //! Dispatches requests to operations, for the JSON bindings.
 
-use std::sync::Arc;
+use std::{mem::take, sync::Arc};
 
 use a2a_core::{
     Error, Operation, Request, Result, Validate,
@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 use crate::parse::{MAX_INLINE_BYTES, offload, parse};
 
 /// The encoded request of an operation.
-pub trait Source: Send + 'static {
+pub trait Source: Default + Send + 'static {
     /// Returns the size of the body that contains the request, in bytes.
     fn bytes(&self) -> usize;
 
@@ -38,7 +38,8 @@ pub enum Output {
 /// Decodes and validates a request, calls `operation` with it, and appends a unary response to
 /// `out` as JSON. Large requests are processed off the threads that serve connections.
 ///
-/// The call runs in a span named after the operation, and is counted: see [`ServerSpan`].
+/// The call runs in a span named after the operation, and is counted: see [`ServerSpan`]. The context
+/// and the source are taken where they are needed: each future that held them would copy them.
 ///
 /// # Errors
 ///
@@ -48,14 +49,16 @@ pub async fn dispatch(
     agent: &Arc<dyn Agent>,
     binding: &'static str,
     operation: Operation,
-    context: CallContext,
-    source: impl Source,
+    context: &mut CallContext,
+    source: &mut impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
     if source.bytes() > MAX_INLINE_BYTES {
-        let agent = Arc::clone(agent);
-        let served = async move { serve(&*agent, binding, operation, context, source, out).await };
-        return Box::pin(offload(served)).await?;
+        let (agent, mut context, mut source) = (Arc::clone(agent), take(context), take(source));
+        return Box::pin(offload(async move {
+            serve(&*agent, binding, operation, &mut context, &mut source, out).await
+        }))
+        .await?;
     }
     serve(&**agent, binding, operation, context, source, out).await
 }
@@ -64,14 +67,14 @@ async fn serve(
     agent: &dyn Agent,
     binding: &'static str,
     operation: Operation,
-    mut context: CallContext,
-    source: impl Source,
+    context: &mut CallContext,
+    source: &mut impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
     // Clients that repeat it on a send would be forwarded with it by a gateway.
     context.last_event_id =
         context.last_event_id.filter(|_| operation == Operation::SubscribeToTask);
-    let mut served = ServerSpan::begin(operation, binding, &mut context);
+    let mut served = ServerSpan::begin(operation, binding, context);
     let performed = perform(agent, &served, operation, context, source, out);
     let result = performed.instrument(served.span().clone()).await;
     served.end(&result);
@@ -87,15 +90,21 @@ async fn perform(
     agent: &dyn Agent,
     served: &ServerSpan,
     operation: Operation,
-    context: CallContext,
-    source: impl Source,
+    context: &mut CallContext,
+    source: &mut impl Source,
     out: Vec<u8>,
 ) -> Result<Reply<Output>> {
+    let bytes = source.bytes();
     macro_rules! call {
         ($method:ident) => {{
-            let request = read(source).await?;
+            let source = take(source);
+            let request = if bytes <= MAX_INLINE_BYTES {
+                read(source)?
+            } else {
+                Box::pin(parse(bytes, move || read(source))).await?
+            };
             served.record_ids(Request::task_id(&request), Request::context_id(&request));
-            agent.$method(Call::from_parts(context, request)).await?
+            agent.$method(Call::from_parts(take(context), request)).await?
         }};
     }
 
@@ -134,17 +143,10 @@ struct Empty {}
 
 // Validated before the agent is called: an agent that forwards the request could drop the invalid
 // part, for example an unknown enum value.
-async fn read<T>(source: impl Source) -> Result<T>
-where
-    T: Request + DeserializeOwned + Validate + Send + 'static,
-{
-    let bytes = source.bytes();
-    let read = move || {
-        let request: T = source.read()?;
-        request.validate()?;
-        Ok(request)
-    };
-    if bytes <= MAX_INLINE_BYTES { read() } else { Box::pin(parse(bytes, read)).await }
+fn read<T: Request + DeserializeOwned + Validate>(source: impl Source) -> Result<T> {
+    let request: T = source.read()?;
+    request.validate()?;
+    Ok(request)
 }
 
 fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Output>> {

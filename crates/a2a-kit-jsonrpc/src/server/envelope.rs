@@ -231,7 +231,7 @@ impl Opened {
 }
 
 /// The `params` of a request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Params {
     /// The JSON text; `None` if there are none.
     text: Option<Bytes>,

@@ -118,9 +118,8 @@ impl Endpoint {
         }
         let Opened { id, request, skimmed } = opened;
         let called = async {
-            let (operation, params) = request?;
-            let context = self.context(parts)?;
-            self.call(operation, context, params, &id, parts).await
+            let (operation, mut params) = request?;
+            self.call(operation, &mut self.context(parts)?, &mut params, &id, parts).await
         };
         match (called.await, skimmed) {
             (Ok(response), _) => response,
@@ -144,8 +143,8 @@ impl Endpoint {
     async fn call(
         &self,
         operation: Operation,
-        context: CallContext,
-        params: Params,
+        context: &mut CallContext,
+        params: &mut Params,
         id: &Id,
         parts: &Parts,
     ) -> Result<Response<Body>> {

@@ -11,6 +11,7 @@ use super::query::Query;
 use crate::name::camel_case;
 
 /// The sources of a request's members.
+#[derive(Default)]
 pub(super) struct RequestSource {
     /// The body, if the route has one.
     pub(super) body: Option<Bytes>,

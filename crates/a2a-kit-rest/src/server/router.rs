@@ -155,9 +155,9 @@ impl Binding {
         }
         let query = Query::parse(query.unwrap_or_default())?;
         let max_values = limits.max_json_values;
-        let source = RequestSource { body, max_values, query, variables };
-        let out = Vec::with_capacity(1 << 10);
-        let reply = dispatch(&self.agent, card::HTTP_JSON, operation, context, source, out).await?;
+        let source = &mut RequestSource { body, max_values, query, variables };
+        let (agent, out) = (&self.agent, Vec::with_capacity(1 << 10));
+        let reply = dispatch(agent, card::HTTP_JSON, operation, &mut context, source, out).await?;
         let mut response = match reply.response {
             Output::Json(json) => response::result(json, media_type.clone()),
             Output::Events(events) => {
