@@ -25,6 +25,9 @@ impl Query {
     /// text that is not UTF-8.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let mut query = Self::default();
+        if text.is_empty() {
+            return Ok(query);
+        }
         for (name, value) in query::parse(text)? {
             if name.eq_ignore_ascii_case(service_parameters::VERSION.as_str()) {
                 continue;

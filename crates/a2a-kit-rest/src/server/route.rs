@@ -30,6 +30,7 @@ pub(super) enum NoMatch {
 
 /// A path with its methods.
 struct PathTemplate {
+    path: &'static str,
     segments: Vec<Segment>,
     /// The verb after the last segment, which follows a `:`.
     verb: Option<&'static str>,
@@ -74,12 +75,7 @@ static TEMPLATES: LazyLock<Vec<PathTemplate>> = LazyLock::new(templates);
 /// variables, so a route without a tenant over one with a tenant, and a verb over an id with the
 /// same ending.
 pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, NoMatch> {
-    let segments: Vec<&str> =
-        path.strip_prefix('/').ok_or(NoMatch::UnknownPath)?.split('/').collect();
-    let (template, values) = TEMPLATES
-        .iter()
-        .find_map(|template| Some((template, template.matches(&segments)?)))
-        .ok_or(NoMatch::UnknownPath)?;
+    let (template, values) = find(path).ok_or(NoMatch::UnknownPath)?;
     let route = template.methods.iter().find(|(verb, ..)| *verb == method.as_str());
     let Some((_, operation, has_body)) = route else {
         return Err(NoMatch::WrongMethod(template.allowed_methods()));
@@ -93,6 +89,18 @@ pub(super) fn resolve(method: &Method, path: &str) -> Result<Target, NoMatch> {
     };
     let variables = values.into_iter().map(decode).collect::<Result<_, NoMatch>>()?;
     Ok(Target { operation: *operation, has_body: *has_body, variables })
+}
+
+/// Finds the template of a path, and its variables, still encoded.
+fn find(path: &str) -> Option<(&'static PathTemplate, Vec<(&'static str, &str)>)> {
+    // Most requests send a message.
+    if let Some(template) = TEMPLATES.iter().find(|template| template.path == path)
+        && !path.contains('{')
+    {
+        return Some((template, Vec::new()));
+    }
+    let segments: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+    TEMPLATES.iter().find_map(|template| Some((template, template.matches(&segments)?)))
 }
 
 /// The path patterns for [`resolve`].
@@ -113,17 +121,17 @@ pub(super) fn patterns() -> Vec<String> {
 }
 
 impl PathTemplate {
-    fn new(path: &'static str) -> Self {
-        let (path, verb) = match path.rsplit_once("}:") {
-            Some((_, verb)) => (&path[..path.len() - verb.len() - 1], Some(verb)),
-            None => (path, None),
+    fn new(template: &'static str) -> Self {
+        let (path, verb) = match template.rsplit_once("}:") {
+            Some((_, verb)) => (&template[..template.len() - verb.len() - 1], Some(verb)),
+            None => (template, None),
         };
         let segment = |text: &'static str| {
             let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
             name.map_or(Segment::Literal(text), Segment::Variable)
         };
         let segments = path.trim_start_matches('/').split('/').map(segment).collect();
-        Self { segments, verb, methods: Vec::new() }
+        Self { path: template, segments, verb, methods: Vec::new() }
     }
 
     /// Returns the variables, still encoded, if the path matches.
