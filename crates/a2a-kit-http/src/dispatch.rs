@@ -144,9 +144,13 @@ struct Empty {}
 // Validated before the agent is called: an agent that forwards the request could drop the invalid
 // part, for example an unknown enum value.
 fn read<T: Request + DeserializeOwned + Validate>(source: impl Source) -> Result<T> {
-    let request: T = source.read()?;
-    request.validate()?;
-    Ok(request)
+    let mut read = source.read::<T>();
+    if let Ok(request) = &read
+        && let Err(error) = request.validate()
+    {
+        read = Err(error);
+    }
+    read
 }
 
 fn json(reply: Reply<impl Serialize>, mut out: Vec<u8>) -> Result<Reply<Output>> {

@@ -112,10 +112,10 @@ impl Server {
             let read = self.read(&parts, &body);
             return self.answer(&parts, read).await;
         }
-        let read = parse(body.len(), move || {
+        let read = Box::pin(parse(body.len(), move || {
             let read = self.read(&parts, &body);
             Ok((self, parts, read))
-        });
+        }));
         match read.await {
             Ok((server, parts, read)) => server.answer(&parts, read).await,
             Err(error) => reject(None, "null", error),
@@ -138,13 +138,10 @@ impl Server {
         let max_values = self.options.binding.limits.max_json_values;
         // Nearly all requests with version 1.0 are current ones.
         let is_v1_0 = |version: &str| version.trim() == ProtocolVersion::V1_0.as_str();
-        let certainly_current = |opened: &Opened| {
-            opened.operation().is_some_and(|(_, params)| {
-                detect::is_current(&Params::new(params), &self.options.revisions)
-            })
-        };
+        let certainly_current =
+            |params: &str| detect::is_current(&Params::new(params), &self.options.revisions);
         let is_v1_0 = version.as_deref().is_some_and(is_v1_0);
-        if is_v1_0 && let Some(opened) = Opened::skim(body, max_values).filter(certainly_current) {
+        if is_v1_0 && let Some(opened) = Opened::skim(body, max_values, certainly_current) {
             return Read::Current(opened);
         }
         let envelope = match Envelope::read(body) {
@@ -153,7 +150,7 @@ impl Server {
         };
         if is_v1_0 {
             let opened = Opened::of(&envelope, body, check_json(body, max_values));
-            if certainly_current(&opened) {
+            if opened.operation().is_some_and(|(_, params)| certainly_current(params)) {
                 return Read::Current(opened);
             }
         }

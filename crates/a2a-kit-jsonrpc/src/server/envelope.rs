@@ -158,8 +158,10 @@ impl<'a> Envelope<'a> {
 
 fn text<'a>(member: Option<&'a str>) -> Option<Cow<'a, str>> {
     let raw = member?;
-    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(text) if !text.contains('\\') => Some(Cow::Borrowed(text)),
+    match raw.as_bytes() {
+        [b'"', text @ .., b'"'] if !text.contains(&b'\\') => {
+            Some(Cow::Borrowed(&raw[1..raw.len() - 1]))
+        }
         _ => serde_json::from_str(raw).ok(),
     }
 }
@@ -177,16 +179,21 @@ pub struct Opened {
 impl Opened {
     /// Reads the envelope of a request of at most `max_values` JSON values.
     pub(super) fn read(body: &Bytes, max_values: usize) -> Self {
-        Self::skim(body, max_values).unwrap_or_else(|| Self::read_whole(body, max_values))
+        let skimmed = Self::skim(body, max_values, |_| true);
+        skimmed.unwrap_or_else(|| Self::read_whole(body, max_values))
     }
 
-    /// [Skims](Envelope::skim) the envelope of a small request. Whether its JSON is well formed is known
-    /// once the `params` have been read.
-    pub fn skim(body: &Bytes, max_values: usize) -> Option<Self> {
+    /// [Skims](Envelope::skim) the envelope of a small request with `params` that are `expected`.
+    /// Whether its JSON is well formed is known once the `params` have been read.
+    pub fn skim(
+        body: &Bytes,
+        max_values: usize,
+        expected: impl FnOnce(&str) -> bool,
+    ) -> Option<Self> {
         if body.len() > MAX_INLINE_BYTES {
             return None;
         }
-        let envelope = Envelope::skim(body)?;
+        let envelope = Envelope::skim(body).filter(|it| it.params.is_some_and(expected))?;
         let Self { id, request, .. } = Self::of(&envelope, body, check_json(body, max_values));
         let (operation, mut params) = request.ok()?;
         params.whole = Some(body.clone());
@@ -247,9 +254,12 @@ impl Source for Params {
     }
 
     fn read<T: Request + DeserializeOwned>(self) -> Result<T> {
-        match (read_params(self.text.as_deref()), self.whole) {
-            (Err(_), Some(body)) => read_params(Envelope::read(&body)?.params().map(str::as_bytes)),
-            (read, _) => read,
+        let read = read_params(self.text.as_deref());
+        match self.whole {
+            Some(body) if read.is_err() => {
+                read_params(Envelope::read(&body)?.params().map(str::as_bytes))
+            }
+            _ => read,
         }
     }
 }

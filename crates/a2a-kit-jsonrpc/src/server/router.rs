@@ -117,11 +117,11 @@ impl Endpoint {
             return response::error(Id::NULL.as_str(), error);
         }
         let Opened { id, request, skimmed } = opened;
-        let called = async {
-            let (operation, mut params) = request?;
-            self.call(operation, &mut self.context(parts)?, &mut params, &id, parts).await
+        let called = match request {
+            Ok((operation, mut params)) => self.call(operation, &mut params, &id, parts).await,
+            Err(error) => Err(error),
         };
-        match (called.await, skimmed) {
+        match (called, skimmed) {
             (Ok(response), _) => response,
             // Malformed JSON comes first, whatever else is wrong.
             (Err(error), Some(body)) => {
@@ -143,14 +143,15 @@ impl Endpoint {
     async fn call(
         &self,
         operation: Operation,
-        context: &mut CallContext,
         params: &mut Params,
         id: &Id,
         parts: &Parts,
     ) -> Result<Response<Body>> {
+        let mut context = self.context(parts)?;
         let head = response::head(id);
         let begin = head.len();
-        let reply = dispatch(&self.agent, card::JSONRPC, operation, context, params, head).await?;
+        let reply =
+            dispatch(&self.agent, card::JSONRPC, operation, &mut context, params, head).await?;
         let mut response = match reply.response {
             Output::Json(body) => response::result(body, begin),
             Output::Events(events) => sse::response(

@@ -8,13 +8,13 @@ impl<'a> Envelope<'a> {
     /// reads.
     pub(super) fn skim(body: &'a [u8]) -> Option<Self> {
         let mut envelope = Self::default();
-        let mut rest = after(str::from_utf8(body).ok()?, '{')?;
+        let mut rest = after(str::from_utf8(body).ok()?, b'{')?;
         loop {
             let (name, value) = string(rest)?;
-            let value = after(value, ':')?;
+            let value = after(value, b':')?;
             if name == "\"params\"" {
-                let params = value.trim_end_matches(is_space).strip_suffix('}')?;
-                envelope.params = Some(params.trim_end_matches(is_space));
+                let params = without_end_spaces(value).strip_suffix('}')?;
+                envelope.params = Some(without_end_spaces(params));
                 let others = [envelope.jsonrpc, envelope.id, envelope.method];
                 let is_whole = params.starts_with('{') && others.iter().all(Option::is_some);
                 return is_whole.then_some(envelope);
@@ -29,24 +29,33 @@ impl<'a> Envelope<'a> {
             if member.replace(value).is_some() {
                 return None;
             }
-            rest = after(next, ',')?;
+            rest = after(next, b',')?;
         }
     }
 }
 
-fn is_space(letter: char) -> bool {
-    matches!(letter, ' ' | '\t' | '\n' | '\r')
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn without_spaces(text: &str) -> &str {
+    &text[text.bytes().take_while(|byte| is_space(*byte)).count()..]
+}
+
+fn without_end_spaces(text: &str) -> &str {
+    &text[..text.len() - text.bytes().rev().take_while(|byte| is_space(*byte)).count()]
 }
 
 /// Returns what follows a mark and the spaces around it.
-fn after(text: &str, mark: char) -> Option<&str> {
-    Some(text.trim_start_matches(is_space).strip_prefix(mark)?.trim_start_matches(is_space))
+fn after(text: &str, mark: u8) -> Option<&str> {
+    let text = without_spaces(text);
+    (text.as_bytes().first() == Some(&mark)).then(|| without_spaces(&text[1..]))
 }
 
 /// Splits a string without escapes from what follows.
 fn string(text: &str) -> Option<(&str, &str)> {
-    let mut inner = text.strip_prefix('"')?.bytes();
-    let end = inner.position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))? + 1;
+    let Some((b'"', inner)) = text.as_bytes().split_first() else { return None };
+    let end = inner.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '))? + 1;
     (text.as_bytes()[end] == b'"').then(|| text.split_at(end + 1))
 }
 

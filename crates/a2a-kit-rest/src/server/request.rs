@@ -28,20 +28,29 @@ impl Source for RequestSource {
     }
 
     fn read<T: Request + DeserializeOwned>(self) -> Result<T> {
-        let mut request: T = match &self.body {
-            Some(body) => {
-                check_json(body, self.max_values)?;
-                read_body(body)?
-            }
-            None => self.query.read()?,
+        let mut read = match &self.body {
+            Some(body) => check_json(body, self.max_values).and_then(|()| read_body(body)),
+            None => self.query.read(),
         };
+        if let Ok(request) = &mut read
+            && let Err(error) = self.place_members(request)
+        {
+            read = Err(error);
+        }
+        read
+    }
+}
+
+impl RequestSource {
+    /// Sets the members of the path, and the tenant of the query.
+    fn place_members<T: Request>(self, request: &mut T) -> Result<()> {
         for (name, value) in self.variables {
-            place(&mut request, name, value)?;
+            place(request, name, value)?;
         }
-        if let Some(tenant) = self.query.tenant()? {
-            place(&mut request, "tenant", tenant.to_owned())?;
+        match self.query.tenant()? {
+            Some(tenant) => place(request, "tenant", tenant.to_owned()),
+            None => Ok(()),
         }
-        Ok(request)
     }
 }
 
