@@ -57,8 +57,8 @@ fn is_plain(text: &[u8]) -> bool {
             && is_plain_word(u64::from_ne_bytes(*last));
     }
     if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
-        let [first, last] = [first, last].map(|half| u64::from(u32::from_ne_bytes(*half)));
-        return is_plain_word(first << 32 | last);
+        let half = |half: &[u8; 4]| u64::from(u32::from_ne_bytes(*half));
+        return is_plain_word(half(first) << 32 | half(last));
     }
     !text.iter().any(|byte| needs_escape(*byte))
 }
@@ -111,7 +111,6 @@ fn write_name(out: &mut Vec<u8>, is_first: &mut bool, name: &str) {
 
 fn write_text(out: &mut Vec<u8>, text: &str) {
     let text = text.as_bytes();
-    out.reserve(text.len() + 2);
     out.push(b'"');
     if is_plain(text) {
         out.extend_from_slice(text);
