@@ -39,6 +39,11 @@ impl<I> HeadTimeout<I> {
 
     /// Ready when the connection has timed out.
     fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let is_armed = self.is_registered && self.timer.as_ref().is_some_and(|it| !it.is_elapsed());
+        // The deadline of an idle connection only moves on; that of a head may be before it.
+        if is_armed && self.head.is_none_or(|(before, _)| before != self.activity.requests()) {
+            return Poll::Pending;
+        }
         let due = match &mut self.head {
             Some((requests, begun)) if *requests == self.activity.requests() => {
                 *begun.get_or_insert_with(Instant::now) + self.limits.header_read_timeout

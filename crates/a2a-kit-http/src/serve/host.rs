@@ -45,8 +45,10 @@ pub(crate) fn plain_host(value: &[u8]) -> Option<&[u8]> {
     let (host, port) = value.split_at(value.iter().take_while(is_plain).count());
     let is_port = match port {
         [] => true,
-        [b':', digits @ ..] if digits.len() < 5 => digits.iter().all(u8::is_ascii_digit),
-        [b':', digits @ ..] => str::from_utf8(digits).is_ok_and(is_port),
+        [b':', digits @ ..] => {
+            let is_short = digits.len() < 5 || digits.len() == 5 && digits <= &b"65535"[..];
+            is_short && digits.iter().all(u8::is_ascii_digit)
+        }
         _ => false,
     };
     (!host.is_empty() && is_port).then_some(host)
@@ -101,7 +103,9 @@ mod tests {
             (&["a/b"], false),
             (&["user@a"], false),
             (&["a:b"], false),
-            (&["a:99999"], false),
+            (&["a:65535"], true),
+            (&["a:65536"], false),
+            (&["a:00080"], true),
             (&[":80"], false),
             (&["[::1"], false),
             (&["a\u{e9}"], false),
