@@ -1,10 +1,12 @@
 //! Protection against pages of other sites: CORS, and the guard of an agent without
 //! authentication.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{convert::Infallible, future::ready, net::SocketAddr, time::Duration};
 
 use a2a_kit_http::site_guard::SiteGuard;
-use http::{HeaderName, HeaderValue, Method, Uri, header};
+use futures_util::FutureExt as _;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use tower::{Layer as _, ServiceExt as _, service_fn};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use crate::config::Config;
@@ -30,16 +32,29 @@ impl Config {
 
     /// The origins whose pages may call; `None` for no origin.
     pub(crate) fn origins(&self) -> Option<AllowOrigin> {
-        match &self.allowed_origins {
-            None if !self.authenticates => None,
-            None => Some(AllowOrigin::any()),
-            Some(origins) if origins.iter().any(|origin| origin == ANY) => Some(AllowOrigin::any()),
-            Some(origins) => {
-                // A text that is no header value can't be the origin of a request either.
-                let values = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok());
-                Some(AllowOrigin::list(values))
-            }
+        if self.allows_any_origin() {
+            return Some(AllowOrigin::any());
         }
+        // A text that is no header value can't be the origin of a request either.
+        let origins = self.allowed_origins.as_ref()?.iter();
+        Some(AllowOrigin::list(origins.filter_map(|origin| HeaderValue::from_str(origin).ok())))
+    }
+
+    fn allows_any_origin(&self) -> bool {
+        let origins = self.allowed_origins.as_ref();
+        origins.map_or(self.authenticates, |origins| origins.iter().any(|origin| origin == ANY))
+    }
+
+    /// The headers that [`cors`] adds to each response, except to a preflight request; `None` if they
+    /// depend on the request.
+    pub(crate) fn constant_cors_headers(&self) -> Option<HeaderMap> {
+        let Some(origins) = self.origins() else { return Some(HeaderMap::new()) };
+        if !self.allows_any_origin() {
+            return None;
+        }
+        let respond = service_fn(|_: Request<()>| ready(Ok::<_, Infallible>(Response::new(()))));
+        let response = cors(origins).layer(respond).oneshot(Request::new(())).now_or_never()?;
+        response.ok().map(|response| response.into_parts().0.headers)
     }
 }
 

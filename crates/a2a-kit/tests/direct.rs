@@ -12,8 +12,11 @@ use tokio::{
 
 const SEND: &str = r#"{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"hi"}]}}"#;
 
-fn server() -> Server {
-    let card = AgentCard::new("Echo", "Repeats its input").with_streaming(true);
+fn card() -> AgentCard {
+    AgentCard::new("Echo", "Repeats its input").with_streaming(true)
+}
+
+fn server(card: AgentCard) -> Server {
     Server::from(Engine::new(card, agent_fn(async |text: String| format!("You said: {text}"))))
         .with_limits(Limits::default().with_max_body_bytes(10_000).with_max_json_values(20))
 }
@@ -57,8 +60,8 @@ fn rpc(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":"x","method":"{method}","params":{params}}}"#)
 }
 
-#[tokio::test]
-async fn operations_called_without_the_router_respond_as_through_it() {
+/// Compares the responses of an agent with and without the router, with a header in each request.
+async fn compare(server: impl Fn() -> Server, header: &str) {
     let direct = start(server()).await;
     // Any layer requires the router.
     let routed = start(server().with_layers(|router| router)).await;
@@ -130,7 +133,7 @@ async fn operations_called_without_the_router_respond_as_through_it() {
         ("POST /lf.a2a.v1.A2AService/SendMessage", grpc, &["\0\0\0\0\0"]),
         ("POST /lf.a2a.v1.A2AService/Nothing", grpc, &["\0\0\0\0\0"]),
     ] {
-        let head = format!("{line} HTTP/1.1\r\n{headers}");
+        let head = format!("{line} HTTP/1.1\r\n{headers}{header}");
         let (response, expected) =
             (exchange(direct, &head, pieces).await, exchange(routed, &head, pieces).await);
         assert_eq!(response, expected, "{head}\n{pieces:?}");
@@ -138,9 +141,52 @@ async fn operations_called_without_the_router_respond_as_through_it() {
 }
 
 #[tokio::test]
+async fn operations_called_without_the_router_respond_as_through_it() {
+    compare(|| server(card()), "").await;
+}
+
+#[cfg(feature = "auth")]
+#[tokio::test]
+async fn calls_with_a_known_token_respond_as_through_the_router() {
+    use std::{
+        sync::Arc,
+        time::{SystemTime, UNIX_EPOCH},
+    };
+
+    use a2a_kit::{
+        auth::{
+            jose::{Algorithm, JwkSet, SigningKey},
+            server::{Guard, JwtVerifier, Throttle},
+        },
+        v1::SecurityScheme,
+    };
+
+    let key = SigningKey::generate(Algorithm::Es256).unwrap();
+    let expires = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3_600;
+    let claims = format!(r#"{{"iss":"https://issuer","aud":"agent","sub":"ann","exp":{expires}}}"#);
+    let token = key.token(claims.as_bytes()).unwrap();
+    let keys: JwkSet = [key.public().clone()].into_iter().collect();
+    // Its cache is shared, so that each token is known from its second request on.
+    let verifier = Arc::new(JwtVerifier::new("https://issuer", "agent", keys));
+    let secured = || {
+        let guard = Guard::new()
+            .with_shared_verifier("jwt", verifier.clone())
+            .with_throttle(Throttle::default().with_failures_allowed(u32::MAX));
+        let scheme = SecurityScheme::bearer();
+        server(card().with_security_scheme("jwt", scheme).requiring("jwt")).with_auth(guard)
+    };
+    for header in
+        ["", "\r\nauthorization: Bearer a.b.c", &format!("\r\nauthorization: Bearer {token}")]
+    {
+        compare(secured, header).await;
+        compare(|| secured().with_allowed_origins(["https://a.example"]), header).await;
+    }
+}
+
+#[tokio::test]
 async fn route_of_the_application_comes_before_that_of_a_task() {
     let routes = Router::new().route("/tasks/status", get("fine"));
-    let address = start(server().with_routes(routes)).await;
+    let address = start(server(card()).with_routes(routes)).await;
     let head = "GET /tasks/status HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0";
     let response = exchange(address, head, &[]).await;
     assert!(response.starts_with("HTTP/1.1 200 OK") && response.ends_with("in0"), "{response}");

@@ -108,8 +108,7 @@ impl Service<Request> for Authenticate {
             return Either::Left(self.route.call(request));
         }
         let (mut parts, body) = request.into_parts();
-        if let Some(authentication) = self.card.known(&parts) {
-            self.card.attach(&mut parts, Arc::new(authentication));
+        if self.card.attach_known(&mut parts) {
             return Either::Left(self.route.call(Request::from_parts(parts, body)));
         }
         let (card, route) = (Arc::clone(&self.card), self.route.clone());
@@ -206,6 +205,14 @@ impl EnforcedCard {
             parts.extensions.insert(ClientAddress(address));
         }
         parts.extensions.insert(caller.with_evidence(authentication));
+    }
+
+    /// Attaches the authentication to a request with a [known](Self::known) token, and returns whether
+    /// it has one.
+    pub(super) fn attach_known(self: &Arc<Self>, parts: &mut Parts) -> bool {
+        let Some(authentication) = self.known(parts) else { return false };
+        self.attach(parts, Arc::new(authentication));
+        true
     }
 
     /// The result of [`authenticate`](Self::authenticate) for a request with a token that was verified

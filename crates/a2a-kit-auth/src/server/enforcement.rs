@@ -107,6 +107,12 @@ impl Enforcement {
         authenticate::layer(router, &self.0)
     }
 
+    /// Authenticates a request as the [layer](Self::layer) does, if it has a token that was verified
+    /// before and no other credentials are possible; returns `false`, without a trace, if it has not.
+    pub fn authenticate_known(&self, request: &mut Parts) -> bool {
+        self.0.attach_known(request)
+    }
+
     /// Returns whether the guard makes the public card private.
     pub fn has_private_card(&self) -> bool {
         self.0.guard.has_private_card

@@ -265,7 +265,9 @@ impl hyper::service::Service<Request<Incoming>> for Connection {
         }
         let route = if let Some(rejection) = self.rejection(&head) {
             Route::Rejected(ready(rejection))
-        } else if let Some(handler) = self.direct.as_ref().and_then(|direct| direct.select(&head)) {
+        } else if let Some(handler) =
+            self.direct.as_ref().and_then(|direct| direct.select(&mut head))
+        {
             let limits = Arc::clone(&self.limits);
             Route::Unread(Some(DirectRequest { handler, head, body, limits }))
         } else {

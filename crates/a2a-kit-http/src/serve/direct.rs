@@ -21,8 +21,9 @@ use crate::{
 pub type DirectHandler =
     Arc<dyn Fn(Parts, Result<Bytes>) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
 
-/// Selects the handler of a request by its head; `None` for the router.
-type Select = Arc<dyn Fn(&Parts) -> Option<DirectHandler> + Send + Sync>;
+/// Selects the handler of a request by its head, to which it may add extensions; `None` for the
+/// router.
+type Select = Arc<dyn Fn(&mut Parts) -> Option<DirectHandler> + Send + Sync>;
 
 /// The requests that a server hands to a binding itself. A router and each of its layers box the
 /// request, its body and the response, and copy the routes, which takes a tenth of a small request.
@@ -34,12 +35,15 @@ pub struct DirectRoutes(Select);
 a2a_core::debug_fields!(DirectRoutes(..));
 
 impl DirectRoutes {
-    /// Creates routes from a function that selects the handler of a request by its head.
-    pub fn new(select: impl Fn(&Parts) -> Option<DirectHandler> + Send + Sync + 'static) -> Self {
+    /// Creates routes from a function that selects the handler of a request by its head, to which it
+    /// may add extensions.
+    pub fn new(
+        select: impl Fn(&mut Parts) -> Option<DirectHandler> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(select))
     }
 
-    pub(super) fn select(&self, head: &Parts) -> Option<DirectHandler> {
+    pub(super) fn select(&self, head: &mut Parts) -> Option<DirectHandler> {
         (self.0)(head)
     }
 }

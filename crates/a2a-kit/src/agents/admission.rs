@@ -33,6 +33,26 @@ impl Admission {
         }
     }
 
+    /// Authenticates a request whose credentials are known; `false` leaves it to the layer, if there is
+    /// one.
+    #[cfg_attr(not(feature = "auth"), expect(unused_variables, reason = "there is no guard"))]
+    pub(crate) fn admits_known(&self, request: &mut Parts) -> bool {
+        match self {
+            Self::Open => true,
+            #[cfg(feature = "auth")]
+            Self::Guarded(enforcement) => enforcement.authenticate_known(request),
+        }
+    }
+
+    /// The number of its layers around the operations.
+    pub(crate) fn layers(&self) -> usize {
+        match self {
+            Self::Open => 0,
+            #[cfg(feature = "auth")]
+            Self::Guarded(_) => 1,
+        }
+    }
+
     /// Returns whether the card is for authenticated callers only.
     pub(crate) fn has_private_card(&self) -> bool {
         match self {
