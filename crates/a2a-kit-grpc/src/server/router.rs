@@ -1,12 +1,16 @@
 //! The service as a router.
 
 use std::sync::Arc;
+#[cfg(feature = "reflection")]
+use std::sync::LazyLock;
 
 use a2a_core::{DESCRIPTOR, Error, ErrorKind, ProtocolVersion, SERVICE};
 use a2a_kit_http::{
     BindError, BindingOptions, DirectHandler, Limits, VersionPolicy, serve_binding,
 };
 use a2a_kit_operations::{Agent, Engine};
+#[cfg(feature = "reflection")]
+use axum::routing::any;
 use axum::{
     Router,
     extract::Request,
@@ -20,7 +24,12 @@ use tonic::service::Routes;
 #[cfg(feature = "health")]
 use tonic_health::ServingStatus;
 #[cfg(feature = "reflection")]
-use tonic_reflection::server::{Builder, Error as ReflectionError};
+use tonic_reflection::{
+    pb::{v1, v1alpha},
+    server::{Builder, Error as ReflectionError},
+};
+#[cfg(feature = "reflection")]
+use tower::ServiceExt as _;
 
 #[cfg(feature = "health")]
 use super::watch_limit::WatchLimit;
@@ -152,44 +161,61 @@ fn with_operations(
         }
         routes = routes.add_service(WatchLimit::new(health, &options.limits));
     }
+    // Routers with fallbacks can't be merged.
+    let router = routes.into_axum_router().reset_fallback();
     #[cfg(feature = "reflection")]
     if options.reflection {
-        let descriptors: Vec<_> = services.into_iter().map(|(_, descriptor)| descriptor).collect();
-        routes = match reflected(routes.clone(), options, &descriptors) {
-            Ok(reflected) => reflected,
-            Err(error) => {
-                tracing::error!("failed to set up reflection: {error}");
-                routes
-            }
-        };
+        return router.merge(reflection(services, options.health));
     }
-    // Routers with fallbacks can't be merged.
-    routes.into_axum_router().reset_fallback()
+    router
+}
+
+/// Serves reflection of services. Its tables are built at the first call: this takes a quarter of the
+/// instructions of a server that starts.
+#[cfg(feature = "reflection")]
+fn reflection(services: Vec<(&'static str, &'static [u8])>, has_health: bool) -> Router {
+    let reflected = Arc::new(LazyLock::new(move || {
+        let reflected = reflected(&services, has_health).unwrap_or_else(|error| {
+            tracing::error!("failed to set up reflection: {error}");
+            Router::new()
+        });
+        reflected.fallback(fallback)
+    }));
+    let respond = async move |request: Request| -> Response {
+        Router::clone(&reflected).oneshot(request).await.into_response()
+    };
+    let names = [
+        v1::server_reflection_server::SERVICE_NAME,
+        v1alpha::server_reflection_server::SERVICE_NAME,
+    ];
+    names.into_iter().fold(Router::new(), |router, name| {
+        router.route(&format!("/{name}/{{*method}}"), any(respond.clone()))
+    })
 }
 
 #[cfg(feature = "reflection")]
 fn reflected(
-    routes: Routes,
+    services: &[(&'static str, &'static [u8])],
     #[cfg_attr(
         not(feature = "health"),
         expect(unused_variables, reason = "the service it may add")
     )]
-    options: &GrpcOptions,
-    descriptors: &[&'static [u8]],
-) -> Result<Routes, ReflectionError> {
+    has_health: bool,
+) -> Result<Router, ReflectionError> {
     let builder = || {
         let mut builder = Builder::configure();
-        for descriptor in descriptors {
+        for (_, descriptor) in services {
             builder = builder.register_encoded_file_descriptor_set(descriptor);
         }
         #[cfg(feature = "health")]
-        if options.health {
+        if has_health {
             builder =
                 builder.register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
         }
         builder
     };
-    Ok(routes.add_service(builder().build_v1()?).add_service(builder().build_v1alpha()?))
+    let routes = Routes::new(builder().build_v1()?).add_service(builder().build_v1alpha()?);
+    Ok(routes.into_axum_router().reset_fallback())
 }
 
 /// Handles unknown paths: UNIMPLEMENTED for gRPC calls, 404 for anything else.
