@@ -51,6 +51,12 @@ pub(super) struct Cli {
 
 /// The commands with all their flags: those above, and one for each declared setting.
 pub(super) fn tree() -> clap::Command {
+    tree_for(|_| true)
+}
+
+/// The commands, of which those that run servers have flags for their settings only if a command line
+/// needs them: there are many.
+pub(super) fn tree_for(needs: impl Fn(&str) -> bool) -> clap::Command {
     let globals: Vec<_> = global_flags().collect();
     let is_global = |flag: &Arg| globals.iter().any(|one| one.get_long() == flag.get_long());
     let serve = |command: clap::Command| {
@@ -66,7 +72,8 @@ pub(super) fn tree() -> clap::Command {
         })
     };
     let tree = Cli::command().args(globals.clone());
-    tree.mut_subcommand("serve", serve).mut_subcommand("demo-server", serve)
+    let servers = ["serve", "demo-server"].into_iter().filter(|name| needs(name));
+    servers.fold(tree, |tree, name| tree.mut_subcommand(name, serve))
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,7 +6,7 @@ use clap::{ArgMatches, FromArgMatches as _};
 use tokio::runtime::Builder;
 
 use super::{
-    cli::{Cli, Command, tree},
+    cli::{Cli, Command, tree, tree_for},
     part, usage,
 };
 use crate::{
@@ -26,7 +26,10 @@ pub(crate) fn run(
     demo: &dyn DemoAgent,
 ) -> ExitCode {
     let directories = Directories::of_process();
-    let parsed = tree().try_get_matches_from(&arguments);
+    let brief = tree_for(|name| arguments.iter().any(|argument| argument == name));
+    // Errors and help may be about any command.
+    let parsed =
+        brief.try_get_matches_from(&arguments).or_else(|_| tree().try_get_matches_from(&arguments));
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (Cli { config, stream, command, .. }, matches) = match parsed {
         Ok(parsed) => parsed,
