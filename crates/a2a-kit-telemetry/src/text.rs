@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     fmt::{self, Write as _},
     io::{self, Write as _},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use a2a_core::escape::escape_log;
@@ -86,7 +86,7 @@ fn push_time(line: &mut String) {
             line.push_str(text);
             let micros = time.subsec_micros();
             for power in [100_000, 10_000, 1_000, 100, 10, 1] {
-                line.push(char::from_digit(micros / power % 10, 10).unwrap_or('0'));
+                line.push(digit(micros / power));
             }
             line.push('Z');
         }
@@ -100,6 +100,11 @@ fn push_time(line: &mut String) {
             line.push_str(&text);
         }
     }
+}
+
+/// The last digit of a number.
+fn digit(number: u32) -> char {
+    char::from_digit(number % 10, 10).unwrap_or('0')
 }
 
 fn is_printable(byte: u8) -> bool {
@@ -122,7 +127,9 @@ impl Fields<'_> {
     /// Starts a field, unless its name needs the default.
     fn begin(&mut self, field: &Field) -> bool {
         let name = field.name();
-        if name == "message" || name.starts_with("r#") || name.starts_with("log.") {
+        if name.starts_with(['l', 'm', 'r'])
+            && (name == "message" || name.starts_with("r#") || name.starts_with("log."))
+        {
             return false;
         }
         self.pad();
@@ -152,6 +159,26 @@ impl Visit for Fields<'_> {
             self.line.push('"');
         } else {
             self.by_default(|visitor| visitor.record_str(field, value));
+        }
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        // Durations have up to three decimals.
+        let thousandths = Duration::try_from_secs_f64(value).map(|value| value.as_millis());
+        let thousandths = thousandths.ok().and_then(|value| u32::try_from(value).ok());
+        let is_exact = |of: &u32| f64::from(*of) / 1e3 == value && value.is_sign_positive();
+        if let Some(thousandths) = thousandths.filter(is_exact)
+            && self.begin(field)
+        {
+            let _infallible = write!(self.line, "{}.", thousandths / 1_000);
+            for power in [100, 10, 1] {
+                self.line.push(digit(thousandths / power));
+                if thousandths % power == 0 {
+                    break;
+                }
+            }
+        } else {
+            self.record_debug(field, &value);
         }
     }
 
@@ -237,6 +264,11 @@ mod tests {
             tracing::trace!(?text, %controls, r#type = "t", is = true, none = None::<&str>);
             tracing::info!("");
             tracing::info!(message = text, address = %std::net::Ipv4Addr::LOCALHOST);
+            for value in [0.0_f64, -0.0, 0.001, 0.12, 1_234.567, 1e-7, 0.1 + 0.2, -1.5, 1e12, 1e16]
+            {
+                tracing::info!(value, below = value.next_down(), third = value / 3.0);
+            }
+            tracing::info!(nan = f64::NAN, infinite = f64::INFINITY);
             tracing::info!(a.b = 12.0, c = u64::MAX, d = i128::MIN, "\u{fc}");
         });
         let without_time = |lines: &Lines| {
@@ -245,7 +277,7 @@ mod tests {
             lines.collect::<Vec<_>>()
         };
         let (ours, theirs) = (without_time(&ours), without_time(&theirs));
-        assert_eq!(ours.len(), 8);
+        assert_eq!(ours.len(), 19);
         assert_eq!(ours, theirs);
     }
 
