@@ -1,7 +1,7 @@
 //! The operations that a server calls without its router respond as they do through it.
 #![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use a2a_kit::{AgentCard, Engine, Server, agent_fn, http::Limits};
 use axum::{Router, routing::get};
@@ -190,4 +190,28 @@ async fn route_of_the_application_comes_before_that_of_a_task() {
     let head = "GET /tasks/status HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0";
     let response = exchange(address, head, &[]).await;
     assert!(response.starts_with("HTTP/1.1 200 OK") && response.ends_with("in0"), "{response}");
+}
+
+#[tokio::test]
+async fn connection_serves_requests_in_any_pieces_until_it_is_idle() {
+    let limits = Limits::default().with_http1_idle_timeout(Duration::from_millis(300));
+    let address = start(server(card()).with_limits(limits)).await;
+    let head = "POST /message:send HTTP/1.1\r\nhost: localhost\r\na2a-version: 1.0\r\n";
+    let whole = format!("{head}content-length: {}\r\n\r\n{SEND}", SEND.len());
+    let chunked =
+        format!("{head}transfer-encoding: chunked\r\n\r\n{:x}\r\n{SEND}\r\n0\r\n\r\n", SEND.len());
+    let expecting = whole.replace("content-length", "expect: 100-continue\r\ncontent-length");
+    for request in [&whole, &chunked, &expecting] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let end = request.len() - 20;
+        for piece in [&request.repeat(2), &request[..end], &request[end..], request] {
+            stream.write_all(piece.as_bytes()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        let mut answers = String::new();
+        let reading = stream.read_to_string(&mut answers);
+        tokio::time::timeout(Duration::from_secs(60), reading).await.unwrap().unwrap();
+        assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 4, "{request}: {answers}");
+    }
 }
