@@ -76,19 +76,18 @@ pub const DESCRIPTOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descript
 pub const SERVICE: &str = "lf.a2a.v1.A2AService";
 
 /// Returns a new time-ordered id (UUID version 7). It is greater than all ids before it in this
-/// process, if the clock is set back too.
+/// process, even if the clock was set back.
 pub fn fresh_id() -> String {
     /// The time of the newest id.
     static NEWEST: AtomicU64 = AtomicU64::new(0);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (micros, nanos) = (u64::from(since.subsec_micros()), u64::from(since.subsec_nanos()));
     // In milliseconds since 1970, with twelve bits of a fraction (RFC 9562, section 6.2, method 3).
-    let millis = since.as_secs() * 1000 + micros / 1000;
-    let now = millis << 12 | nanos % 1_000_000 * 4096 / 1_000_000;
+    let millis = since.as_secs() * 1000 + u64::from(since.subsec_millis());
+    let now = (millis << 12) + u64::from(since.subsec_nanos()) % 1_000_000 * 4096 / 1_000_000;
     let newest = NEWEST.fetch_update(Relaxed, Relaxed, |newest| Some(now.max(newest + 1)));
     let time = now.max(newest.map_or(0, |newest| newest + 1));
     let (_, variant_and_random) = Uuid::new_v4().as_u64_pair();
-    let version_and_time = time >> 12 << 16 | 7 << 12 | time & 0xfff;
+    let version_and_time = (time >> 12 << 16) + (7 << 12) + (time & 0xfff);
     let id = Uuid::from_u64_pair(version_and_time, variant_and_random);
     id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).to_owned()
 }
