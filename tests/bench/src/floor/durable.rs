@@ -1,16 +1,11 @@
 //! The durable floor: an axum handler that parses a message, writes the rows of its task to SQLite,
 //! and responds when they are on disk. One thread writes; a transaction has whatever waits. The rows
-//! are those of the demo agent: the task, its context, its snapshot and four events.
+//! are those of the demo agent, whose task ends with its first write: the task, its context and its
+//! snapshot.
 
 use std::path::Path;
 
-use a2a_core::{
-    Message, TaskState, fresh_id,
-    v1::{
-        StreamResponse, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent,
-        stream_response::Payload,
-    },
-};
+use a2a_core::{Message, Task, TaskState, fresh_id};
 use a2a_kit_store::sqlite::SqliteStore;
 use axum::{Router, response::Response, routing::post, serve::ListenerExt as _};
 use bytes::Bytes;
@@ -28,8 +23,6 @@ pub(crate) const COMMAND: &str = "durable-floor";
 
 /// Maximum number of tasks in a transaction, as in the store.
 const GROUP: usize = 256;
-/// The events of a task: the new task, its work, the artifact and the end.
-const EVENTS: usize = 4;
 
 /// Serves until the process is killed.
 pub(crate) fn serve(path: &Path) {
@@ -71,7 +64,6 @@ struct Write {
     context_id: String,
     millis: i64,
     snapshot: Vec<u8>,
-    events: [Vec<u8>; EVENTS],
     done: oneshot::Sender<()>,
 }
 
@@ -92,39 +84,12 @@ impl Writer {
         let (done, is_done) = oneshot::channel();
         let millis = task.status.as_ref().and_then(|status| status.timestamp);
         let millis = millis.map_or(0, |timestamp| timestamp.as_millis());
-        let (snapshot, events) = (task.encode_to_vec(), events(&task));
+        let snapshot = task.encode_to_vec();
         let (id, context_id) = (task.id, task.context_id);
-        let write = Write { id, context_id, millis, snapshot, events, done };
+        let write = Write { id, context_id, millis, snapshot, done };
         assert!(self.queue.send(write).await.is_ok(), "the thread runs");
         is_done.await.unwrap();
     }
-}
-
-/// The encoded events of a task.
-fn events(task: &Task) -> [Vec<u8>; EVENTS] {
-    let (task_id, context_id) = (task.id.clone(), task.context_id.clone());
-    let reached = |state: TaskState| {
-        let mut status = task.status.clone().unwrap_or_default();
-        status.state = state.into();
-        let (task_id, context_id, status) = (task_id.clone(), context_id.clone(), Some(status));
-        let update = TaskStatusUpdateEvent { task_id, context_id, status, ..Default::default() };
-        Payload::StatusUpdate(update)
-    };
-    let new = Task { artifacts: Vec::new(), ..task.clone() };
-    let artifact = TaskArtifactUpdateEvent {
-        task_id: task_id.clone(),
-        context_id: context_id.clone(),
-        artifact: task.artifacts.first().cloned(),
-        last_chunk: true,
-        ..Default::default()
-    };
-    let payloads = [
-        Payload::Task(new),
-        reached(TaskState::Working),
-        Payload::ArtifactUpdate(artifact),
-        reached(TaskState::Completed),
-    ];
-    payloads.map(|payload| StreamResponse { payload: Some(payload) }.encode_to_vec())
 }
 
 fn work(db: &Connection, mut received: mpsc::Receiver<Write>) {
@@ -134,12 +99,10 @@ fn work(db: &Connection, mut received: mpsc::Receiver<Write>) {
         .prepare(
             "INSERT INTO tasks
              (id, scope, context, state, millis, ended, version, epoch, last_event, bytes)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?5, 2, 1, 4, ?6)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, 1, 1, ?6)",
         )
         .unwrap();
-    let mut snapshot = db.prepare("INSERT INTO snapshots VALUES (?1, 4, ?2)").unwrap();
-    let insert = "INSERT INTO events (task, position, pushed, body) VALUES (?1, ?2, 0, ?3)";
-    let mut event = db.prepare(insert).unwrap();
+    let mut snapshot = db.prepare("INSERT INTO snapshots VALUES (?1, 1, ?2)").unwrap();
     let mut total = db.prepare("UPDATE scopes SET bytes = bytes + ?2 WHERE no = ?1").unwrap();
     let (mut begin, mut commit) =
         (db.prepare("BEGIN IMMEDIATE").unwrap(), db.prepare("COMMIT").unwrap());
@@ -149,15 +112,11 @@ fn work(db: &Connection, mut received: mpsc::Receiver<Write>) {
         begin.execute([]).unwrap();
         let mut bytes = 0;
         for write in &group {
-            let length = write.snapshot.len() + write.events.iter().map(Vec::len).sum::<usize>();
-            let length = i64::try_from(length).unwrap();
+            let length = i64::try_from(write.snapshot.len()).unwrap();
             let no = context.insert(params![scope, write.context_id]).unwrap();
             let row = params![write.id, scope, no, state, write.millis, length];
             let no = task.insert(row).unwrap();
             snapshot.execute(params![no, write.snapshot]).unwrap();
-            for (position, body) in (1_i64..).zip(&write.events) {
-                event.execute(params![no, position, body]).unwrap();
-            }
             bytes += length;
         }
         total.execute(params![scope, bytes]).unwrap();
@@ -187,9 +146,7 @@ mod tests {
         let count = |query: &str| db.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(count("SELECT count(*) FROM tasks WHERE state = 3 AND ended = millis"), 3);
         assert_eq!(count("SELECT count(*) FROM contexts"), 3);
-        assert_eq!(count("SELECT count(*) FROM events"), 12);
-        let bodies = ["snapshots", "events"]
-            .map(|table| count(&format!("SELECT sum(length(body)) FROM {table}")));
-        assert_eq!(count("SELECT bytes FROM scopes"), bodies.iter().sum::<i64>());
+        let bodies = count("SELECT sum(length(body)) FROM snapshots");
+        assert_eq!(count("SELECT bytes FROM scopes"), bodies);
     }
 }
