@@ -1,12 +1,12 @@
 //! Agents backed by chat models.
 //!
-//! [`ChatModel`] is a model: of a provider, in this process, or of a test.
+//! [`ChatModel`] is a model: of a provider, in this process, or of a test. What it is asked and
+//! answers is in [`model`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod model;
+pub mod model;
+mod provider;
 
-pub use model::{
-    Answer, ChatModel, ChatRequest, ModelError, ModelErrorKind, ModelEvent, ModelInfo, Reasoning,
-    StopReason, ToolCall, ToolDefinition, ToolOutcome, Turn, Usage,
-};
+pub use model::{ChatModel, ModelError, ModelInfo};
+pub use provider::{ProviderSettings, SetupError};

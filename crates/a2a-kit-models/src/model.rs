@@ -211,6 +211,8 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether the provider says that a repetition helps (`x-should-retry`).
     pub should_retry: Option<bool>,
+    /// For [`File`](ModelErrorKind::File), what the caller is told: which file, and why.
+    pub message: Option<String>,
     /// The cause on this side, such as a refused connection.
     #[source]
     pub source: Option<BoxError>,
@@ -262,6 +264,7 @@ impl ModelError {
             request_id: None,
             retry_after: None,
             should_retry: None,
+            message: None,
             source: None,
         }
     }
