@@ -222,6 +222,17 @@ impl TaskUpdater {
         self.accepts_more().await
     }
 
+    /// Joins the adjacent text parts of an artifact in the stored task, so that a text that was
+    /// streamed in many chunks is read as one part. Its readers get no event; it takes effect with
+    /// the next status, which it should directly precede.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UpdateError`].
+    pub fn join(&self, artifact_id: &str) -> Result<(), UpdateError> {
+        self.handle.change_silently(|live| live.join_parts(self.run, artifact_id))
+    }
+
     /// Forwards an artifact update, for example of another agent. The engine sets the ids of the
     /// task.
     ///

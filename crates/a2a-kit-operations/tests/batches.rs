@@ -154,3 +154,96 @@ async fn mutually_calling_agents_do_not_overflow_the_stack() {
     let task = task_of(ENGINE.get().expect("the engine"), send("800")).await;
     assert_eq!(task.text(), "deep enough");
 }
+
+/// Streams three chunks of text with data between, and joins them.
+struct Joined(Option<Arc<Notify>>);
+
+impl AgentExecutor for Joined {
+    async fn execute(&self, _: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
+        let parts = [Part::text("a"), Part::text("b"), Part::data(1), Part::text("c")];
+        for (number, part) in parts.into_iter().enumerate() {
+            let artifact = Artifact::new("text", part).with_id("text");
+            updates.put(artifact, number > 0).await?;
+        }
+        if let Some(next) = &self.0 {
+            next.notified().await;
+        }
+        updates.join("text")?;
+        Ok(updates.complete(()).await?)
+    }
+}
+
+trait Put {
+    async fn put(&self, artifact: Artifact, append: bool) -> Result<(), BoxError>;
+}
+
+impl Put for TaskUpdater {
+    async fn put(&self, artifact: Artifact, append: bool) -> Result<(), BoxError> {
+        Ok(if append { self.append(artifact).await? } else { self.begin(artifact).await? })
+    }
+}
+
+#[tokio::test]
+async fn joined_artifact_is_stored_with_one_part_for_adjacent_texts_and_keeps_its_events() {
+    for streams in [false, true] {
+        let store = Arc::new(MemoryStore::new());
+        let next = streams.then(|| Arc::new(Notify::new()));
+        let executor = Joined(next.clone());
+        let engine = Engine::builder(card(), executor).shared_store(store.clone()).build();
+        let id = match &next {
+            None => task_of(&engine, send("go")).await.id,
+            Some(next) => {
+                let call = send("go");
+                let mut events =
+                    engine.send_streaming_message(call).await.expect("a stream").response;
+                let (mut id, mut chunks) = (String::new(), 0);
+                while let Some(event) = events.next().await {
+                    match event.expect("an event").payload() {
+                        Some(Payload::Task(task)) => id.clone_from(&task.id),
+                        Some(Payload::ArtifactUpdate(_)) => {
+                            chunks += 1;
+                            if chunks == 4 {
+                                next.notify_one();
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                assert_eq!(chunks, 4);
+                id
+            }
+        };
+        let stored = stored(&store, &id).await;
+        let parts = &stored.task.artifacts[0].parts;
+        let texts: Vec<_> = parts.iter().map(Part::as_text).collect();
+        assert_eq!(texts, [Some("ab"), None, Some("c")], "streams: {streams}");
+    }
+}
+
+#[tokio::test]
+async fn tasks_in_the_context_are_limited_by_their_size_to_the_newest() {
+    struct Around(usize);
+    impl AgentExecutor for Around {
+        async fn execute(
+            &self,
+            context: RequestContext,
+            updates: TaskUpdater,
+        ) -> Result<(), BoxError> {
+            let tasks = context.tasks_in_context_within(self.0).await?;
+            let texts: Vec<_> = tasks.iter().map(|task| task.history[0].text()).collect();
+            Ok(updates.complete(texts.join(" ")).await?)
+        }
+    }
+    for (bytes, expected) in [(1 << 20, 3), (1, 1)] {
+        let engine = Engine::new(card(), Around(bytes));
+        let mut around = String::new();
+        for text in ["one", "two", "three", "four"] {
+            let message = Some(Message::user(text).with_context_id("context"));
+            let request = SendMessageRequest { message, ..SendMessageRequest::default() };
+            around = task_of(&engine, Call::new(request)).await.status_text();
+        }
+        // Tasks that ended within one millisecond have no order.
+        assert_eq!(around.split(' ').count(), expected, "{bytes} bytes: {around}");
+        assert!(!around.contains("four"), "{around}");
+    }
+}

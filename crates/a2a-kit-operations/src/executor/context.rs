@@ -166,10 +166,25 @@ impl RequestContext {
     ///
     /// The store fails.
     pub async fn tasks_in_context(&self) -> Result<Vec<Arc<Task>>> {
+        self.list_context(None).await
+    }
+
+    /// As [`tasks_in_context`](Self::tasks_in_context), but only as many tasks as have this size
+    /// together, in bytes as protobuf, and at least one. The store reads no more than that.
+    ///
+    /// # Errors
+    ///
+    /// The store fails.
+    pub async fn tasks_in_context_within(&self, bytes: usize) -> Result<Vec<Arc<Task>>> {
+        self.list_context(Some(bytes)).await
+    }
+
+    async fn list_context(&self, max_bytes: Option<usize>) -> Result<Vec<Arc<Task>>> {
         let Self { handle, .. } = self;
         let query = TaskQuery {
             context_id: Some((*handle.context_id).to_owned()),
             limit: 101,
+            max_bytes,
             ..TaskQuery::default()
         };
         let page = handle.inner.store.list(&handle.scope, &query).await.map_err(Error::from)?;

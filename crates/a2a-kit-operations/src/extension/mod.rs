@@ -5,6 +5,7 @@ mod active;
 pub(crate) mod idempotency_key;
 mod timestamps;
 mod trace_context;
+mod usage;
 
 use std::fmt;
 
@@ -19,6 +20,7 @@ pub use self::idempotency_key::IDEMPOTENCY_KEY;
 pub(crate) use active::{Active, Registered};
 pub use timestamps::Timestamps;
 pub use trace_context::TraceContextExtension;
+pub use usage::{UsageExtension, UsageReport};
 
 use crate::CallContext;
 

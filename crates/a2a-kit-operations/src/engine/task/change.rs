@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use a2a_core::{
     TaskState,
-    v1::{Message, Task, stream_response::Payload},
+    v1::{Message, Task, part::Content, stream_response::Payload},
 };
 
 use crate::{Event, EventId};
@@ -20,6 +20,8 @@ pub(crate) enum Change {
     History(Arc<Message>),
     /// The journal has to be stored.
     Journal,
+    /// The adjacent text parts of this artifact become one, without an event.
+    Joined(Box<str>),
 }
 
 impl Change {
@@ -28,7 +30,8 @@ impl Change {
         match self {
             Self::Event(event) => !matches!(event.payload(), Some(Payload::ArtifactUpdate(_))),
             Self::Appeared | Self::History(_) => true,
-            Self::Journal => false,
+            // What joins parts is stored with the next status.
+            Self::Journal | Self::Joined(_) => false,
         }
     }
 
@@ -37,7 +40,7 @@ impl Change {
         match self {
             Self::Appeared => Some(TaskState::Submitted),
             Self::Event(event) => event.state(),
-            Self::History(_) | Self::Journal => None,
+            Self::History(_) | Self::Journal | Self::Joined(_) => None,
         }
     }
 
@@ -49,7 +52,7 @@ impl Change {
                 *self = Self::Event(Event::of_task(Some(EventId::FIRST), task.clone()));
             }
             Self::Event(event) => set_ids(event, task),
-            Self::History(_) | Self::Journal => {}
+            Self::History(_) | Self::Journal | Self::Joined(_) => {}
         }
     }
 
@@ -57,6 +60,7 @@ impl Change {
     pub(super) fn move_to(self, task: &mut Task) {
         match self {
             Self::Appeared | Self::Journal => {}
+            Self::Joined(artifact_id) => join(task, &artifact_id),
             Self::History(message) => task.history.push(Arc::unwrap_or_clone(message)),
             Self::Event(mut event) => {
                 if let Some(payload) = event.make_mut().1.take() {
@@ -70,6 +74,7 @@ impl Change {
     pub(crate) fn apply(&self, task: &mut Task) {
         match self {
             Self::Appeared | Self::Journal => {}
+            Self::Joined(artifact_id) => join(task, artifact_id),
             Self::History(message) => task.history.push(Message::clone(message)),
             Self::Event(event) => match event.payload() {
                 Some(Payload::Task(new)) => task.clone_from(new),
@@ -79,6 +84,24 @@ impl Change {
             },
         }
     }
+}
+
+/// Joins the adjacent text parts of an artifact that differ in nothing but their text.
+fn join(task: &mut Task, artifact_id: &str) {
+    let mut artifacts = task.artifacts.iter_mut();
+    let Some(artifact) = artifacts.find(|one| one.artifact_id == artifact_id) else { return };
+    artifact.parts.dedup_by(|part, before| {
+        let is_alike = part.filename == before.filename
+            && part.media_type == before.media_type
+            && part.metadata == before.metadata;
+        match (&part.content, &mut before.content) {
+            (Some(Content::Text(more)), Some(Content::Text(text))) if is_alike => {
+                text.push_str(more);
+                true
+            }
+            _ => false,
+        }
+    });
 }
 
 /// Sets the ids of the task in an update.

@@ -177,7 +177,7 @@ impl LiveTask {
         let stored = self.task.history.iter();
         let unseen = self.unseen().filter_map(|change| match change {
             Change::History(message) => Some(&**message),
-            Change::Appeared | Change::Event(_) | Change::Journal => None,
+            Change::Appeared | Change::Event(_) | Change::Journal | Change::Joined(_) => None,
         });
         stored.chain(unseen).filter(|message| message.role() == Role::User)
     }

@@ -111,6 +111,18 @@ impl LiveTask {
         Ok(self.push(event, now))
     }
 
+    /// Joins the text parts of an artifact.
+    pub(crate) fn join_parts(
+        &mut self,
+        generation: u64,
+        artifact_id: &str,
+    ) -> Result<(), UpdateError> {
+        self.accepts(generation)?;
+        // An earlier run may have done so; joining twice is joining once.
+        self.put(Change::Joined(artifact_id.into()));
+        Ok(())
+    }
+
     /// Fails the task: its run does not repeat what an earlier one did.
     pub(super) fn diverge(&mut self, now: Now) -> UpdateError {
         self.set_state(TaskState::Failed, Some(DIVERGED.to_owned()), now);

@@ -156,7 +156,7 @@ impl Group {
     pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
         self.changes.iter().filter_map(|change| match change {
             Change::Event(event) => Some(event),
-            Change::Appeared | Change::History(_) | Change::Journal => None,
+            Change::Appeared | Change::History(_) | Change::Journal | Change::Joined(_) => None,
         })
     }
 }

@@ -110,7 +110,7 @@ impl Size {
 
     pub(crate) fn apply(&mut self, change: &Change) {
         match change {
-            Change::Appeared | Change::Journal => {}
+            Change::Appeared | Change::Journal | Change::Joined(_) => {}
             Change::History(message) => self.add(message),
             Change::Event(event) => match event.payload() {
                 Some(Payload::Task(task)) => *self = Self::of(task),
