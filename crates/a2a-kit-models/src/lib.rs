@@ -1,12 +1,44 @@
 //! Agents backed by chat models.
 //!
-//! [`ChatModel`] is a model: of a provider, in this process, or of a test. What it is asked and
-//! answers is in [`model`].
+//! [`ModelAgent`] is an executor that lets a model answer each message. [`ChatModel`] is a model: of
+//! a provider, in this process, or of a test; what it is asked and answers is in [`model`].
+//!
+//! ```
+//! use a2a_core::{AgentCard, Message, v1::SendMessageRequest};
+//! use a2a_kit_models::{ModelAgent, testing::ScriptedModel};
+//! use a2a_kit_operations::{Agent as _, Call};
+//!
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! let agent = ModelAgent::with_model(ScriptedModel::new(["Oslo is the capital of Norway."]));
+//! let engine = agent.engine(AgentCard::new("Capitals", "Knows the capital of every country"));
+//!
+//! let message = Some(Message::user("What is the capital of Norway?"));
+//! let request = SendMessageRequest { message, ..Default::default() };
+//! let reply = engine.send_message(Call::new(request)).await?;
+//! # let _ = reply;
+//! # a2a_core::Result::Ok(())
+//! # }).unwrap();
+//! ```
+//!
+//! # Logs
+//!
+//! A failed attempt is an event: `model call is retried`, `next model is called`, and, for the last
+//! one, `model call failed`, with `task.id`, the provider, the model, the status and the code of the
+//! provider's error, but not its message, which may quote the user.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod agent;
+mod answer;
+mod call;
+mod conversation;
+mod end;
 pub mod model;
 mod provider;
+mod retry;
+mod run;
+pub mod testing;
 
+pub use agent::{AgentLimits, Disclosure, ModelAgent};
 pub use model::{ChatModel, ModelError, ModelInfo};
 pub use provider::{ProviderSettings, SetupError};

@@ -192,6 +192,26 @@ pub struct Usage {
     pub cost: Option<u64>,
 }
 
+impl Usage {
+    /// The tokens of both calls.
+    pub(crate) fn plus(self, other: Option<Self>) -> Self {
+        let other = other.unwrap_or_default();
+        Self {
+            input: self.input.saturating_add(other.input),
+            cached_input: sum(self.cached_input, other.cached_input),
+            cache_write: sum(self.cache_write, other.cache_write),
+            output: self.output.saturating_add(other.output),
+            reasoning: sum(self.reasoning, other.reasoning),
+            cost: sum(self.cost, other.cost),
+        }
+    }
+}
+
+/// The sum of what is known.
+pub(crate) fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.into_iter().chain(other).reduce(u64::saturating_add)
+}
+
 /// A call of a model that failed.
 ///
 /// Displays no text of the provider.

@@ -1,0 +1,158 @@
+//! The answer of a task: one artifact, sent in chunks as the model writes.
+
+use std::{pin::Pin, time::Duration};
+
+use a2a_core::{Artifact, Part};
+use a2a_kit_operations::{TaskUpdater, UpdateError};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// The id and name of the artifact.
+const ARTIFACT: &str = "answer";
+/// Between the texts of two calls.
+const SEPARATOR: &str = "\n\n";
+/// The number of events after which the interval doubles, so that long answers have few events.
+const EVENTS_PER_INTERVAL: u32 = 256;
+const MAX_INTERVAL: Duration = Duration::from_millis(400);
+/// From here on, Unicode has the scripts of East Asia, which are written without spaces.
+const FIRST_CJK: char = '\u{2e80}';
+/// The length in bytes of what is sent without waiting for white space.
+const MAX_WORD: usize = 256;
+
+/// Sends the text of a run as one artifact: the first words at once, then one chunk per interval.
+///
+/// A chunk ends with a word, because some clients put spaces between chunks. What arrived last is
+/// held back, so that there is something left for the chunk that is marked as the last one.
+pub(crate) struct AnswerWriter<'a> {
+    updates: &'a TaskUpdater,
+    media_type: &'static str,
+    flush: Duration,
+    /// The texts of all calls so far.
+    text: String,
+    /// The length of the texts of completed calls.
+    completed: usize,
+    /// The length of what was sent; 0 if the next chunk replaces what readers have.
+    sent: usize,
+    /// Whether text of a model has arrived since the last chunk that was marked as the last one.
+    is_open: bool,
+    events: u32,
+    /// Ready when the next chunk is due.
+    due: Pin<Box<Sleep>>,
+}
+
+impl<'a> AnswerWriter<'a> {
+    pub(crate) fn new(updates: &'a TaskUpdater, media_type: &'static str, flush: Duration) -> Self {
+        Self {
+            updates,
+            media_type,
+            flush,
+            text: String::new(),
+            completed: 0,
+            sent: 0,
+            is_open: false,
+            events: 0,
+            due: Box::pin(sleep_until(Instant::now())),
+        }
+    }
+
+    /// Adds text of the current call.
+    pub(crate) async fn push(&mut self, text: &str) -> Result<(), UpdateError> {
+        self.append(text);
+        self.is_open = true;
+        if self.sent == 0 || self.due.deadline() <= Instant::now() {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, text: &str) {
+        if self.completed > 0 && self.text.len() == self.completed {
+            self.text.push_str(SEPARATOR);
+        }
+        self.text.push_str(text);
+    }
+
+    /// Waits until a chunk is due; forever if there is nothing to send.
+    pub(crate) async fn due(&mut self) {
+        if self.end_of_chunk() > self.sent {
+            self.due.as_mut().await;
+        } else {
+            std::future::pending().await
+        }
+    }
+
+    /// Sends what has arrived, but for the last word.
+    pub(crate) async fn flush(&mut self) -> Result<(), UpdateError> {
+        self.send(self.end_of_chunk(), false).await
+    }
+
+    /// The current call is repeated: drops its text. What was sent of it will be replaced.
+    pub(crate) fn repeat_call(&mut self) {
+        self.text.truncate(self.completed);
+        if self.sent > self.completed {
+            self.sent = 0;
+        }
+    }
+
+    /// The current call is completed. Sends its whole text, as the last chunk if the run ends with
+    /// it.
+    pub(crate) async fn end_call(&mut self, is_last: bool) -> Result<(), UpdateError> {
+        if is_last {
+            self.finish().await?;
+        } else if self.is_open {
+            self.send(self.text.len(), false).await?;
+        }
+        self.completed = self.text.len();
+        Ok(())
+    }
+
+    /// Adds the text of a call that an earlier run completed, and sent. What that run sent of the
+    /// call after it will be replaced.
+    pub(crate) fn recall(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.append(text);
+            self.completed = self.text.len();
+        }
+    }
+
+    /// Sends the rest as the last chunk, and has the stored chunks joined.
+    pub(crate) async fn finish(&mut self) -> Result<(), UpdateError> {
+        if self.is_open {
+            self.is_open = false;
+            self.send(self.text.len(), true).await?;
+        }
+        self.updates.join(ARTIFACT)
+    }
+
+    /// Where a chunk ends: after a word, or anywhere in a script without spaces or in a very long
+    /// word; before the last character.
+    fn end_of_chunk(&self) -> usize {
+        let unsent = &self.text[self.sent..];
+        let Some((last, _)) = unsent.char_indices().next_back() else { return self.sent };
+        let ends_word = |(_, one): &(usize, char)| one.is_whitespace() || *one >= FIRST_CJK;
+        match unsent[..last].char_indices().rfind(ends_word) {
+            Some((at, one)) => self.sent + at + one.len_utf8(),
+            None if last > MAX_WORD => self.sent + last,
+            None => self.sent,
+        }
+    }
+
+    async fn send(&mut self, end: usize, is_last: bool) -> Result<(), UpdateError> {
+        let text = &self.text[self.sent..end];
+        if text.is_empty() {
+            return Ok(());
+        }
+        let part = Part::text(text).with_media_type(self.media_type);
+        let artifact = Artifact::new(ARTIFACT, part).with_id(ARTIFACT);
+        let is_first = self.sent == 0;
+        self.sent = end;
+        self.events += 1;
+        let interval = self.flush * 1_u32.wrapping_shl(self.events / EVENTS_PER_INTERVAL);
+        self.due.as_mut().reset(Instant::now() + interval.min(MAX_INTERVAL.max(self.flush)));
+        match (is_first, is_last) {
+            (true, true) => self.updates.artifact(artifact).await,
+            (true, false) => self.updates.begin(artifact).await,
+            (false, true) => self.updates.append_last(artifact).await,
+            (false, false) => self.updates.append(artifact).await,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A call of a model, with its attempts.
+
+use std::sync::Arc;
+
+use a2a_kit_operations::UpdateError;
+use futures_util::StreamExt as _;
+use serde::{Deserialize, Serialize};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    ChatModel, ModelError,
+    conversation::Conversation,
+    model::{Answer, ChatRequest, ModelErrorKind, ModelEvent, StopReason, ToolCall, Usage},
+    retry::{self, Next},
+    run::Run,
+};
+
+/// A completed call, as it is journaled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Completed {
+    pub(crate) answer: Vec<Answer>,
+    pub(crate) stop: StopReason,
+    /// `None` if the provider reported nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) usage: Option<Usage>,
+    /// Whether attempts that failed may have used more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_incomplete: bool,
+    /// The provider of the model.
+    pub(crate) provider: String,
+    /// The model.
+    pub(crate) model: String,
+    /// The number of attempts.
+    pub(crate) attempts: u32,
+}
+
+impl Completed {
+    pub(crate) fn text(&self) -> String {
+        let text = self.answer.iter().filter_map(|piece| match piece {
+            Answer::Text(text) => Some(text.as_str()),
+            Answer::ToolCall(_) | Answer::Opaque(_) => None,
+        });
+        text.collect()
+    }
+
+    pub(crate) fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.answer.iter().filter_map(|piece| match piece {
+            Answer::ToolCall(call) => Some(call),
+            Answer::Text(_) | Answer::Opaque(_) => None,
+        })
+    }
+
+    /// Whether a model that ended regularly has said nothing.
+    fn is_empty(&self) -> bool {
+        let is_regular =
+            matches!(self.stop, StopReason::End | StopReason::ToolCalls | StopReason::Other(_));
+        let is_silent = !self.answer.iter().any(|piece| !matches!(piece, Answer::Opaque(_)));
+        is_regular && is_silent
+    }
+}
+
+/// Why a call was not completed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Update(#[from] UpdateError),
+}
+
+impl Run<'_> {
+    /// Calls the model, and if need be the ones after it, until a call is completed, and sends its
+    /// text.
+    pub(crate) async fn call(
+        &mut self,
+        conversation: &mut Conversation,
+    ) -> Result<Completed, CallError> {
+        self.is_calling = true;
+        let attempts = timeout(self.agent.limits.call_timeout, self.attempts(conversation)).await;
+        let completed = attempts.unwrap_or_else(|_elapsed| {
+            self.is_incomplete = true;
+            Err(ModelError::new(ModelErrorKind::Timeout).into())
+        })?;
+        self.is_calling = false;
+        self.answer.end_call(completed.tool_calls().next().is_none()).await?;
+        Ok(completed)
+    }
+
+    async fn attempts(&mut self, conversation: &mut Conversation) -> Result<Completed, CallError> {
+        self.attempts = 0;
+        let (mut retries, mut empty) = (0, None);
+        loop {
+            let model = Arc::clone(&self.agent.models[self.model]);
+            self.attempts += 1;
+            let request = self.agent.request(conversation.turns(&model.info().provider));
+            let error = match self.attempt(&*model, request).await {
+                Ok(completed) if completed.is_empty() && empty.is_none() => {
+                    empty = Some(completed.usage);
+                    continue;
+                }
+                Ok(mut completed) => {
+                    if let Some(used) = empty {
+                        completed.is_incomplete |= used.is_none();
+                        completed.usage = completed.usage.map(|usage| usage.plus(used));
+                    }
+                    return Ok(completed);
+                }
+                Err(CallError::Model(error)) => error,
+                Err(CallError::Update(error)) => return Err(error.into()),
+            };
+            let next = match error.kind {
+                ModelErrorKind::TooLong if conversation.shorten() => {
+                    Next::Retry(Default::default())
+                }
+                _ => retry::next(&error, retries, &self.agent.limits),
+            };
+            match next {
+                Next::Retry(wait) => {
+                    self.log(&*model, &error, "model call is retried");
+                    retries += 1;
+                    self.context.wait_for(sleep(wait)).await;
+                }
+                Next::Fallback if self.model + 1 < self.agent.models.len() => {
+                    self.log(&*model, &error, "next model is called");
+                    self.model += 1;
+                    retries = 0;
+                }
+                Next::Fallback | Next::Fail => return Err(error.into()),
+            }
+            self.answer.repeat_call();
+        }
+    }
+
+    async fn attempt(
+        &mut self,
+        model: &dyn ChatModel,
+        request: ChatRequest,
+    ) -> Result<Completed, CallError> {
+        let mut events = model.stream(request);
+        let (mut answer, mut usage) = (Vec::new(), None);
+        let mut has_begun = false;
+        let error = loop {
+            let event = tokio::select! {
+                biased;
+                event = events.next() => event,
+                () = self.answer.due() => {
+                    self.answer.flush().await?;
+                    continue;
+                }
+            };
+            let event = match event {
+                Some(Ok(event)) => event,
+                Some(Err(error)) => break error,
+                None => break ModelError::new(ModelErrorKind::Cut),
+            };
+            has_begun = true;
+            match event {
+                ModelEvent::Text(text) => {
+                    self.answer.push(&text).await?;
+                    match answer.last_mut() {
+                        Some(Answer::Text(before)) => before.push_str(&text),
+                        _ => answer.push(Answer::Text(text)),
+                    }
+                }
+                ModelEvent::ToolCall(call) => answer.push(Answer::ToolCall(call)),
+                ModelEvent::Opaque(value) => answer.push(Answer::Opaque(value)),
+                ModelEvent::Usage(used) => usage = Some(used),
+                ModelEvent::Started { .. } | ModelEvent::Thinking(_) => {}
+                ModelEvent::Finished(stop) => {
+                    let info = model.info();
+                    return Ok(Completed {
+                        answer,
+                        stop,
+                        usage,
+                        is_incomplete: self.is_incomplete,
+                        provider: info.provider.clone(),
+                        model: info.name.clone(),
+                        attempts: self.attempts,
+                    });
+                }
+            }
+        };
+        self.is_incomplete |= has_begun || error.kind == ModelErrorKind::Timeout;
+        Err(error.into())
+    }
+
+    /// Logs a failed attempt, without the message of the provider, which may quote the user.
+    fn log(&self, model: &dyn ChatModel, error: &ModelError, event: &str) {
+        let info = model.info();
+        tracing::info!(
+            task.id = self.context.task_id(),
+            provider = info.provider,
+            model = info.name,
+            error = %error,
+            status = error.status,
+            code = error.code,
+            request.id = error.request_id,
+            attempt = self.attempts,
+            "{event}"
+        );
+    }
+}

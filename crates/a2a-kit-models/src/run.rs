@@ -1,0 +1,182 @@
+//! The run of a task: calls of a model until it has answered.
+
+use a2a_core::{
+    Message,
+    v1::{TaskStatus, TaskStatusUpdateEvent},
+};
+use a2a_kit_operations::{
+    BoxError, RequestContext, TaskUpdater,
+    extension::{UsageExtension, UsageReport},
+};
+
+use crate::{
+    ModelAgent, ModelError,
+    answer::AnswerWriter,
+    call::{CallError, Completed},
+    conversation::Conversation,
+    end::End,
+    model::{ToolCall, ToolOutcome},
+};
+
+/// The number of calls in a row that may be wrong.
+const MAX_WRONG: u32 = 3;
+
+/// The run of a task.
+pub(crate) struct Run<'a> {
+    pub(crate) agent: &'a ModelAgent,
+    pub(crate) context: &'a RequestContext,
+    updates: &'a TaskUpdater,
+    pub(crate) answer: AnswerWriter<'a>,
+    usage: UsageReport,
+    /// The model that is called, of those of the agent.
+    pub(crate) model: usize,
+    /// Whether a call is in progress.
+    pub(crate) is_calling: bool,
+    /// The attempts of the current call.
+    pub(crate) attempts: u32,
+    /// Whether attempts that failed, or that an earlier run lost, may have used tokens.
+    pub(crate) is_incomplete: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        agent: &'a ModelAgent,
+        context: &'a RequestContext,
+        updates: &'a TaskUpdater,
+    ) -> Self {
+        let accepted = context.accepted_output_modes();
+        let takes_markdown = accepted.is_empty()
+            || accepted.iter().any(|mode| ["text/markdown", "text/*", "*/*"].contains(&&**mode));
+        let media_type = if takes_markdown { "text/markdown" } else { "text/plain" };
+        Self {
+            agent,
+            context,
+            updates,
+            answer: AnswerWriter::new(updates, media_type, agent.limits.flush),
+            usage: UsageReport::default(),
+            model: 0,
+            is_calling: false,
+            attempts: 0,
+            is_incomplete: context.is_rerun(),
+        }
+    }
+
+    /// Calls the model until it has answered.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping it aborts the request. [`end`](Self::end) sends what has arrived.
+    pub(crate) async fn work(&mut self) -> Result<End, BoxError> {
+        self.updates.start().await?;
+        let message = self.context.message().parts.clone();
+        let mut conversation = Conversation::new(Vec::new(), message);
+        let mut wrong = 0;
+        for number in 0_u32.. {
+            let completed = match self.completed(number, &mut conversation).await {
+                Ok(completed) => completed,
+                Err(error) => match *error.downcast::<CallError>()? {
+                    CallError::Model(error) => return Ok(self.failed(&error)),
+                    CallError::Update(error) => return Err(error.into()),
+                },
+            };
+            self.count(&completed);
+            let calls: Vec<_> = completed.tool_calls().collect();
+            if calls.is_empty() {
+                let has_text = !completed.text().is_empty();
+                let max_tokens = self.agent.limits.max_output_tokens;
+                let usage = completed.usage.as_ref();
+                return Ok(End::of_stop(&completed.stop, has_text, max_tokens, usage));
+            }
+            wrong += 1;
+            if wrong == MAX_WRONG {
+                break;
+            }
+            let results = calls.into_iter().map(unknown_tool).collect();
+            conversation.add(completed.provider, completed.answer, results);
+        }
+        Ok(End::failed("The model kept calling tools wrongly"))
+    }
+
+    /// The call with a number: as an earlier run completed it, or made now.
+    async fn completed(
+        &mut self,
+        number: u32,
+        conversation: &mut Conversation,
+    ) -> Result<Completed, BoxError> {
+        let updates = self.updates;
+        let mut is_recalled = true;
+        let call = async {
+            is_recalled = false;
+            self.call(conversation).await
+        };
+        let completed = updates.once(&format!("model/{number}"), call).await?;
+        if is_recalled {
+            self.answer.recall(&completed.text());
+            let is_it = |name: (&str, &str)| name == (&completed.provider, &completed.model);
+            let mut models = self.agent.models.iter().map(|model| model.info());
+            let known = models.position(|info| is_it((&info.provider, &info.name)));
+            self.model = known.unwrap_or(self.model);
+        } else {
+            self.is_incomplete = false;
+        }
+        Ok(completed)
+    }
+
+    fn count(&mut self, completed: &Completed) {
+        let report = &mut self.usage;
+        report.model_calls += 1;
+        report.incomplete |= completed.is_incomplete || completed.usage.is_none();
+        let Some(usage) = completed.usage else { return };
+        report.input_tokens = report.input_tokens.saturating_add(usage.input);
+        report.output_tokens = report.output_tokens.saturating_add(usage.output);
+        let parts = [
+            (&mut report.cached_input_tokens, usage.cached_input),
+            (&mut report.cache_write_tokens, usage.cache_write),
+            (&mut report.reasoning_tokens, usage.reasoning),
+        ];
+        for (sum, more) in parts {
+            *sum = crate::model::sum(*sum, more);
+        }
+    }
+
+    /// The end after a call whose last attempt has failed.
+    fn failed(&mut self, error: &ModelError) -> End {
+        let (end, id) = End::of_error(error, self.attempts);
+        let info = self.agent.models[self.model].info();
+        tracing::warn!(
+            task.id = self.context.task_id(),
+            error.id = id,
+            provider = info.provider,
+            model = info.name,
+            error = %error,
+            source = error.source.as_deref().map(tracing::field::debug),
+            status = error.status,
+            code = error.code,
+            request.id = error.request_id,
+            attempts = self.attempts,
+            "model call failed"
+        );
+        self.is_calling = false;
+        self.usage.incomplete |= self.is_incomplete;
+        end
+    }
+
+    /// Ends the task, with what has arrived of the answer.
+    pub(crate) async fn end(mut self, end: End) -> Result<(), BoxError> {
+        self.answer.finish().await?;
+        self.usage.incomplete |= self.is_calling;
+        let message = end.text.map(Message::agent);
+        let status = TaskStatus { state: end.state.into(), message, timestamp: None };
+        let mut update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
+        if self.agent.usage.applies_to(self.context.call()) {
+            UsageExtension::write(&mut update.metadata, &self.usage);
+        }
+        Ok(self.updates.status_update(update).await?)
+    }
+}
+
+/// The result of a call of a tool that does not exist.
+fn unknown_tool(call: &ToolCall) -> ToolOutcome {
+    let content = format!("unknown tool {:?}", call.name);
+    ToolOutcome { id: call.id.clone(), name: call.name.clone(), content, is_error: true }
+}
