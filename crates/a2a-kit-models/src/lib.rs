@@ -38,7 +38,9 @@ mod provider;
 mod retry;
 mod run;
 pub mod testing;
+mod wire;
 
 pub use agent::{AgentLimits, Disclosure, ModelAgent};
 pub use model::{ChatModel, ModelError, ModelInfo};
 pub use provider::{ProviderSettings, SetupError};
+pub use wire::ProviderModel;

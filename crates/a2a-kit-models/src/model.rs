@@ -67,6 +67,17 @@ pub enum Reasoning {
     High,
 }
 
+impl Reasoning {
+    /// The name: `low`, `medium` or `high`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
 /// A turn of a conversation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -83,6 +83,22 @@ pub enum SetupError {
         /// Where the key comes from: the name of a variable, or `model.key`.
         source_name: String,
     },
+    /// The file that a variable names for the key can't be read.
+    #[error("the file that {variable} names can't be read")]
+    KeyFile {
+        /// The variable.
+        variable: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A setting can't have this value.
+    #[error("invalid {setting}: {reason}")]
+    InvalidSetting {
+        /// The setting, such as `model.extra`.
+        setting: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The HTTP client can't be set up.
     #[error("invalid settings of the HTTP client")]
     Client(#[source] a2a_core::Error),

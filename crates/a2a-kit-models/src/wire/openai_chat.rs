@@ -1,0 +1,333 @@
+//! The wire of chat completions: OpenAI's, and those of compatible servers.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Decoder, Object,
+    failure::{self, malformed},
+    output::{MAX_CALLS, Output, PartialCall, other_stop},
+    part::{Accepted, Input, inputs, only_text},
+};
+use crate::{
+    ModelError,
+    model::{Answer, ChatRequest, ModelErrorKind, StopReason, Turn, Usage},
+};
+
+/// Writes the body of a request. `is_openai` is whether it goes to OpenAI, whose newer members
+/// compatible servers may reject.
+pub(super) fn body(
+    model: &str,
+    request: &ChatRequest,
+    accepted: Accepted,
+    is_openai: bool,
+) -> Result<Object, ModelError> {
+    let mut messages = Vec::new();
+    if let Some(instructions) = &request.instructions {
+        messages.push(json!({"role": "system", "content": instructions}));
+    }
+    for turn in &request.turns {
+        match turn {
+            Turn::User(parts) => {
+                let inputs = inputs(parts, accepted)?;
+                // Not every compatible server reads text in an array.
+                let content = match only_text(&inputs) {
+                    Some(text) => text.into(),
+                    None => inputs.iter().map(part).collect::<Value>(),
+                };
+                messages.push(json!({"role": "user", "content": content}));
+            }
+            Turn::Assistant(answers) => messages.push(assistant(answers)),
+            Turn::ToolResults(outcomes) => messages.extend(outcomes.iter().map(|outcome| {
+                json!({"role": "tool", "tool_call_id": outcome.id, "content": outcome.content})
+            })),
+        }
+    }
+    let mut body = Object::new();
+    let mut set = |name: &str, value: Value| drop(body.insert(name.to_owned(), value));
+    set("model", model.into());
+    set("messages", messages.into());
+    set("stream", true.into());
+    set("stream_options", json!({"include_usage": true}));
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.schema,
+            }})
+        });
+        set("tools", tools.collect());
+    }
+    if let Some(temperature) = request.temperature {
+        set("temperature", temperature.into());
+    }
+    if let Some(tokens) = request.max_output_tokens {
+        set(if is_openai { "max_completion_tokens" } else { "max_tokens" }, tokens.into());
+    }
+    if let Some(reasoning) = request.reasoning {
+        set("reasoning_effort", reasoning.name().into());
+    }
+    Ok(body)
+}
+
+/// Writes what the model answered. Opaque parts are of other wires.
+fn assistant(answers: &[Answer]) -> Value {
+    let mut texts = Vec::new();
+    let mut calls = Vec::new();
+    for answer in answers {
+        match answer {
+            Answer::Text(text) => texts.push(&**text),
+            Answer::ToolCall(call) => {
+                let arguments = match &call.arguments {
+                    // What the model wrote was not JSON.
+                    Value::String(text) => text.clone(),
+                    arguments => arguments.to_string(),
+                };
+                calls.push(json!({"id": call.id, "type": "function", "function": {
+                    "name": call.name, "arguments": arguments,
+                }}));
+            }
+            Answer::Opaque(_) => {}
+        }
+    }
+    let content =
+        if texts.is_empty() && !calls.is_empty() { Value::Null } else { texts.join("\n\n").into() };
+    let mut message = json!({"role": "assistant", "content": content});
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    message
+}
+
+fn part(input: &Input<'_>) -> Value {
+    match input {
+        Input::Text(text) => json!({"type": "text", "text": text}),
+        Input::Image { media_type, base64 } => {
+            let url = format!("data:{media_type};base64,{base64}");
+            json!({"type": "image_url", "image_url": {"url": url}})
+        }
+        Input::ImageUrl(url) => json!({"type": "image_url", "image_url": {"url": url}}),
+        Input::Pdf { name, base64 } => {
+            let data = format!("data:application/pdf;base64,{base64}");
+            json!({"type": "file", "file": {"filename": name, "file_data": data}})
+        }
+        Input::Audio { format, base64 } => {
+            json!({"type": "input_audio", "input_audio": {"data": base64, "format": format}})
+        }
+    }
+}
+
+/// Decodes the chunks of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Chunks {
+    /// The calls, with the index by which their pieces are assigned.
+    calls: Vec<(u64, PartialCall)>,
+    usage: Option<Usage>,
+    stop: Option<StopReason>,
+    has_refusal: bool,
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
+    usage: Option<ChunkUsage>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    reasoning_content: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    reasoning: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    refusal: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta<'a> {
+    index: Option<u64>,
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    function: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+struct FunctionDelta<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    arguments: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct ChunkUsage {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    prompt_tokens_details: Option<InputDetails>,
+    completion_tokens_details: Option<OutputDetails>,
+    /// OpenRouter's, in US dollars.
+    cost: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Decoder for Chunks {
+    fn read(&mut self, data: &[u8], output: &mut Output) -> Result<(), ModelError> {
+        match data.trim_ascii() {
+            b"" => return Ok(()),
+            b"[DONE]" => return self.finish(output),
+            _ => {}
+        }
+        let chunk: Chunk<'_> = serde_json::from_slice(data).map_err(malformed)?;
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            return Err(failure::of_body(None, &error));
+        }
+        output.start(chunk.id.as_deref(), chunk.model.as_deref());
+        if let Some(usage) = chunk.usage {
+            self.usage = Some(usage.into());
+        }
+        for choice in chunk.choices.unwrap_or_default() {
+            // More than one choice is never asked for.
+            if choice.index != 0 {
+                continue;
+            }
+            if let Some(delta) = choice.delta {
+                self.read_delta(delta, output)?;
+            }
+            self.stop = match choice.finish_reason.as_deref() {
+                // Some servers write an empty reason into each chunk.
+                None | Some("") => self.stop.take(),
+                Some("stop") => Some(StopReason::End),
+                Some("tool_calls" | "function_call") => Some(StopReason::ToolCalls),
+                Some("length") => Some(StopReason::Length),
+                Some("content_filter") => Some(StopReason::Filter),
+                Some(reason) => Some(other_stop(reason)),
+            };
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, output: &mut Output) -> Result<(), ModelError> {
+        // Without `[DONE]`, a reason says that the answer is complete.
+        if self.stop.is_none() {
+            return Err(ModelError::new(ModelErrorKind::Cut));
+        }
+        self.finish(output)
+    }
+}
+
+impl Chunks {
+    fn read_delta(&mut self, delta: Delta<'_>, output: &mut Output) -> Result<(), ModelError> {
+        // Servers that write both write the same text twice.
+        if let Some(text) = delta.reasoning_content.or(delta.reasoning) {
+            output.thinking(&text)?;
+        }
+        if let Some(text) = delta.content {
+            output.text(&text)?;
+        }
+        self.has_refusal |= delta.refusal.is_some_and(|text| !text.is_empty());
+        for piece in delta.tool_calls.unwrap_or_default() {
+            self.read_call(&piece)?;
+        }
+        Ok(())
+    }
+
+    fn read_call(&mut self, piece: &CallDelta<'_>) -> Result<(), ModelError> {
+        let none = FunctionDelta::default();
+        let function = piece.function.as_ref().unwrap_or(&none);
+        let id = piece.id.as_deref().unwrap_or_default();
+        let name = function.name.as_deref().unwrap_or_default();
+        let known = match piece.index {
+            Some(index) => self.calls.iter().rposition(|(known, _)| *known == index),
+            None => self.calls.len().checked_sub(1),
+        };
+        // Some servers give all calls one index: another id with a name is another call.
+        let known = known.filter(|at| {
+            let call = &self.calls[*at].1;
+            id.is_empty() || name.is_empty() || call.id == id || call.id.is_empty()
+        });
+        let at = match known {
+            Some(at) => at,
+            None if self.calls.len() == MAX_CALLS => {
+                return Err(ModelError::new(ModelErrorKind::Cut));
+            }
+            None => {
+                let index = piece.index.unwrap_or(self.calls.len() as u64);
+                self.calls.push((index, PartialCall::new(id, name)));
+                self.calls.len() - 1
+            }
+        };
+        let call = &mut self.calls[at].1;
+        // Ids and names are whole when they come, but may come after the first piece.
+        if call.id.is_empty() || call.name.is_empty() {
+            call.complete(id, name);
+        }
+        call.push(function.arguments.as_deref().unwrap_or_default())
+    }
+
+    fn finish(&mut self, output: &mut Output) -> Result<(), ModelError> {
+        for (_, call) in self.calls.drain(..) {
+            output.call(call)?;
+        }
+        let stop = if self.has_refusal { Some(StopReason::Filter) } else { self.stop.take() };
+        output.finish(self.usage.take(), stop);
+        Ok(())
+    }
+}
+
+impl From<ChunkUsage> for Usage {
+    fn from(usage: ChunkUsage) -> Self {
+        let input = usage.prompt_tokens_details;
+        Self {
+            input: usage.prompt_tokens,
+            cached_input: input.as_ref().and_then(|details| details.cached_tokens),
+            cache_write: input.and_then(|details| details.cache_write_tokens),
+            output: usage.completion_tokens,
+            reasoning: usage.completion_tokens_details.and_then(|details| details.reasoning_tokens),
+            cost: usage.cost.and_then(nanodollars),
+        }
+    }
+}
+
+/// An amount in 10⁻⁹ dollars; `None` if it can't be one.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is checked, and nothing is lost that is charged"
+)]
+fn nanodollars(dollars: f64) -> Option<u64> {
+    (0.0..=1e9).contains(&dollars).then(|| (dollars * 1e9).round() as u64)
+}
