@@ -10,7 +10,7 @@ use a2a_kit_operations::{
 use derive_setters::Setters;
 
 use crate::{
-    ChatModel,
+    ChatModel, ProviderModel, ProviderSettings, SetupError,
     end::End,
     model::{ChatRequest, Reasoning, Turn},
     run::Run,
@@ -109,6 +109,17 @@ impl Disclosure {
 }
 
 impl ModelAgent {
+    /// An agent with a model of a provider, by its name, such as `openai/gpt-x`: see
+    /// [`ProviderModel`]. Makes no request.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError`] for an unknown provider and a missing or invalid key; see
+    /// [`ProviderModel::new`], which also has settings.
+    pub fn new(name: &str) -> Result<Self, SetupError> {
+        ProviderModel::new(name, ProviderSettings::default()).map(Self::with_model)
+    }
+
     /// An agent with a model.
     pub fn with_model(model: impl ChatModel) -> Self {
         Self {
