@@ -18,7 +18,7 @@ use a2a_core::{
 use crate::{
     CallContext,
     engine::{DirectReply, Handle, TurnRequest, now},
-    store::TaskQuery,
+    store::{PageKey, TaskQuery},
 };
 
 /// A message to handle, and its context.
@@ -170,7 +170,8 @@ impl RequestContext {
     }
 
     /// As [`tasks_in_context`](Self::tasks_in_context), but only as many tasks as have this size
-    /// together, in bytes as protobuf, and at least one. The store reads no more than that.
+    /// together, in bytes as protobuf, and at least one if there is any. The store reads no more
+    /// than that, and this task.
     ///
     /// # Errors
     ///
@@ -181,13 +182,24 @@ impl RequestContext {
 
     async fn list_context(&self, max_bytes: Option<usize>) -> Result<Vec<Arc<Task>>> {
         let Self { handle, .. } = self;
-        let query = TaskQuery {
+        let mut query = TaskQuery {
             context_id: Some((*handle.context_id).to_owned()),
             limit: 101,
             max_bytes,
             ..TaskQuery::default()
         };
-        let page = handle.inner.store.list(&handle.scope, &query).await.map_err(Error::from)?;
+        let mut page = handle.inner.store.list(&handle.scope, &query).await.map_err(Error::from)?;
+        let own = page.tasks.iter().position(|task| *task.id == *handle.task_id);
+        if let Some(own) = own.filter(|_| max_bytes.is_some() && page.has_more) {
+            // This task counts as well, so what is older than it gets a page of its own.
+            page.tasks.truncate(own + 1);
+            query.after = Some(PageKey::of(&page.tasks[own]));
+            let newer: usize = page.tasks[..own].iter().map(|task| query.view.len(task)).sum();
+            query.max_bytes = max_bytes.map(|most| most.saturating_sub(newer));
+            let older =
+                handle.inner.store.list(&handle.scope, &query).await.map_err(Error::from)?;
+            page.tasks.extend(older.tasks);
+        }
         let others = page.tasks.into_iter().filter(|task| *task.id != *handle.task_id);
         Ok(others.take(100).collect())
     }
