@@ -10,7 +10,7 @@ use a2a_kit_operations::{
 use derive_setters::Setters;
 
 use crate::{
-    ChatModel, ProviderModel, ProviderSettings, SetupError,
+    ChatModel, Memory, ProviderModel, ProviderSettings, SetupError,
     end::End,
     model::{ChatRequest, Reasoning, Turn},
     run::Run,
@@ -49,6 +49,7 @@ pub struct ModelAgent {
     instructions: Option<String>,
     temperature: Option<f64>,
     reasoning: Option<Reasoning>,
+    pub(crate) memory: Memory,
     pub(crate) limits: AgentLimits,
     pub(crate) usage: Disclosure,
 }
@@ -127,6 +128,7 @@ impl ModelAgent {
             instructions: None,
             temperature: None,
             reasoning: None,
+            memory: Memory::default(),
             limits: AgentLimits::default(),
             usage: Disclosure::default(),
         }
@@ -159,6 +161,13 @@ impl ModelAgent {
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: impl Into<Option<Reasoning>>) -> Self {
         self.reasoning = reasoning.into();
+        self
+    }
+
+    /// Sets what the agent remembers of a conversation. Default: [`Memory::context`].
+    #[must_use]
+    pub fn with_memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
         self
     }
 

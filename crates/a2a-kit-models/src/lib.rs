@@ -33,6 +33,7 @@ mod answer;
 mod call;
 mod conversation;
 mod end;
+mod memory;
 pub mod model;
 mod provider;
 mod retry;
@@ -41,6 +42,7 @@ pub mod testing;
 mod wire;
 
 pub use agent::{AgentLimits, Disclosure, ModelAgent};
+pub use memory::Memory;
 pub use model::{ChatModel, ModelError, ModelInfo};
 pub use provider::{ProviderSettings, SetupError};
 pub use wire::ProviderModel;

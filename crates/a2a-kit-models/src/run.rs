@@ -69,7 +69,12 @@ impl<'a> Run<'a> {
     pub(crate) async fn work(&mut self) -> Result<End, BoxError> {
         self.updates.start().await?;
         let message = self.context.message().parts.clone();
-        let mut conversation = Conversation::new(Vec::new(), message);
+        let memory = self.agent.memory;
+        if !memory.has_room_for(&message) {
+            return Ok(End::rejected("The message is too long for this agent"));
+        }
+        let earlier = memory.recall(self.context, self.updates).await?;
+        let mut conversation = Conversation::new(earlier, message);
         let mut wrong = 0;
         for number in 0_u32.. {
             let completed = match self.completed(number, &mut conversation).await {
