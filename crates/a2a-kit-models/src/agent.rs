@@ -1,19 +1,16 @@
 //! The agent: an executor that lets a model answer.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 use a2a_core::AgentCard;
 use a2a_kit_operations::{
-    AgentExecutor, BoxError, CallContext, Engine, EngineBuilder, EngineConfig, Recovery,
-    RequestContext, TaskLimits, TaskUpdater, extension::UsageExtension,
+    AgentExecutor, BoxError, Engine, EngineBuilder, EngineConfig, Recovery, RequestContext,
+    TaskLimits, TaskUpdater, extension::UsageExtension,
 };
-use derive_setters::Setters;
 
 use crate::{
-    ChatModel, Memory, ProviderModel, ProviderSettings, SetupError,
-    end::End,
-    model::{ChatRequest, Reasoning, Turn},
-    run::Run,
+    AgentLimits, ChatModel, Disclosure, Memory, ProviderModel, ProviderSettings, SetupError,
+    end::End, model::Reasoning, run::Run, settings::Settings,
 };
 
 /// Media types of texts, which every model reads.
@@ -44,70 +41,7 @@ const PLAIN: &str = "text/plain";
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct ModelAgent {
-    pub(crate) models: Vec<Arc<dyn ChatModel>>,
-    instructions: Option<String>,
-    temperature: Option<f64>,
-    reasoning: Option<Reasoning>,
-    pub(crate) memory: Memory,
-    pub(crate) limits: AgentLimits,
-    pub(crate) usage: Disclosure,
-}
-
-/// Limits of a [`ModelAgent`].
-#[derive(Clone, Debug, Setters)]
-#[non_exhaustive]
-#[setters(prefix = "with_")]
-pub struct AgentLimits {
-    /// Maximum number of tokens of an answer. Default: that of the provider.
-    #[setters(into)]
-    pub max_output_tokens: Option<u32>,
-    /// How often a call is repeated that failed for a transient reason, with each model. Default: 3.
-    pub retries: u32,
-    /// The longest wait before a retry that a provider may ask for; beyond it, the next model is
-    /// called, or the task fails. Default: 60 s.
-    pub max_retry_wait: Duration,
-    /// Timeout of a call, with all its attempts and waits. Default: 10 min.
-    pub call_timeout: Duration,
-    /// The time between two chunks of the answer, which grows for long answers, up to 400 ms; zero
-    /// sends each text as it arrives. Default: 50 ms.
-    pub flush: Duration,
-}
-
-impl Default for AgentLimits {
-    fn default() -> Self {
-        Self {
-            max_output_tokens: None,
-            retries: 3,
-            max_retry_wait: Duration::from_secs(60),
-            call_timeout: Duration::from_secs(600),
-            flush: Duration::from_millis(50),
-        }
-    }
-}
-
-/// To whom something is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Disclosure {
-    /// To callers that activate its extension.
-    #[default]
-    OnRequest,
-    /// To all callers.
-    Always,
-    /// To nobody.
-    Never,
-}
-
-impl Disclosure {
-    /// Whether the usage is told to a caller.
-    pub(crate) fn applies_to(self, call: &CallContext) -> bool {
-        match self {
-            Self::OnRequest => call.extensions.contains(UsageExtension::URI),
-            Self::Always => true,
-            Self::Never => false,
-        }
-    }
-}
+pub struct ModelAgent(Settings);
 
 impl ModelAgent {
     /// An agent with a model of a provider, by its name, such as `openai/gpt-x`: see
@@ -123,22 +57,14 @@ impl ModelAgent {
 
     /// An agent with a model.
     pub fn with_model(model: impl ChatModel) -> Self {
-        Self {
-            models: vec![Arc::new(model)],
-            instructions: None,
-            temperature: None,
-            reasoning: None,
-            memory: Memory::default(),
-            limits: AgentLimits::default(),
-            usage: Disclosure::default(),
-        }
+        Self(Settings::new(Arc::new(model)))
     }
 
     /// Sets what the agent is told to be, before each conversation. Callers can't change it; that
     /// the model tells them can't be excluded.
     #[must_use]
     pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.instructions = Some(instructions.into());
+        self.0.instructions = Some(instructions.into());
         self
     }
 
@@ -146,52 +72,54 @@ impl ModelAgent {
     /// the agent, or want it to wait for too long: for the rest of the task.
     #[must_use]
     pub fn with_fallback(mut self, model: impl ChatModel) -> Self {
-        self.models.push(Arc::new(model));
+        self.0.models.push(Arc::new(model));
         self
     }
 
     /// Sets the sampling temperature. Default: that of the provider.
     #[must_use]
     pub fn with_temperature(mut self, temperature: impl Into<Option<f64>>) -> Self {
-        self.temperature = temperature.into();
+        self.0.temperature = temperature.into();
         self
     }
 
     /// Sets how much the model thinks before it answers. Default: that of the provider.
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: impl Into<Option<Reasoning>>) -> Self {
-        self.reasoning = reasoning.into();
+        self.0.reasoning = reasoning.into();
         self
     }
 
     /// Sets what the agent remembers of a conversation. Default: [`Memory::context`].
     #[must_use]
     pub fn with_memory(mut self, memory: Memory) -> Self {
-        self.memory = memory;
+        self.0.memory = memory;
         self
     }
 
     /// Sets limits.
     #[must_use]
     pub fn with_limits(mut self, limits: AgentLimits) -> Self {
-        self.limits = limits;
+        self.0.limits = limits;
         self
     }
 
     /// Sets who is told the tokens that a task used: see [`UsageExtension`].
     #[must_use]
     pub fn with_usage(mut self, usage: Disclosure) -> Self {
-        self.usage = usage;
+        self.0.usage = usage;
         self
     }
 
     /// A builder of an engine, with a card that declares what the model takes and gives, unless it
-    /// has media types other than `text/plain`, and limits of tasks that are large enough for
-    /// answers of models.
+    /// has media types other than `text/plain`, and with a [journal] of up to 8 MiB per task, which
+    /// has its answers. [`EngineBuilder::config`] replaces that limit.
+    ///
+    /// [journal]: TaskLimits::max_journal_bytes
     pub fn builder(self, mut card: AgentCard) -> EngineBuilder {
         if card.default_input_modes == [PLAIN] {
             // What only a fallback reads would fail with the first model, so it decides.
-            let files = self.models[0].info().media_types.iter().map(|one| one.to_string());
+            let files = self.0.models[0].info().media_types.iter().map(|one| one.to_string());
             let texts = TEXTS.map(str::to_owned).into_iter();
             card.default_input_modes = texts.chain(files).collect();
         }
@@ -200,7 +128,7 @@ impl ModelAgent {
         }
         let limits = TaskLimits::default().with_max_journal_bytes(8 << 20);
         let config = EngineConfig::default().with_task_limits(limits);
-        let discloses = self.usage != Disclosure::Never;
+        let discloses = self.0.usage != Disclosure::Never;
         let builder = Engine::builder(card, self).config(config);
         if discloses { builder.extension(UsageExtension) } else { builder }
     }
@@ -209,27 +137,15 @@ impl ModelAgent {
     pub fn engine(self, card: AgentCard) -> Engine {
         self.builder(card).build()
     }
-
-    /// The request that continues a conversation.
-    pub(crate) fn request(&self, turns: Vec<Turn>) -> ChatRequest {
-        ChatRequest {
-            instructions: self.instructions.clone(),
-            turns,
-            tools: Vec::new(),
-            temperature: self.temperature,
-            max_output_tokens: self.limits.max_output_tokens,
-            reasoning: self.reasoning,
-        }
-    }
 }
 
 impl AgentExecutor for ModelAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
-        let mut run = Run::new(self, &context, &updates);
+        let mut run = Run::new(&self.0, &context, &updates);
         // Dropping the work aborts the request before the task ends.
         let end = tokio::select! {
             biased;
-            () = context.cancelled() => End::CANCELED,
+            () = context.cancelled() => End::canceled(),
             end = run.work() => end?,
         };
         run.end(end).await
@@ -242,7 +158,7 @@ impl AgentExecutor for ModelAgent {
 
 impl fmt::Debug for ModelAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let models: Vec<_> = self.models.iter().map(|model| model.info()).collect();
+        let models: Vec<_> = self.0.models.iter().map(|model| model.info()).collect();
         f.debug_struct("ModelAgent").field("models", &models).finish_non_exhaustive()
     }
 }

@@ -76,7 +76,7 @@ impl<'a> AnswerWriter<'a> {
         if self.end_of_chunk() > self.sent {
             self.due.as_mut().await;
         } else {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
@@ -146,8 +146,9 @@ impl<'a> AnswerWriter<'a> {
         let is_first = self.sent == 0;
         self.sent = end;
         self.events += 1;
-        let interval = self.flush * 1_u32.wrapping_shl(self.events / EVENTS_PER_INTERVAL);
-        self.due.as_mut().reset(Instant::now() + interval.min(MAX_INTERVAL.max(self.flush)));
+        let longer = 2_u32.saturating_pow(self.events / EVENTS_PER_INTERVAL);
+        let interval = self.flush.saturating_mul(longer).min(MAX_INTERVAL.max(self.flush));
+        self.due.as_mut().reset(Instant::now() + interval);
         match (is_first, is_last) {
             (true, true) => self.updates.artifact(artifact).await,
             (true, false) => self.updates.begin(artifact).await,

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
-use a2a_kit_operations::UpdateError;
+use a2a_kit_operations::{RequestContext, UpdateError};
 use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
 use crate::{
     ChatModel, ModelError,
+    answer::AnswerWriter,
     conversation::Conversation,
+    end::End,
     model::{Answer, ChatRequest, ModelErrorKind, ModelEvent, StopReason, ToolCall, Usage},
     retry::{self, Next},
-    run::Run,
+    settings::Settings,
 };
 
 /// A completed call, as it is journaled.
@@ -69,32 +71,75 @@ pub(crate) enum CallError {
     Update(#[from] UpdateError),
 }
 
-impl Run<'_> {
+/// The calls of a run.
+pub(crate) struct Calls<'a> {
+    settings: &'a Settings,
+    context: &'a RequestContext,
+    /// The model that is called, of those of the agent.
+    model: usize,
+    /// Whether a call is in progress, or has failed, that may have used tokens.
+    loses_usage: bool,
+    /// The attempts of the newest call.
+    attempts: u32,
+    /// Whether attempts that failed, or that an earlier run lost, may have used tokens that no
+    /// completed call reports.
+    is_incomplete: bool,
+}
+
+impl<'a> Calls<'a> {
+    pub(crate) fn new(settings: &'a Settings, context: &'a RequestContext) -> Self {
+        let is_incomplete = context.is_rerun();
+        Self { settings, context, model: 0, loses_usage: false, attempts: 0, is_incomplete }
+    }
+
+    /// Goes on with the model that completed a call in an earlier run, if it still is one of the
+    /// agent.
+    pub(crate) fn resume_with(&mut self, completed: &Completed) {
+        let Completed { provider, model, .. } = completed;
+        let mut infos = self.settings.models.iter().map(|model| model.info());
+        let known = infos.position(|info| info.provider == *provider && info.name == *model);
+        self.model = known.unwrap_or(self.model);
+    }
+
+    /// Whether the call in progress, or the one that has failed, may have used tokens that no
+    /// completed call reports.
+    pub(crate) fn has_lost_usage(&self) -> bool {
+        self.loses_usage
+    }
+
     /// Calls the model, and if need be the ones after it, until a call is completed, and sends its
     /// text.
     pub(crate) async fn call(
         &mut self,
         conversation: &mut Conversation,
+        answer: &mut AnswerWriter<'_>,
     ) -> Result<Completed, CallError> {
-        self.is_calling = true;
-        let attempts = timeout(self.agent.limits.call_timeout, self.attempts(conversation)).await;
+        self.loses_usage = true;
+        let time = self.settings.limits.call_timeout;
+        let attempts = timeout(time, self.attempts(conversation, answer)).await;
         let completed = attempts.unwrap_or_else(|_elapsed| {
             self.is_incomplete = true;
             Err(ModelError::new(ModelErrorKind::Timeout).into())
-        })?;
-        self.is_calling = false;
-        self.answer.end_call(completed.tool_calls().next().is_none()).await?;
+        });
+        self.loses_usage = completed.is_err() && self.is_incomplete;
+        let completed = completed?;
+        self.is_incomplete = false;
+        answer.end_call(completed.tool_calls().next().is_none()).await?;
         Ok(completed)
     }
 
-    async fn attempts(&mut self, conversation: &mut Conversation) -> Result<Completed, CallError> {
+    async fn attempts(
+        &mut self,
+        conversation: &mut Conversation,
+        answer: &mut AnswerWriter<'_>,
+    ) -> Result<Completed, CallError> {
         self.attempts = 0;
         let (mut retries, mut empty) = (0, None);
         loop {
-            let model = Arc::clone(&self.agent.models[self.model]);
+            let model = Arc::clone(&self.settings.models[self.model]);
             self.attempts += 1;
-            let request = self.agent.request(conversation.turns(&model.info().provider));
-            let error = match self.attempt(&*model, request).await {
+            let request = self.settings.request(conversation.turns(&model.info().provider));
+            let error = match self.attempt(&*model, request, answer).await {
                 Ok(completed) if completed.is_empty() && empty.is_none() => {
                     empty = Some(completed.usage);
                     continue;
@@ -113,7 +158,7 @@ impl Run<'_> {
                 ModelErrorKind::TooLong if conversation.shorten() => {
                     Next::Retry(Default::default())
                 }
-                _ => retry::next(&error, retries, &self.agent.limits),
+                _ => retry::next(&error, retries, &self.settings.limits),
             };
             match next {
                 Next::Retry(wait) => {
@@ -121,14 +166,14 @@ impl Run<'_> {
                     retries += 1;
                     self.context.wait_for(sleep(wait)).await;
                 }
-                Next::Fallback if self.model + 1 < self.agent.models.len() => {
+                Next::Fallback if self.model + 1 < self.settings.models.len() => {
                     self.log(&*model, &error, "next model is called");
                     self.model += 1;
                     retries = 0;
                 }
                 Next::Fallback | Next::Fail => return Err(error.into()),
             }
-            self.answer.repeat_call();
+            answer.repeat_call();
         }
     }
 
@@ -136,6 +181,7 @@ impl Run<'_> {
         &mut self,
         model: &dyn ChatModel,
         request: ChatRequest,
+        writer: &mut AnswerWriter<'_>,
     ) -> Result<Completed, CallError> {
         let mut events = model.stream(request);
         let (mut answer, mut usage) = (Vec::new(), None);
@@ -144,8 +190,8 @@ impl Run<'_> {
             let event = tokio::select! {
                 biased;
                 event = events.next() => event,
-                () = self.answer.due() => {
-                    self.answer.flush().await?;
+                () = writer.due() => {
+                    writer.flush().await?;
                     continue;
                 }
             };
@@ -157,7 +203,7 @@ impl Run<'_> {
             has_begun = true;
             match event {
                 ModelEvent::Text(text) => {
-                    self.answer.push(&text).await?;
+                    writer.push(&text).await?;
                     match answer.last_mut() {
                         Some(Answer::Text(before)) => before.push_str(&text),
                         _ => answer.push(Answer::Text(text)),
@@ -199,5 +245,25 @@ impl Run<'_> {
             attempt = self.attempts,
             "{event}"
         );
+    }
+
+    /// The end after a call whose last attempt has failed.
+    pub(crate) fn failed(&self, error: &ModelError) -> End {
+        let (end, id) = End::of_error(error, self.attempts);
+        let info = self.settings.models[self.model].info();
+        tracing::warn!(
+            task.id = self.context.task_id(),
+            error.id = id,
+            provider = info.provider,
+            model = info.name,
+            error = %error,
+            source = error.source.as_deref().map(tracing::field::debug),
+            status = error.status,
+            code = error.code,
+            request.id = error.request_id,
+            attempts = self.attempts,
+            "model call failed"
+        );
+        end
     }
 }

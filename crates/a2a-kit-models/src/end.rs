@@ -16,7 +16,11 @@ pub(crate) struct End {
 }
 
 impl End {
-    pub(crate) const CANCELED: Self = Self { state: TaskState::Canceled, text: None };
+    /// The end after a cancel, in the words of the engine.
+    pub(crate) fn canceled() -> Self {
+        let text = "canceled at the client's request".to_owned();
+        Self { state: TaskState::Canceled, text: Some(text) }
+    }
 
     pub(crate) fn failed(text: impl Into<String>) -> Self {
         Self { state: TaskState::Failed, text: Some(text.into()) }

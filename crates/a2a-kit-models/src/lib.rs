@@ -16,7 +16,7 @@
 //! let request = SendMessageRequest { message, ..Default::default() };
 //! let reply = engine.send_message(Call::new(request)).await?;
 //! # let _ = reply;
-//! # a2a_core::Result::Ok(())
+//! # Ok::<(), a2a_core::Error>(())
 //! # }).unwrap();
 //! ```
 //!
@@ -38,11 +38,13 @@ pub mod model;
 mod provider;
 mod retry;
 mod run;
+mod settings;
 pub mod testing;
 mod wire;
 
-pub use agent::{AgentLimits, Disclosure, ModelAgent};
+pub use agent::ModelAgent;
 pub use memory::Memory;
 pub use model::{ChatModel, ModelError, ModelInfo};
 pub use provider::{ProviderSettings, SetupError};
+pub use settings::{AgentLimits, Disclosure};
 pub use wire::ProviderModel;

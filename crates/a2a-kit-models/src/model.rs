@@ -1,6 +1,6 @@
 //! What a model is asked, and what it answers, whatever its provider.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use a2a_core::Part;
 use a2a_kit_operations::BoxError;
@@ -226,7 +226,7 @@ pub(crate) fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 /// A call of a model that failed.
 ///
 /// Displays no text of the provider.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{kind}")]
 #[non_exhaustive]
 pub struct ModelError {
@@ -250,40 +250,49 @@ pub struct ModelError {
 }
 
 /// Kinds of [`ModelError`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModelErrorKind {
     /// 401, 403.
-    #[error("the provider refused the credentials")]
     Credentials,
     /// 404.
-    #[error("the model is unknown to the provider")]
     UnknownModel,
     /// 402, and 429 with `insufficient_quota`.
-    #[error("the quota is used up")]
     Quota,
     /// 429.
-    #[error("too many requests")]
     RateLimit,
     /// The conversation doesn't fit the context window.
-    #[error("the conversation is too long for the model")]
     TooLong,
     /// Any other 4xx.
-    #[error("the provider rejected the request")]
     Rejected,
     /// 408, 409, 5xx, no connection, an error within the stream.
-    #[error("the provider is unavailable")]
     Unavailable,
     /// No byte within the idle time.
-    #[error("the provider sent nothing for too long")]
     Timeout,
     /// The stream ended before the answer did, or could not be read.
-    #[error("the answer was cut")]
     Cut,
     /// A file that the model can't read; it names the file, and no request was made.
-    #[error("a file can't be used")]
     File,
 }
+
+impl fmt::Display for ModelErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Credentials => "the provider refused the credentials",
+            Self::UnknownModel => "the model is unknown to the provider",
+            Self::Quota => "the quota is used up",
+            Self::RateLimit => "too many requests",
+            Self::TooLong => "the conversation is too long for the model",
+            Self::Rejected => "the provider rejected the request",
+            Self::Unavailable => "the provider is unavailable",
+            Self::Timeout => "the provider sent nothing for too long",
+            Self::Cut => "the answer was cut",
+            Self::File => "a file can't be used",
+        })
+    }
+}
+
+a2a_core::debug_as_chain!(ModelError);
 
 impl ModelError {
     /// An error without further facts.

@@ -49,7 +49,7 @@ impl fmt::Debug for ProviderSettings {
 }
 
 /// Why an agent with a model can't be set up.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
     /// The name has no provider, or an unknown one.
@@ -103,3 +103,5 @@ pub enum SetupError {
     #[error("invalid settings of the HTTP client")]
     Client(#[source] a2a_core::Error),
 }
+
+a2a_core::debug_as_chain!(SetupError);

@@ -10,12 +10,12 @@ use a2a_kit_operations::{
 };
 
 use crate::{
-    ModelAgent, ModelError,
     answer::AnswerWriter,
-    call::{CallError, Completed},
+    call::{CallError, Calls, Completed},
     conversation::Conversation,
     end::End,
-    model::{ToolCall, ToolOutcome},
+    model::{ToolCall, ToolOutcome, sum},
+    settings::Settings,
 };
 
 /// The number of calls in a row that may be wrong.
@@ -23,24 +23,17 @@ const MAX_WRONG: u32 = 3;
 
 /// The run of a task.
 pub(crate) struct Run<'a> {
-    pub(crate) agent: &'a ModelAgent,
-    pub(crate) context: &'a RequestContext,
+    settings: &'a Settings,
+    context: &'a RequestContext,
     updates: &'a TaskUpdater,
-    pub(crate) answer: AnswerWriter<'a>,
+    calls: Calls<'a>,
+    answer: AnswerWriter<'a>,
     usage: UsageReport,
-    /// The model that is called, of those of the agent.
-    pub(crate) model: usize,
-    /// Whether a call is in progress.
-    pub(crate) is_calling: bool,
-    /// The attempts of the current call.
-    pub(crate) attempts: u32,
-    /// Whether attempts that failed, or that an earlier run lost, may have used tokens.
-    pub(crate) is_incomplete: bool,
 }
 
 impl<'a> Run<'a> {
     pub(crate) fn new(
-        agent: &'a ModelAgent,
+        settings: &'a Settings,
         context: &'a RequestContext,
         updates: &'a TaskUpdater,
     ) -> Self {
@@ -49,15 +42,12 @@ impl<'a> Run<'a> {
             || accepted.iter().any(|mode| ["text/markdown", "text/*", "*/*"].contains(&&**mode));
         let media_type = if takes_markdown { "text/markdown" } else { "text/plain" };
         Self {
-            agent,
+            settings,
             context,
             updates,
-            answer: AnswerWriter::new(updates, media_type, agent.limits.flush),
+            calls: Calls::new(settings, context),
+            answer: AnswerWriter::new(updates, media_type, settings.limits.flush),
             usage: UsageReport::default(),
-            model: 0,
-            is_calling: false,
-            attempts: 0,
-            is_incomplete: context.is_rerun(),
         }
     }
 
@@ -69,7 +59,7 @@ impl<'a> Run<'a> {
     pub(crate) async fn work(&mut self) -> Result<End, BoxError> {
         self.updates.start().await?;
         let message = self.context.message().parts.clone();
-        let memory = self.agent.memory;
+        let memory = self.settings.memory;
         if !memory.has_room_for(&message) {
             return Ok(End::rejected("The message is too long for this agent"));
         }
@@ -80,7 +70,7 @@ impl<'a> Run<'a> {
             let completed = match self.completed(number, &mut conversation).await {
                 Ok(completed) => completed,
                 Err(error) => match *error.downcast::<CallError>()? {
-                    CallError::Model(error) => return Ok(self.failed(&error)),
+                    CallError::Model(error) => return Ok(self.calls.failed(&error)),
                     CallError::Update(error) => return Err(error.into()),
                 },
             };
@@ -88,7 +78,7 @@ impl<'a> Run<'a> {
             let calls: Vec<_> = completed.tool_calls().collect();
             if calls.is_empty() {
                 let has_text = !completed.text().is_empty();
-                let max_tokens = self.agent.limits.max_output_tokens;
+                let max_tokens = self.settings.limits.max_output_tokens;
                 let usage = completed.usage.as_ref();
                 return Ok(End::of_stop(&completed.stop, has_text, max_tokens, usage));
             }
@@ -112,17 +102,12 @@ impl<'a> Run<'a> {
         let mut is_recalled = true;
         let call = async {
             is_recalled = false;
-            self.call(conversation).await
+            self.calls.call(conversation, &mut self.answer).await
         };
         let completed = updates.once(&format!("model/{number}"), call).await?;
         if is_recalled {
             self.answer.recall(&completed.text());
-            let is_it = |name: (&str, &str)| name == (&completed.provider, &completed.model);
-            let mut models = self.agent.models.iter().map(|model| model.info());
-            let known = models.position(|info| is_it((&info.provider, &info.name)));
-            self.model = known.unwrap_or(self.model);
-        } else {
-            self.is_incomplete = false;
+            self.calls.resume_with(&completed);
         }
         Ok(completed)
     }
@@ -139,41 +124,19 @@ impl<'a> Run<'a> {
             (&mut report.cache_write_tokens, usage.cache_write),
             (&mut report.reasoning_tokens, usage.reasoning),
         ];
-        for (sum, more) in parts {
-            *sum = crate::model::sum(*sum, more);
+        for (total, more) in parts {
+            *total = sum(*total, more);
         }
-    }
-
-    /// The end after a call whose last attempt has failed.
-    fn failed(&mut self, error: &ModelError) -> End {
-        let (end, id) = End::of_error(error, self.attempts);
-        let info = self.agent.models[self.model].info();
-        tracing::warn!(
-            task.id = self.context.task_id(),
-            error.id = id,
-            provider = info.provider,
-            model = info.name,
-            error = %error,
-            source = error.source.as_deref().map(tracing::field::debug),
-            status = error.status,
-            code = error.code,
-            request.id = error.request_id,
-            attempts = self.attempts,
-            "model call failed"
-        );
-        self.is_calling = false;
-        self.usage.incomplete |= self.is_incomplete;
-        end
     }
 
     /// Ends the task, with what has arrived of the answer.
     pub(crate) async fn end(mut self, end: End) -> Result<(), BoxError> {
         self.answer.finish().await?;
-        self.usage.incomplete |= self.is_calling;
+        self.usage.incomplete |= self.calls.has_lost_usage();
         let message = end.text.map(Message::agent);
         let status = TaskStatus { state: end.state.into(), message, timestamp: None };
         let mut update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
-        if self.agent.usage.applies_to(self.context.call()) {
+        if self.settings.usage.applies_to(self.context.call()) {
             UsageExtension::write(&mut update.metadata, &self.usage);
         }
         Ok(self.updates.status_update(update).await?)

@@ -118,8 +118,7 @@ impl ChatModel for ScriptedModel {
             state.requests.push(request);
             let turn = state.turns.pop_front();
             drop(state);
-            let steps =
-                turn.map_or_else(|| ScriptedTurn::error(ModelErrorKind::Rejected), |it| it).0;
+            let steps = turn.unwrap_or_else(|| ScriptedTurn::error(ModelErrorKind::Rejected)).0;
             model.0.open.fetch_add(1, Ordering::SeqCst);
             let steps = stream::iter(steps).filter_map(perform).boxed();
             Answering { steps, shared: Arc::clone(&model.0), has_ended: false }

@@ -17,7 +17,7 @@ use a2a_kit_models::{
 };
 use a2a_kit_operations::{Agent as _, Call, Engine, EventStream, extension::UsageExtension};
 use futures_util::StreamExt as _;
-use support::{engine, send, stream, text};
+use support::{engine, send, stream, text, turns};
 use tokio::time::Instant;
 
 fn after(kind: ModelErrorKind, seconds: u64) -> ScriptedTurn {
@@ -98,6 +98,21 @@ async fn call_with_all_its_attempts_ends_at_its_timeout() {
     assert_eq!((begun.elapsed().as_secs(), model.aborted()), (30, 1));
     let report = UsageExtension::read(task.metadata.as_ref()).expect("a report");
     assert!(report.incomplete);
+}
+
+#[tokio::test(start_paused = true)]
+async fn conversation_that_is_too_long_is_asked_again_with_half_of_it() {
+    let too_long = || ScriptedTurn::error(ModelErrorKind::TooLong);
+    let script = ["1".into(), "2".into(), too_long(), "3".into(), too_long(), too_long()];
+    let model = ScriptedModel::new(script);
+    let engine = engine(ModelAgent::with_model(model.clone()));
+    for question in ["one", "two", "three", "four"] {
+        send(&engine, text(question)).await;
+    }
+    let requests = model.requests();
+    assert_eq!(requests[2].turns.len(), 5);
+    assert_eq!(turns(&requests[3]), ["user: two", "assistant: 2", "user: three"]);
+    assert_eq!(requests.len(), 6, "a second time, the task fails");
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,6 +22,7 @@ const LAYERS: [&[&str]; 10] = [
         "a2a-kit-auth",
         "a2a-kit-grpc",
         "a2a-kit-jsonrpc",
+        "a2a-kit-models",
         "a2a-kit-rest",
         "a2a-kit-script",
     ],

@@ -1,0 +1,105 @@
+//! What a [`ModelAgent`](crate::ModelAgent) is made of.
+
+use std::{sync::Arc, time::Duration};
+
+use a2a_kit_operations::{CallContext, extension::UsageExtension};
+use derive_setters::Setters;
+
+use crate::{
+    ChatModel, Memory,
+    model::{ChatRequest, Reasoning, Turn},
+};
+
+/// What an agent is made of: its models, and how they are called.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// The model, and those that follow if it fails. Never empty.
+    pub(crate) models: Vec<Arc<dyn ChatModel>>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) temperature: Option<f64>,
+    pub(crate) reasoning: Option<Reasoning>,
+    pub(crate) memory: Memory,
+    pub(crate) limits: AgentLimits,
+    pub(crate) usage: Disclosure,
+}
+
+impl Settings {
+    pub(crate) fn new(model: Arc<dyn ChatModel>) -> Self {
+        Self {
+            models: vec![model],
+            instructions: None,
+            temperature: None,
+            reasoning: None,
+            memory: Memory::default(),
+            limits: AgentLimits::default(),
+            usage: Disclosure::default(),
+        }
+    }
+
+    /// The request that continues a conversation.
+    pub(crate) fn request(&self, turns: Vec<Turn>) -> ChatRequest {
+        ChatRequest {
+            instructions: self.instructions.clone(),
+            turns,
+            tools: Vec::new(),
+            temperature: self.temperature,
+            max_output_tokens: self.limits.max_output_tokens,
+            reasoning: self.reasoning,
+        }
+    }
+}
+
+/// Limits of a [`ModelAgent`](crate::ModelAgent).
+#[derive(Clone, Debug, Setters)]
+#[non_exhaustive]
+#[setters(prefix = "with_")]
+pub struct AgentLimits {
+    /// Maximum number of tokens of an answer. Default: that of the provider.
+    #[setters(into)]
+    pub max_output_tokens: Option<u32>,
+    /// How often a call is repeated that failed for a transient reason, with each model. Default: 3.
+    pub retries: u32,
+    /// The longest wait before a retry that a provider may ask for; beyond it, the next model is
+    /// called, or the task fails. Default: 60 s.
+    pub max_retry_wait: Duration,
+    /// Timeout of a call, with all its attempts and waits. Default: 10 min.
+    pub call_timeout: Duration,
+    /// The time between two chunks of the answer, which grows for long answers, up to 400 ms; zero
+    /// sends each text as it arrives. Default: 50 ms.
+    pub flush: Duration,
+}
+
+impl Default for AgentLimits {
+    fn default() -> Self {
+        Self {
+            max_output_tokens: None,
+            retries: 3,
+            max_retry_wait: Duration::from_secs(60),
+            call_timeout: Duration::from_secs(600),
+            flush: Duration::from_millis(50),
+        }
+    }
+}
+
+/// To whom something is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Disclosure {
+    /// To callers that activate its extension.
+    #[default]
+    OnRequest,
+    /// To all callers.
+    Always,
+    /// To nobody.
+    Never,
+}
+
+impl Disclosure {
+    /// Whether the usage is told to a caller.
+    pub(crate) fn applies_to(self, call: &CallContext) -> bool {
+        match self {
+            Self::OnRequest => call.extensions.contains(UsageExtension::URI),
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
