@@ -6,9 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Decoder, Object,
     failure::{self, malformed},
-    output::{Output, PartialCall, other_stop},
+    output::{Decoder, Object, Output, PartialCall, other_stop},
     part::{Accepted, Input, inputs},
 };
 use crate::{

@@ -6,7 +6,7 @@ use a2a_core::host;
 use a2a_kit_http::{redaction::redact_url, uri};
 use http::{HeaderValue, Uri};
 
-use super::Wire;
+use super::kind::Wire;
 use crate::SetupError;
 
 /// A provider: what the part of a name before the first slash stands for.

@@ -6,9 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Decoder, Object,
     failure::{self, malformed},
-    output::{MAX_CALLS, Output, PartialCall, other_stop},
+    output::{Decoder, MAX_CALLS, Object, Output, PartialCall, other_stop},
     part::{Accepted, Input, inputs, only_text},
 };
 use crate::{

@@ -1,13 +1,34 @@
-//! What a decoder has read of an answer, within bounds.
+//! What a decoder of an API reads of an answer, within bounds.
 
 use std::collections::VecDeque;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     ModelError,
     model::{ModelErrorKind, ModelEvent, StopReason, ToolCall, Usage},
 };
+
+/// The JSON object of a request.
+pub(super) type Object = Map<String, Value>;
+
+/// Decodes the events of a stream.
+pub(super) trait Decoder: Send {
+    /// Reads the data of an event.
+    ///
+    /// # Errors
+    ///
+    /// The error of the provider; [`ModelErrorKind::Cut`] for an event that can't be read, and
+    /// beyond the bounds of [`Output`].
+    fn read(&mut self, data: &[u8], output: &mut Output) -> Result<(), ModelError>;
+
+    /// Reads the regular end of the stream.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelErrorKind::Cut`] if the answer has not ended.
+    fn end(&mut self, output: &mut Output) -> Result<(), ModelError>;
+}
 
 /// Maximum size of the text of an answer, of the thoughts, and of the opaque parts, in bytes each.
 const MAX_TEXT: usize = 1 << 20;
