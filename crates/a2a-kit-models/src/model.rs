@@ -115,6 +115,13 @@ pub struct ToolDefinition {
     pub schema: Value,
 }
 
+impl ToolDefinition {
+    /// A tool with a name, a description and the JSON Schema of its arguments.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, schema: Value) -> Self {
+        Self { name: name.into(), description: description.into(), schema }
+    }
+}
+
 /// A call of a tool by a model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]

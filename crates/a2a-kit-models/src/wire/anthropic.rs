@@ -1,6 +1,6 @@
 //! The wire of Anthropic's messages.
 
-use std::{borrow::Cow, collections::BTreeSet, mem};
+use std::{collections::BTreeSet, mem};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ fn block(input: &Input<'_>) -> Value {
 pub(super) struct Events {
     /// The block that is open; blocks follow one another.
     block: Block,
-    usage: Option<EventUsage>,
+    usage: EventUsage,
     stop: Option<StopReason>,
 }
 
@@ -165,103 +165,41 @@ enum Block {
     ToolUse(PartialCall),
 }
 
+/// An event of any type, of which later versions may add some.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Event<'a> {
-    MessageStart {
-        #[serde(borrow)]
-        message: Message<'a>,
-    },
-    ContentBlockStart {
-        #[serde(borrow)]
-        content_block: BlockStart<'a>,
-    },
-    ContentBlockDelta {
-        #[serde(borrow)]
-        delta: Delta<'a>,
-    },
-    ContentBlockStop,
-    MessageDelta {
-        #[serde(borrow)]
-        delta: MessageDelta<'a>,
-        usage: Option<EventUsage>,
-    },
-    MessageStop,
-    Error {
-        error: Value,
-    },
-    /// Pings, and events of later versions.
-    #[serde(other)]
-    Other,
+struct Event {
+    r#type: String,
+    message: Option<Message>,
+    content_block: Option<Content>,
+    delta: Option<Content>,
+    usage: Option<EventUsage>,
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    model: Option<Cow<'a, str>>,
+struct Message {
+    id: Option<String>,
+    model: Option<String>,
     usage: Option<EventUsage>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum BlockStart<'a> {
-    Text {
-        #[serde(borrow, default)]
-        text: Cow<'a, str>,
-    },
-    Thinking {
-        #[serde(borrow, default)]
-        thinking: Cow<'a, str>,
-        #[serde(borrow, default)]
-        signature: Cow<'a, str>,
-    },
-    RedactedThinking {
-        #[serde(borrow)]
-        data: Cow<'a, str>,
-    },
-    ToolUse {
-        #[serde(borrow)]
-        id: Cow<'a, str>,
-        #[serde(borrow)]
-        name: Cow<'a, str>,
-    },
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Delta<'a> {
-    TextDelta {
-        #[serde(borrow)]
-        text: Cow<'a, str>,
-    },
-    ThinkingDelta {
-        #[serde(borrow)]
-        thinking: Cow<'a, str>,
-    },
-    SignatureDelta {
-        #[serde(borrow)]
-        signature: Cow<'a, str>,
-    },
-    InputJsonDelta {
-        #[serde(borrow)]
-        partial_json: Cow<'a, str>,
-    },
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct MessageDelta<'a> {
-    #[serde(borrow)]
-    stop_reason: Option<Cow<'a, str>>,
+/// The start of a block, or what is added to it or to the message.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Content {
+    r#type: String,
+    id: String,
+    name: String,
+    text: String,
+    thinking: String,
+    signature: String,
+    data: String,
+    partial_json: String,
+    stop_reason: Option<String>,
 }
 
 /// Tokens, of which later events report some anew.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 struct EventUsage {
     input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
@@ -274,16 +212,20 @@ impl Decoder for Events {
         if data.trim_ascii().is_empty() {
             return Ok(());
         }
-        match serde_json::from_slice(data).map_err(malformed)? {
-            Event::MessageStart { message } => {
-                output.start(message.id.as_deref(), message.model.as_deref());
-                self.count(message.usage);
+        let event: Event = serde_json::from_slice(data).map_err(malformed)?;
+        let delta = event.delta.unwrap_or_default();
+        match &*event.r#type {
+            "message_start" => {
+                if let Some(message) = event.message {
+                    output.start(message.id.as_deref(), message.model.as_deref());
+                    self.count(message.usage);
+                }
             }
-            Event::ContentBlockStart { content_block } => self.open(content_block, output)?,
-            Event::ContentBlockDelta { delta } => self.append(delta, output)?,
-            Event::ContentBlockStop => self.close(output)?,
-            Event::MessageDelta { delta, usage } => {
-                self.count(usage);
+            "content_block_start" => self.open(event.content_block.unwrap_or_default(), output)?,
+            "content_block_delta" => self.append(delta, output)?,
+            "content_block_stop" => self.close(output)?,
+            "message_delta" => {
+                self.count(event.usage);
                 self.stop = match delta.stop_reason.as_deref() {
                     None => self.stop.take(),
                     Some("end_turn" | "stop_sequence") => Some(StopReason::End),
@@ -294,12 +236,14 @@ impl Decoder for Events {
                     Some(reason) => Some(other_stop(reason)),
                 };
             }
-            Event::MessageStop => {
+            "message_stop" => {
                 self.close(output)?;
-                output.finish(self.usage.map(Usage::from), self.stop.take());
+                let is_known = self.usage != EventUsage::default();
+                output.finish(is_known.then(|| self.usage.into()), self.stop.take());
             }
-            Event::Error { error } => return Err(failure::of_body(None, &error)),
-            Event::Other => {}
+            "error" => return Err(failure::of_body(None, &event.error.unwrap_or_default())),
+            // Pings, and events of later versions.
+            _ => {}
         }
         Ok(())
     }
@@ -310,40 +254,34 @@ impl Decoder for Events {
 }
 
 impl Events {
-    fn open(&mut self, start: BlockStart<'_>, output: &mut Output) -> Result<(), ModelError> {
+    fn open(&mut self, start: Content, output: &mut Output) -> Result<(), ModelError> {
         self.close(output)?;
-        match start {
-            BlockStart::Text { text } => output.text(&text)?,
-            BlockStart::Thinking { thinking, signature } => {
-                output.thinking(&thinking)?;
-                let (text, signature) = (thinking.into_owned(), signature.into_owned());
-                self.block = Block::Thinking { text, signature };
+        match &*start.r#type {
+            "text" => output.text(start.text)?,
+            "thinking" => {
+                self.block =
+                    Block::Thinking { text: start.thinking.clone(), signature: start.signature };
+                output.thinking(start.thinking)?;
             }
-            BlockStart::RedactedThinking { data } => {
-                self.block = Block::Redacted(data.into_owned())
-            }
-            BlockStart::ToolUse { id, name } => {
-                self.block = Block::ToolUse(PartialCall::new(&id, &name));
-            }
-            BlockStart::Other => {}
+            "redacted_thinking" => self.block = Block::Redacted(start.data),
+            "tool_use" => self.block = Block::ToolUse(PartialCall::new(&start.id, &start.name)),
+            _ => {}
         }
         Ok(())
     }
 
-    fn append(&mut self, delta: Delta<'_>, output: &mut Output) -> Result<(), ModelError> {
-        match (delta, &mut self.block) {
-            (Delta::TextDelta { text }, _) => output.text(&text),
-            (Delta::ThinkingDelta { thinking }, Block::Thinking { text, .. }) => {
-                text.push_str(&thinking);
-                output.thinking(&thinking)
+    fn append(&mut self, delta: Content, output: &mut Output) -> Result<(), ModelError> {
+        match (&*delta.r#type, &mut self.block) {
+            ("text_delta", _) => output.text(delta.text),
+            ("thinking_delta", Block::Thinking { text, .. }) => {
+                text.push_str(&delta.thinking);
+                output.thinking(delta.thinking)
             }
-            (Delta::SignatureDelta { signature: more }, Block::Thinking { signature, .. }) => {
-                signature.push_str(&more);
+            ("signature_delta", Block::Thinking { signature, .. }) => {
+                signature.push_str(&delta.signature);
                 output.check_opaque(signature.len())
             }
-            (Delta::InputJsonDelta { partial_json }, Block::ToolUse(call)) => {
-                call.push(&partial_json)
-            }
+            ("input_json_delta", Block::ToolUse(call)) => call.push(&delta.partial_json),
             _ => Ok(()),
         }
     }
@@ -366,16 +304,14 @@ impl Events {
 
     /// Later numbers replace earlier ones.
     fn count(&mut self, usage: Option<EventUsage>) {
-        let Some(new) = usage else { return };
-        let old = self.usage.unwrap_or_default();
-        self.usage = Some(EventUsage {
+        let (old, new) = (self.usage, usage.unwrap_or_default());
+        let (read, written) = (new.cache_read_input_tokens, new.cache_creation_input_tokens);
+        self.usage = EventUsage {
             input_tokens: new.input_tokens.or(old.input_tokens),
-            cache_read_input_tokens: new.cache_read_input_tokens.or(old.cache_read_input_tokens),
-            cache_creation_input_tokens: new
-                .cache_creation_input_tokens
-                .or(old.cache_creation_input_tokens),
+            cache_read_input_tokens: read.or(old.cache_read_input_tokens),
+            cache_creation_input_tokens: written.or(old.cache_creation_input_tokens),
             output_tokens: new.output_tokens.or(old.output_tokens),
-        });
+        };
     }
 }
 

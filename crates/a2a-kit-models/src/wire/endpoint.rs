@@ -23,32 +23,27 @@ pub(crate) struct Provider {
     key_is_optional: bool,
 }
 
+const OPENAI: Provider = Provider {
+    name: "openai",
+    // The chat wire reaches the same models until the Responses wire exists.
+    wire: Some(Wire::OpenAiChat),
+    base_url: "https://api.openai.com/v1",
+    base_variable: Some("OPENAI_BASE_URL"),
+    key_variables: &["OPENAI_API_KEY"],
+    key_is_optional: false,
+};
+
 /// All providers, in the order of messages.
 const PROVIDERS: [Provider; 6] = [
-    Provider {
-        name: "openai",
-        // The chat wire reaches the same models until the Responses wire exists.
-        wire: Some(Wire::OpenAiChat),
-        base_url: "https://api.openai.com/v1",
-        base_variable: Some("OPENAI_BASE_URL"),
-        key_variables: &["OPENAI_API_KEY"],
-        key_is_optional: false,
-    },
-    Provider {
-        name: "openai-chat",
-        wire: Some(Wire::OpenAiChat),
-        base_url: "https://api.openai.com/v1",
-        base_variable: Some("OPENAI_BASE_URL"),
-        key_variables: &["OPENAI_API_KEY"],
-        key_is_optional: false,
-    },
+    OPENAI,
+    Provider { name: "openai-chat", ..OPENAI },
     Provider {
         name: "anthropic",
         wire: Some(Wire::Anthropic),
         base_url: "https://api.anthropic.com",
         base_variable: Some("ANTHROPIC_BASE_URL"),
         key_variables: &["ANTHROPIC_API_KEY"],
-        key_is_optional: false,
+        ..OPENAI
     },
     Provider {
         name: "gemini",
@@ -57,23 +52,22 @@ const PROVIDERS: [Provider; 6] = [
         base_variable: None,
         // In the order of the official client.
         key_variables: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-        key_is_optional: false,
+        ..OPENAI
     },
     Provider {
         name: "ollama",
-        wire: Some(Wire::OpenAiChat),
         base_url: "http://127.0.0.1:11434/v1",
         base_variable: Some("OLLAMA_HOST"),
         key_variables: &["OLLAMA_API_KEY"],
         key_is_optional: true,
+        ..OPENAI
     },
     Provider {
         name: "openrouter",
-        wire: Some(Wire::OpenAiChat),
         base_url: "https://openrouter.ai/api/v1",
         base_variable: None,
         key_variables: &["OPENROUTER_API_KEY"],
-        key_is_optional: false,
+        ..OPENAI
     },
 ];
 
@@ -243,4 +237,185 @@ fn parse_base(text: &str, wire: Wire) -> Result<Uri, SetupError> {
         }
     }
     Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Resolves a name in an environment.
+    fn resolve(
+        name: &str,
+        base_url: Option<&str>,
+        key: Option<&str>,
+        environment: &[(&str, &str)],
+    ) -> Result<Endpoint, SetupError> {
+        let known = |name: &str| environment.iter().find(|(known, _)| *known == name);
+        Endpoint::resolve(name, base_url, key, |name| known(name).map(|(_, text)| (*text).into()))
+    }
+
+    const KEYS: [(&str, &str); 3] =
+        [("OPENAI_API_KEY", "k1"), ("ANTHROPIC_API_KEY", "k2"), ("OPENROUTER_API_KEY", "k3")];
+
+    #[test]
+    fn name_leads_to_the_provider_and_the_model_as_it_is_written() {
+        for (name, model, base, key) in [
+            ("openai/gpt-x", "gpt-x", "https://api.openai.com/v1", Some("k1")),
+            ("openai-chat/gpt-x-high", "gpt-x-high", "https://api.openai.com/v1", Some("k1")),
+            ("anthropic/claude-x", "claude-x", "https://api.anthropic.com", Some("k2")),
+            ("ollama/qwen3:8b", "qwen3:8b", "http://127.0.0.1:11434/v1", None),
+            ("openrouter/a/b:free", "a/b:free", "https://openrouter.ai/api/v1", Some("k3")),
+            ("openai// x ", "/ x ", "https://api.openai.com/v1", Some("k1")),
+        ] {
+            let endpoint = resolve(name, None, None, &KEYS).unwrap();
+            assert_eq!((&*endpoint.model, &*endpoint.base()), (model, base), "{name}");
+            assert_eq!(endpoint.key.as_ref().map(|key| key.to_str().unwrap()), key, "{name}");
+            assert!(endpoint.key.is_none_or(|key| key.is_sensitive()), "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_provider_is_an_error_that_lists_all() {
+        for name in ["gpt-x", "", "openai", "openai/", "/gpt-x", "OpenAI/gpt-x", "azure/gpt-x"] {
+            let error = resolve(name, None, None, &KEYS).unwrap_err();
+            assert!(matches!(error, SetupError::UnknownProvider(_)), "{name}: {error}");
+            let text = error.to_string();
+            for provider in PROVIDERS {
+                assert!(text.contains(provider.name), "{text}");
+            }
+        }
+        let error = resolve("gemini/x", None, Some("k"), &[]).unwrap_err();
+        assert!(matches!(error, SetupError::UnsupportedProvider("gemini")), "{error}");
+    }
+
+    #[test]
+    fn key_is_that_of_the_settings_the_variable_or_its_file() {
+        let folder = std::env::temp_dir().join(format!("a2a-kit-models-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let (full, empty) = (file("full", "from-file\n"), file("empty", "\n"));
+        for (key, environment, expected) in [
+            (Some("given"), &[("OPENAI_API_KEY", "k1")][..], Some(("given", "model.key"))),
+            (Some(" "), &[("OPENAI_API_KEY", "k1")], Some(("k1", "OPENAI_API_KEY"))),
+            (
+                None,
+                &[("OPENAI_API_KEY", ""), ("OPENAI_API_KEY_FILE", &*full)],
+                Some(("from-file", "OPENAI_API_KEY_FILE")),
+            ),
+            (None, &[("OPENAI_API_KEY_FILE", &*empty)], None),
+            (None, &[], None),
+        ] {
+            match (resolve("openai/x", None, key, environment), expected) {
+                (Ok(endpoint), Some((key, source))) => {
+                    assert_eq!(endpoint.key.unwrap(), key);
+                    assert_eq!(endpoint.key_source.unwrap(), source);
+                }
+                (Err(error), None) => assert_eq!(
+                    error.to_string(),
+                    "openai/x needs an API key: set OPENAI_API_KEY or OPENAI_API_KEY_FILE"
+                ),
+                (result, expected) => panic!("{environment:?}: {result:?}, not {expected:?}"),
+            }
+        }
+        fs::remove_dir_all(&folder).unwrap();
+        let missing = [("OPENAI_API_KEY_FILE", &*full)];
+        let error = resolve("openai/x", None, None, &missing).unwrap_err();
+        assert_eq!(error.to_string(), "the file that OPENAI_API_KEY_FILE names can't be read");
+        for key in ["a b", "a\nb", "\u{e9}"] {
+            let error = resolve("openai/x", None, Some(key), &[]).unwrap_err();
+            assert!(matches!(error, SetupError::InvalidKey { .. }), "{error}");
+            assert!(!format!("{error:?}").contains(key), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn key_of_a_variable_is_not_for_a_given_base_url() {
+        let base = Some("http://127.0.0.1:8000/v1");
+        let endpoint = resolve("openai-chat/x", base, None, &KEYS).unwrap();
+        assert_eq!((endpoint.key, endpoint.key_source), (None, None));
+        let endpoint = resolve("openai-chat/x", base, Some("mine"), &KEYS).unwrap();
+        assert_eq!(endpoint.key.unwrap(), "mine");
+        let moved = [("OPENAI_API_KEY", "k1"), ("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1/")];
+        let endpoint = resolve("openai/x", None, None, &moved).unwrap();
+        assert_eq!(
+            (&*endpoint.base(), endpoint.key.unwrap().to_str().unwrap()),
+            (base.unwrap(), "k1")
+        );
+        assert!(resolve("openai/x", None, None, &moved[1..]).is_err());
+    }
+
+    #[test]
+    fn host_of_ollama_needs_no_scheme() {
+        for (host, expected) in [
+            ("127.0.0.1:81", "http://127.0.0.1:81/v1"),
+            ("box", "http://box:11434/v1"),
+            ("[::1]", "http://[::1]:11434/v1"),
+            ("[::1]:81", "http://[::1]:81/v1"),
+            ("https://box.example/", "https://box.example/v1"),
+            ("http://box:81/v1/", "http://box:81/v1"),
+        ] {
+            let environment = [("OLLAMA_HOST", host)];
+            let endpoint = resolve("ollama/x", None, None, &environment).unwrap();
+            assert_eq!(endpoint.base(), expected);
+        }
+    }
+
+    #[test]
+    fn base_url_is_an_http_url_without_what_is_appended() {
+        for (base, shown) in [
+            ("a.example/v1", "a.example/v1"),
+            ("ftp://a.example/v1", "ftp://a.example/v1"),
+            ("https://ann:pw@a.example/v1", "https://[redacted]@a.example/v1"),
+            ("https://a.example/v1?key=pw", "https://a.example/v1?[redacted]"),
+            ("https://a.example/v1#pw", "https://a.example/v1#[redacted]"),
+            ("https://a.example/v1/chat/completions", "the base is https://a.example/v1,"),
+            ("https://a.example/v1/chat/completions/", "the base is https://a.example/v1,"),
+            ("https://a.example/v1/responses", "the base is https://a.example/v1,"),
+            ("https://a.example/v1/messages", "the base is https://a.example,"),
+            ("https://a.example/x/messages", "the base is https://a.example/x,"),
+        ] {
+            let error = resolve("openai-chat/x", Some(base), None, &[]).unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.starts_with("invalid base URL ") && text.contains(shown),
+                "{base}: {text}"
+            );
+            assert!(!text.contains("pw"), "{text}");
+        }
+        let endpoint = resolve("openai-chat/x", Some("HTTPS://A.example/v1//"), None, &[]).unwrap();
+        assert_eq!(endpoint.base(), "https://a.example/v1");
+        assert_eq!(endpoint.server(), Some(("a.example".to_owned(), 443)));
+    }
+
+    #[test]
+    fn key_over_plaintext_is_exposed_beyond_the_loopback() {
+        for (base, key, expected) in [
+            ("http://box.example/v1", Some("k"), true),
+            ("http://10.0.0.1:8000", Some("k"), true),
+            ("http://box.example/v1", None, false),
+            ("http://localhost:8000", Some("k"), false),
+            ("http://[::1]:8000", Some("k"), false),
+            ("https://box.example/v1", Some("k"), false),
+        ] {
+            let endpoint = resolve("openai-chat/x", Some(base), key, &[]).unwrap();
+            assert_eq!(endpoint.exposes_key(), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn host_of_openai_is_known_in_every_region() {
+        for (base, expected) in [
+            ("https://api.openai.com/v1", true),
+            ("https://eu.api.openai.com/v1", true),
+            ("https://api.openai.com.example/v1", false),
+            ("https://notapi.openai.com/v1", false),
+        ] {
+            let endpoint = resolve("openai-chat/x", Some(base), None, &[]).unwrap();
+            assert_eq!(endpoint.is_openai(), expected, "{base}");
+        }
+    }
 }

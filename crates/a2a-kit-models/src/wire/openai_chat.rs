@@ -1,7 +1,5 @@
 //! The wire of chat completions: OpenAI's, and those of compatible servers.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -128,56 +126,42 @@ pub(super) struct Chunks {
 }
 
 #[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    model: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
+struct Chunk {
+    id: Option<String>,
+    model: Option<String>,
+    choices: Option<Vec<Choice>>,
     usage: Option<ChunkUsage>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice<'a> {
+struct Choice {
     #[serde(default)]
     index: u64,
-    #[serde(borrow)]
-    delta: Option<Delta<'a>>,
-    #[serde(borrow)]
-    finish_reason: Option<Cow<'a, str>>,
+    delta: Option<Delta>,
+    finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    content: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    reasoning_content: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    reasoning: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    refusal: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    tool_calls: Option<Vec<CallDelta<'a>>>,
+struct Delta {
+    content: Option<String>,
+    reasoning_content: Option<String>,
+    reasoning: Option<String>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<CallDelta>>,
 }
 
 #[derive(Deserialize)]
-struct CallDelta<'a> {
+struct CallDelta {
     index: Option<u64>,
-    #[serde(borrow)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    function: Option<FunctionDelta<'a>>,
+    id: Option<String>,
+    function: Option<FunctionDelta>,
 }
 
 #[derive(Default, Deserialize)]
-struct FunctionDelta<'a> {
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    arguments: Option<Cow<'a, str>>,
+struct FunctionDelta {
+    name: Option<String>,
+    arguments: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -210,7 +194,7 @@ impl Decoder for Chunks {
             b"[DONE]" => return self.finish(output),
             _ => {}
         }
-        let chunk: Chunk<'_> = serde_json::from_slice(data).map_err(malformed)?;
+        let chunk: Chunk = serde_json::from_slice(data).map_err(malformed)?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(failure::of_body(None, &error));
         }
@@ -249,13 +233,13 @@ impl Decoder for Chunks {
 }
 
 impl Chunks {
-    fn read_delta(&mut self, delta: Delta<'_>, output: &mut Output) -> Result<(), ModelError> {
+    fn read_delta(&mut self, delta: Delta, output: &mut Output) -> Result<(), ModelError> {
         // Servers that write both write the same text twice.
         if let Some(text) = delta.reasoning_content.or(delta.reasoning) {
-            output.thinking(&text)?;
+            output.thinking(text)?;
         }
         if let Some(text) = delta.content {
-            output.text(&text)?;
+            output.text(text)?;
         }
         self.has_refusal |= delta.refusal.is_some_and(|text| !text.is_empty());
         for piece in delta.tool_calls.unwrap_or_default() {
@@ -264,7 +248,7 @@ impl Chunks {
         Ok(())
     }
 
-    fn read_call(&mut self, piece: &CallDelta<'_>) -> Result<(), ModelError> {
+    fn read_call(&mut self, piece: &CallDelta) -> Result<(), ModelError> {
         let none = FunctionDelta::default();
         let function = piece.function.as_ref().unwrap_or(&none);
         let id = piece.id.as_deref().unwrap_or_default();
@@ -329,4 +313,51 @@ impl From<ChunkUsage> for Usage {
 )]
 fn nanodollars(dollars: f64) -> Option<u64> {
     (0.0..=1e9).contains(&dollars).then(|| (dollars * 1e9).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use a2a_core::Part;
+
+    use super::*;
+
+    #[test]
+    fn host_of_openai_gets_documents_sound_and_the_newer_limit() {
+        let mut request = ChatRequest::default();
+        request.turns = vec![Turn::User(vec![
+            Part::file("a.pdf", "application/pdf", "pdf"),
+            Part::file("a.wav", "audio/x-wav", "wav"),
+            Part::file("a.mp3", "audio/mpeg", "mp3"),
+        ])];
+        request.max_output_tokens = Some(9);
+        let accepted = Accepted { pdf: true, audio: true };
+        let body = body("m", &request, accepted, true).unwrap();
+        assert_eq!(
+            (body.get("max_completion_tokens"), body.get("max_tokens")),
+            (Some(&9.into()), None)
+        );
+        let data = "data:application/pdf;base64,cGRm";
+        assert_eq!(
+            body["messages"][0]["content"],
+            json!([
+                {"type": "file", "file": {"filename": "a.pdf", "file_data": data}},
+                {"type": "input_audio", "input_audio": {"data": "d2F2", "format": "wav"}},
+                {"type": "input_audio", "input_audio": {"data": "bXAz", "format": "mp3"}},
+            ])
+        );
+    }
+
+    #[test]
+    fn cost_is_read_in_nanodollars() {
+        for (dollars, expected) in [
+            (0.0, Some(0)),
+            (0.1, Some(100_000_000)),
+            (1.5e-9, Some(2)),
+            (-0.1, None),
+            (f64::NAN, None),
+            (1e300, None),
+        ] {
+            assert_eq!(nanodollars(dollars), expected, "{dollars}");
+        }
+    }
 }

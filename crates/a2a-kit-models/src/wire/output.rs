@@ -84,19 +84,19 @@ impl Output {
     }
 
     /// More text.
-    pub(super) fn text(&mut self, text: &str) -> Result<(), ModelError> {
+    pub(super) fn text(&mut self, text: String) -> Result<(), ModelError> {
         count(&mut self.text, text.len(), MAX_TEXT)?;
         if !text.is_empty() {
-            self.events.push_back(ModelEvent::Text(text.to_owned()));
+            self.events.push_back(ModelEvent::Text(text));
         }
         Ok(())
     }
 
     /// More of what the model thinks.
-    pub(super) fn thinking(&mut self, text: &str) -> Result<(), ModelError> {
+    pub(super) fn thinking(&mut self, text: String) -> Result<(), ModelError> {
         count(&mut self.thinking, text.len(), MAX_TEXT)?;
         if !text.is_empty() {
-            self.events.push_back(ModelEvent::Thinking(text.to_owned()));
+            self.events.push_back(ModelEvent::Thinking(text));
         }
         Ok(())
     }

@@ -151,7 +151,11 @@ fn is_text(media_type: &str) -> bool {
 
 /// The error for a file that can't be sent. `bytes` is `None` for a URL.
 fn refused(part: &Part, bytes: Option<&[u8]>, reason: &str) -> ModelError {
-    let media_type = media_type_of(part, bytes.unwrap_or_default());
+    let media_type = match bytes {
+        Some(bytes) => media_type_of(part, bytes),
+        None if part.media_type.is_empty() => "unknown type".to_owned(),
+        None => essence(&part.media_type),
+    };
     // What a caller wrote is shown in part and without control characters.
     let shown = |text: &str| -> String {
         text.chars().filter(|char| !char.is_control()).take(128).collect()

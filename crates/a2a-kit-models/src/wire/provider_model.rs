@@ -63,14 +63,7 @@ impl ProviderModel {
     /// [`SetupError`] for an unknown provider, an invalid base URL, header or extra member, and a
     /// missing or invalid key.
     pub fn new(name: &str, settings: ProviderSettings) -> Result<Self, SetupError> {
-        Self::with_environment(name, settings, |name| std::env::var(name).ok())
-    }
-
-    fn with_environment(
-        name: &str,
-        settings: ProviderSettings,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, SetupError> {
+        let variable = |name: &str| std::env::var(name).ok();
         let ProviderSettings { base_url, key, headers: mut more_headers, extra, client } = settings;
         let endpoint = Endpoint::resolve(name, base_url.as_deref(), key.as_deref(), variable)?;
         let wire = endpoint.wire;
