@@ -19,6 +19,7 @@ pub mod call;
 pub mod chaos;
 pub mod collector;
 pub mod isolation;
+pub mod models;
 pub mod odd_agent;
 mod revision_suite;
 pub mod topology;

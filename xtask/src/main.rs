@@ -14,6 +14,7 @@ mod coverage;
 mod dist;
 mod fuzz;
 mod interop;
+mod models;
 mod msrv;
 mod mutants;
 mod package;
@@ -82,6 +83,8 @@ enum Verb {
     Fuzz(fuzz::Args),
     /// Test interoperability with the official SDKs, and print the matrix
     Interop(interop::Args),
+    /// Run `a2a serve --model` against a mock of the model providers, and print the matrix
+    Models(models::Args),
     /// Count the crates of dependency trees, and measure a clean build and the start of the server
     Weight(weight::Args),
 }
@@ -112,6 +115,7 @@ fn main() -> ExitCode {
         Verb::Fuzz(args) => fuzz::run(&args),
         Verb::Weight(args) => weight::run(&args),
         Verb::Interop(args) => interop::run(args),
+        Verb::Models(args) => models::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
