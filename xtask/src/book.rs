@@ -25,7 +25,7 @@ use crate::{Result, workspace};
 const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// Programs that not every machine has.
-const PROGRAMS: [&str; 3] = ["jq", "node", "python3"];
+const PROGRAMS: [&str; 4] = ["jq", "node", "npx", "python3"];
 
 /// The arguments of `cargo xtask book`.
 #[derive(Debug, clap::Args)]

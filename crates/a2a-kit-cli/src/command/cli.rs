@@ -21,7 +21,7 @@ use super::{
 };
 use crate::settings::{
     Declared as _, arguments, global_flags,
-    serve::{self, NO_COMPAT},
+    serve::{self, NO_COMPAT, OPENAI},
     switch,
 };
 
@@ -68,7 +68,13 @@ pub(super) fn tree_for(needs: impl Fn(&str) -> bool) -> clap::Command {
                 .help("Serve protocol version 1.0 only, as --protocol 1.0 does")
                 .help_heading(section.title);
             let no_compat = (section.name == "listen").then(|| switch(no_compat));
-            command.args(flags.chain(no_compat))
+            let openai = Arg::new(OPENAI)
+                .long(OPENAI)
+                .value_name("URL")
+                .help("Serve --model of a server with OpenAI's chat API: --base-url, without a provider in --model")
+                .help_heading(section.title);
+            let openai = (section.name == "model").then_some(openai);
+            command.args(flags.chain(no_compat).chain(openai))
         })
     };
     let tree = Cli::command().args(globals.clone());

@@ -11,6 +11,7 @@ use a2a_kit_operations::{Engine, EngineBuilder, EngineConfig, Recovery, Store, s
 use super::{
     access,
     built_in::{self, DemoAgent},
+    model::Models,
     options::Options,
 };
 use crate::{
@@ -21,6 +22,9 @@ use crate::{
 /// Maximum number of reruns of an interrupted run. Scripts continue where they stopped, so many
 /// restarts are fine.
 const MAX_RERUNS: u64 = 20;
+
+/// Maximum size of the journal of a task whose calls of a model are in it.
+const MODEL_JOURNAL_BYTES: usize = 8 << 20;
 
 /// Creates the engine of the configured agent.
 /// Errors: a usage failure for an unreadable or invalid card; an internal failure if the webhook
@@ -40,6 +44,8 @@ pub(super) fn engine(
             (name.unwrap_or("Command agent"), description.unwrap_or("Runs a command"));
         let card = command.card(name, description).with_version(env!("CARGO_PKG_VERSION"));
         with_card(serve, options, card, |card| Engine::builder(card, command))?
+    } else if let Some(models) = &options.models {
+        with_card(serve, options, Models::card(), |card| models.engine(serve, card))?
     } else {
         let script = options.script.clone();
         with_card(serve, options, script.card(), |card| match serve.is_demo() {
@@ -72,12 +78,16 @@ pub(super) fn engine(
 /// The limits of the tasks that this server keeps.
 pub(super) fn engine_config(serve: &Serve) -> EngineConfig {
     let limits = &serve.limits;
+    let mut tasks = limits.task();
+    if serve.model.name.is_some() {
+        tasks = tasks.with_max_journal_bytes(MODEL_JOURNAL_BYTES);
+    }
     EngineConfig::default()
         .with_retention(serve.store.retention.map(|retention| retention.0))
         .with_parked_retention(Some(serve.store.parked_retention.0))
         .with_max_reruns(MAX_RERUNS)
         .with_max_list_bytes(serve.limits.max_list_page_bytes.0)
-        .with_task_limits(limits.task())
+        .with_task_limits(tasks)
         .with_run_limits(limits.run())
         .with_caller_limits(limits.caller())
 }

@@ -8,6 +8,7 @@ mod call;
 mod compose;
 mod encryption;
 mod engine;
+mod model;
 mod options;
 mod pages;
 mod proxy;
@@ -40,6 +41,7 @@ use crate::{
 };
 use address::{bind_at, check_public_url};
 use compose::{Composed, compose, site_guard};
+use model::Models;
 use options::Options;
 pub(crate) use options::signing_key;
 use proxy::Upstream;
@@ -60,6 +62,12 @@ pub(crate) async fn run(
     let logs_json = serve.telemetry.log_json;
     settings.output.is_logged = logs_json;
     let output = settings.output;
+    if let Some(models) = &options.models {
+        models.check_encryption(&serve, output)?;
+        if serve.model.check {
+            models.check().await?;
+        }
+    }
     let recorded = replay::open(&serve)?;
     let (mut listener, address) = bind(&serve.listen.host, serve.listen.port).await?;
     let upstream = match recorded {
@@ -99,6 +107,7 @@ pub(crate) async fn run(
     if let (Some(upstream), Some(store)) = (&upstream, &index_store) {
         upstream.remember(Arc::clone(store), &serve, output).await?;
     }
+    store.lines.extend(options.models.iter().flat_map(Models::lines));
     if options.webhook_key.is_some() || options.card_key.is_some() {
         store.lines.push(("Keys", format!("{}://{address}{JWKS_PATH}", options.scheme())));
     }

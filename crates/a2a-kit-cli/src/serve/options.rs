@@ -15,6 +15,7 @@ use super::{
     access::{self, Access},
     built_in::{self, DemoAgent},
     encryption,
+    model::Models,
 };
 use crate::{
     failure::Failure,
@@ -43,6 +44,8 @@ pub(super) struct Options {
     pub(super) trust: ClientTls,
     /// The script of the demo agent, or that of `--echo` or `--script`.
     pub(super) script: Script,
+    /// Those of `--model` and `--fallback`.
+    pub(super) models: Option<Models>,
 }
 
 impl Options {
@@ -91,6 +94,7 @@ impl Options {
             tls: encryption::tls(&serve.tls)?,
             trust: settings.trust.clone(),
             script,
+            models: Models::read(serve, settings)?,
         })
     }
 }

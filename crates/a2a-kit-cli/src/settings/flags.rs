@@ -137,6 +137,7 @@ fn value(setting: &Setting, mut texts: Vec<String>) -> Value {
     let value = match schema {
         schema if schema::has_type(schema, "boolean") => value::switch(&text).ok().map(Value::from),
         schema if schema::has_type(schema, "integer") => text.parse::<u64>().ok().map(Value::from),
+        schema if schema::has_type(schema, "number") => text.parse::<f64>().ok().map(Value::from),
         _ => None,
     };
     value.unwrap_or_else(|| text.into())

@@ -83,7 +83,8 @@ pub(super) fn is_secret(schema: &Value) -> bool {
 pub(super) fn may_show(schema: &Value, value: &Value) -> bool {
     let is_address = schema["format"] != "password";
     let is_shown = |address: &str| is_address && !has_credentials(address);
-    !is_secret(schema) || value.as_str().is_some_and(is_shown)
+    let has_secrets = is_secret(schema) || is_secret(&schema["items"]);
+    !has_secrets || value.as_str().is_some_and(is_shown) || *value == json!([])
 }
 
 /// The valid values, if they are enumerated.
@@ -96,6 +97,7 @@ pub(super) fn choices(schema: &Value) -> Vec<&str> {
 pub(super) fn matches_type(schema: &Value, value: &Value) -> bool {
     match value {
         Value::Bool(_) => has_type(schema, "boolean"),
+        Value::Number(_) if has_type(schema, "number") => true,
         Value::Number(number) if number.is_u64() => has_type(schema, "integer"),
         // A secret in a variable or a file is an object.
         Value::Object(_) if is_secret(schema) => true,

@@ -43,8 +43,8 @@ pub(crate) struct Setting {
     pub(crate) path: &'static str,
     pub(crate) section: &'static str,
     pub(crate) key: &'static str,
-    /// The flag, such as `--port`; `None` for tables that are in the file only, and for variables
-    /// without a flag.
+    /// The flag, such as `--port`; `None` for tables that are in the file only, and for settings that
+    /// are in the file and in variables only.
     pub(crate) flag: Option<&'static str>,
     /// The flag with its short form, its aliases and the name of its value: `-e --endpoint <URL>`, or
     /// `[REF]` for a value that may be left out.
@@ -63,6 +63,11 @@ impl Setting {
     /// The variable, such as `A2ACLI_SERVE_LISTEN_PORT`.
     pub(crate) fn variable(&self) -> String {
         variable(self.prefix, self.path)
+    }
+
+    /// Returns whether this is a table that may be repeated, which is in the file only.
+    pub(super) fn is_table(&self) -> bool {
+        self.flag.is_none() && self.schema["items"]["type"] == "object"
     }
 
     /// What applies if there is neither a value nor a default, as the help says.
@@ -108,8 +113,9 @@ pub(super) fn schema_of<T: JsonSchema>() -> Value {
 }
 
 /// Declares a section: its title, and for each key the help, the type, the default and the flag.
-/// A key without a default is an [`Option`]. One without a flag is in the file only, one whose flag
-/// is without dashes has a variable only, and the short help leaves out an `advanced` one.
+/// A key without a default is an [`Option`]. One without a flag has a variable, unless it is a table
+/// that may be repeated; one whose flag is without dashes has a variable only, and the short help
+/// leaves out an `advanced` one.
 macro_rules! section {
     (
         #[doc = $title:literal]

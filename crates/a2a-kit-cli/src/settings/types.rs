@@ -6,6 +6,7 @@ use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_kit::Revisions;
 use a2a_kit_client::{Transport, credentials::Origin};
 use a2a_kit_operations::rate::Rate;
+use http::{HeaderName, HeaderValue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -16,6 +17,7 @@ use super::value;
 #[serde(untagged)]
 pub(super) enum Written {
     Integer(u64),
+    Number(f64),
     Text(String),
     Variable { env: String },
     File { file: PathBuf },
@@ -26,6 +28,7 @@ impl Written {
     pub(super) fn read(self) -> Result<String, String> {
         match self {
             Self::Integer(number) => Ok(number.to_string()),
+            Self::Number(number) => Ok(number.to_string()),
             Self::Text(text) => Ok(text),
             Self::Variable { env: name } => match env::var(&name) {
                 Ok(text) if !text.is_empty() => Ok(text),
@@ -94,6 +97,11 @@ types! {
     { "type": ["string", "integer"], "title": "duration", "examples": ["500ms", "5m"] },
     duration;
 
+    /// The temperature of a model.
+    #[derive(Copy)]
+    Temperature(f64) = temperature,
+    { "type": "number", "title": "number", "examples": [0.2] };
+
     /// An interval between polls.
     PollInterval(std::time::Duration) = value::poll_interval,
     { "type": "string", "title": "duration", "examples": ["500ms", "5s"] }, duration;
@@ -146,6 +154,10 @@ types! {
     { "type": "string", "title": "JSON", "examples": ["{}"] },
     |metadata| serde_json::to_string(metadata).unwrap_or_default();
 
+    /// A header of a request, whose value may be a secret.
+    Header((HeaderName, HeaderValue)) = value::header,
+    { "type": "string", "writeOnly": true, "examples": ["name: value"] };
+
     /// A service parameter, whose value may be a secret.
     ServiceParameter((String, String)) = value::service_parameter,
     { "type": "string", "writeOnly": true, "examples": ["name:value"] },
@@ -193,6 +205,11 @@ fn head_bytes(text: &str) -> Result<u32, String> {
         Ok(bytes) if (8 << 10..=16 << 20).contains(&bytes) => Ok(bytes),
         _ => Err("expected a size of 8KiB to 16MiB".into()),
     }
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 
 fn rate(text: &str) -> Result<Rate, String> {

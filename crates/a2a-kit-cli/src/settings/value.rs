@@ -5,6 +5,7 @@ use std::time::Duration;
 pub(crate) use a2a_core::text::{duration, state};
 use a2a_core::{ParseError, ProtocolVersion, well_known::Struct};
 use a2a_kit_client::{Transport, credentials::Origin};
+use http::{HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -96,6 +97,16 @@ pub(crate) fn service_parameter(text: &str) -> Result<(String, String), String> 
         "a2a-extensions" => Err("extensions are asked for with --extension".into()),
         _ => Ok((name, value.trim().to_owned())),
     }
+}
+
+/// Reads a header of outgoing requests: `name: value`.
+pub(crate) fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let expected = || "expected name: value".to_owned();
+    let (name, value) = text.split_once(':').ok_or_else(expected)?;
+    let name: HeaderName = name.trim().parse().map_err(|_invalid| expected())?;
+    let mut value: HeaderValue = value.trim().parse().map_err(|_invalid| expected())?;
+    value.set_sensitive(true);
+    Ok((name, value))
 }
 
 /// Reads an origin, as `https://agents.example`.

@@ -19,6 +19,7 @@ mod exec_programs;
 mod exec_safety;
 mod gateway_isolation;
 mod limits;
+mod model;
 mod observe;
 mod operation_log;
 mod proxy;

@@ -307,6 +307,7 @@ fn the_page_has_every_key_and_an_example_that_is_read() {
     let secrets = folder.path().join("secrets");
     fs::create_dir(&secrets).unwrap();
     fs::write(secrets.join("shared-token"), "t").unwrap();
+    fs::write(secrets.join("model-key"), "k").unwrap();
     let hash =
         "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHRzYWx0$NI8OXGVFYWV+fOXoCwVjHzSAvIR4oYGNAoQk2I8MjhM";
     fs::write(secrets.join("bob.hash"), hash).unwrap();

@@ -86,6 +86,7 @@ impl<'a> File<'a> {
                     self.has_secret |= !schema::may_show(schema, &value);
                 }
             }
+            self.has_secret |= value.is_array() && !schema::may_show(schema, &value);
             self.layer.sources.insert(path.clone(), self.source(start));
             if values.insert(key.to_owned(), value).is_some() {
                 let message = format!("{key} and {key}{FILE_SUFFIX} exclude each other");

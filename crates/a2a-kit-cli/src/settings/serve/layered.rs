@@ -28,8 +28,15 @@ pub(crate) const NO_COMPAT: &str = "no-compat";
 const MORE_VARIABLES: [(&str, &str); 2] =
     [("store.secret_key_file", "A2ACLI_SECRET_KEY_FILE"), ("tls.ca_file", "A2ACLI_CA_CERT")];
 
+/// The flag in place of the provider in `--model` and of `--base-url`.
+pub(crate) const OPENAI: &str = "openai";
+
+/// Sections whose flags need the agent that they are for: the setting that names it, and its flag.
+const OF_AGENT: [(&str, &str, &str); 2] =
+    [("model", "model.name", "--model"), ("proxy", "proxy.to", "--proxy")];
+
 /// Settings that exclude each other.
-const EXCLUSIVE: [&[&str]; 3] = [
+const EXCLUSIVE: [&[&str]; 4] = [
     &[
         "agent.demo",
         "agent.script_file",
@@ -37,8 +44,10 @@ const EXCLUSIVE: [&[&str]; 3] = [
         "agent.replay_file",
         "exec.command",
         "exec.program",
+        "model.name",
         "proxy.to",
     ],
+    &["model.system", "model.system_file"],
     &["exec.chunk", "exec.io"],
     &["telemetry.metrics", "telemetry.metrics_listen"],
 ];
@@ -95,16 +104,17 @@ impl LayeredSettings {
                 return Err(Failure::usage(format!("{one} and {other} exclude each other")));
             }
         }
-        // In a file, the settings of a proxy may wait for one.
+        // In a file, the settings of a model or of a proxy may wait for one.
         let is_flag =
             |setting: &&Setting| matches!(self.layer.source(setting.path), Source::Flag(_));
-        let mut proxy = Serve::settings().filter(|setting| setting.section == "proxy");
-        match proxy.find(is_flag).and_then(|setting| setting.flag) {
-            Some(flag) if !self.layer.values.contains_key("proxy.to") => {
-                Err(Failure::usage(format!("{flag} is only for --proxy")))
+        for (section, name, agent) in OF_AGENT {
+            let mut settings = Serve::settings().filter(|setting| setting.section == section);
+            let flag = settings.find(is_flag).and_then(|setting| setting.flag);
+            if let (Some(flag), false) = (flag, self.layer.values.contains_key(name)) {
+                return Err(Failure::usage(format!("{flag} is only for {agent}")));
             }
-            _ => Ok(()),
         }
+        Ok(())
     }
 
     /// The settings as their types.
@@ -151,12 +161,24 @@ fn flags(matches: &ArgMatches) -> Result<Layer, Failure> {
         }
         layer.insert("listen.protocol", vec!["1.0"], Source::Flag("--no-compat".to_owned()));
     }
+    if let Some(url) = flags::texts(matches, OPENAI).and_then(|mut urls| urls.pop()) {
+        let exclusive = |flag| Failure::usage(format!("--openai and {flag} exclude each other"));
+        let Some(model) = layer.text("model.name") else {
+            return Err(Failure::usage("--openai needs --model with the name of the model"));
+        };
+        let (model, source) = (format!("openai-chat/{model}"), layer.source("model.name"));
+        if layer.values.contains_key("model.base_url") {
+            return Err(exclusive("--base-url"));
+        }
+        layer.insert("model.name", model, source);
+        layer.insert("model.base_url", url, Source::Flag("--openai".to_owned()));
+    }
     Ok(layer)
 }
 
 /// Reads the variables.
 fn variables(environment: &Environment) -> (Layer, Vec<Problem>) {
-    let settings = || Serve::settings().filter(|setting| setting.flag.is_some());
+    let settings = || Serve::settings().filter(|setting| !setting.is_table());
     let (mut layer, mut problems) = variables::layer(settings(), |name| environment.find(name));
     for (path, name) in MORE_VARIABLES {
         if let (None, Some((text, source))) = (layer.values.get(path), environment.find(name)) {

@@ -7,6 +7,7 @@ mod file;
 mod layered;
 mod limits;
 mod listen;
+mod model;
 mod print;
 mod store;
 mod suggestion;
@@ -20,9 +21,10 @@ use serde::Deserialize;
 use super::{Declared, Section, section, types};
 pub(crate) use agent::{Agent, Exec, ExecRecovery, Io, Proxy, ProxyIsolation};
 use auth::Auth;
-pub(crate) use layered::{LayeredSettings, NO_COMPAT, store_location};
+pub(crate) use layered::{LayeredSettings, NO_COMPAT, OPENAI, store_location};
 pub(crate) use limits::Limits;
 pub(crate) use listen::{ClientAuth, GrpcInCard, Listen, Telemetry, Tls, TlsVersion};
+pub(crate) use model::{Model, Reasoning, Usage};
 pub(crate) use store::{Store, Webhooks};
 pub(crate) use suggestion::{TEST_AGENT, is_of_test_agent, is_similar, renamed_flag};
 pub(crate) use types::{Duration, Secret};
@@ -34,6 +36,7 @@ pub(crate) struct Serve {
     pub(crate) listen: Listen,
     pub(crate) agent: Agent,
     pub(crate) exec: Exec,
+    pub(crate) model: Model,
     pub(crate) proxy: Proxy,
     pub(crate) store: Store,
     pub(crate) webhooks: Webhooks,
@@ -51,11 +54,12 @@ impl Declared for Serve {
     const HINT: &'static str = "`a2a serve --print-settings` shows every key with its value";
 
     fn sections() -> &'static [Section] {
-        static SECTIONS: LazyLock<[Section; 10]> = LazyLock::new(|| {
+        static SECTIONS: LazyLock<[Section; 11]> = LazyLock::new(|| {
             [
                 Listen::section(),
                 Agent::section(),
                 Exec::section(),
+                Model::section(),
                 Proxy::section(),
                 Store::section(),
                 Webhooks::section(),
@@ -84,6 +88,7 @@ impl Serve {
         let is_other = self.agent.echo
             || self.exec.command.is_some()
             || !self.exec.program.is_empty()
+            || self.model.name.is_some()
             || self.without_engine().is_some();
         self.agent.demo || !is_other
     }

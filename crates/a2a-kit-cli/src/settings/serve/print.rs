@@ -48,7 +48,7 @@ impl LayeredSettings {
         let mut lines = vec![HEAD.to_owned()];
         for section in Serve::sections() {
             lines.push(format!("\n# {}\n[{}]\n", section.title, section.name));
-            for setting in section.settings.iter().filter(|setting| setting.flag.is_some()) {
+            for setting in section.settings.iter().filter(|setting| !setting.is_table()) {
                 lines.push(match self.value(setting) {
                     Value::Null => format!("# {} is not set\n", setting.key),
                     value => {
@@ -57,7 +57,7 @@ impl LayeredSettings {
                     }
                 });
             }
-            for table in section.settings.iter().filter(|setting| setting.flag.is_none()) {
+            for table in section.settings.iter().filter(|setting| setting.is_table()) {
                 for (row, source) in self.rows(table) {
                     lines.push(format!("\n[[{}]] # {source}\n", table.path));
                     let schema = &table.schema["items"]["properties"];
@@ -72,7 +72,7 @@ impl LayeredSettings {
     fn to_json(&self) -> Value {
         let mut all = Vec::new();
         for setting in Serve::settings() {
-            if setting.flag.is_some() {
+            if !setting.is_table() {
                 let value = shown(&setting.schema, self.value(setting));
                 all.push(document(setting.path, value, &self.layer.source(setting.path)));
             }

@@ -77,7 +77,7 @@ pub(super) fn unknown_variable<T: Declared>(name: &str) -> String {
     if let Some((_, _, new)) = RENAMED.iter().find(|(old, ..)| variable(old) == name) {
         return format!("renamed to {}", variable(new));
     }
-    let names = T::settings().filter(|one| one.flag.is_some()).map(|one| one.variable());
+    let names = T::settings().filter(|one| !one.is_table()).map(|one| one.variable());
     let similar = most_similar(names.map(|one| (strsim::jaro_winkler(&one, name), one)));
     with_suggestion(similar)
 }
@@ -108,9 +108,9 @@ fn suggestion<T: Declared>(path: &str) -> Option<String> {
         let similarity = strsim::jaro_winkler(setting.key, last);
         // Of two that are equally similar, the one in the same section.
         let nearer = if setting.section == parent { 0.05 } else { 0.0 };
-        let name = match setting.flag {
-            Some(_) => setting.path.to_owned(),
-            None => format!("[[{}]]", setting.path),
+        let name = match setting.is_table() {
+            false => setting.path.to_owned(),
+            true => format!("[[{}]]", setting.path),
         };
         (similarity + nearer, name)
     });

@@ -38,18 +38,20 @@ fn tables(section: &Section) -> String {
     let mut rows = String::new();
     for setting in &section.settings {
         let (path, help) = (setting.path, cell(&setting.help));
-        let Some(flag) = setting.flag else {
+        if setting.is_table() {
             text.push_str(&format!("| `[[{path}]]` | | | {help} |\n"));
             rows.push_str(&table_of_rows(path, &setting.schema["items"]));
             continue;
-        };
-        let secret = if schema::is_secret(&setting.schema) { " *secret*" } else { "" };
+        }
+        let flag = setting.flag.map_or_else(String::new, |flag| format!("`{flag}` "));
+        let secret = [&setting.schema, &setting.schema["items"]].into_iter().any(schema::is_secret);
+        let secret = if secret { " *secret*" } else { "" };
         let default = match &setting.default {
             Value::Null => String::new(),
             Value::Array(items) if items.is_empty() => String::new(),
             value => format!("`{value}` "),
         };
-        text.push_str(&format!("| `{path}`{secret} | `{flag}` | {default}| {help} |\n"));
+        text.push_str(&format!("| `{path}`{secret} | {flag}| {default}| {help} |\n"));
     }
     text + &rows
 }

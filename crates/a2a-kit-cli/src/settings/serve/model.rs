@@ -1,0 +1,74 @@
+//! The section `[model]`.
+
+use std::{num::NonZeroU32, path::PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    section::section,
+    types::{Duration, Header, Metadata, Secret, Temperature},
+};
+
+section! {
+    /// Model as agent
+    model: Model {
+        /// Answer with a chat model, as provider/model, such as openai-chat/gpt-x; providers:
+        /// openai, openai-chat, anthropic, gemini, ollama, openrouter; see docs/guide/models.md
+        name: String, "--model <NAME>";
+        /// Base URL of the model provider or of a compatible server [default: that of the provider]
+        base_url: String, "--base-url <URL>";
+        /// Key of the model provider; sent to base_url only [default: the variable of the provider,
+        /// such as OPENAI_API_KEY, unless base_url is set]
+        key: Secret;
+        /// Instructions for the model
+        system: String;
+        /// File with the instructions for the model, read once
+        system_file: PathBuf, "--system <FILE>";
+        /// Send one request to the provider before serving, which checks key and model
+        check: bool = false, "--check-model";
+        /// Model that answers if those before it are unavailable, as provider/model; repeatable.
+        /// Those of the same provider as --model use its URL, key, headers and extra
+        fallback: Vec<String> = [], "--fallback <NAME>";
+        /// Temperature [default: that of the model]
+        temperature: Temperature, "--temperature <NUMBER>";
+        /// Max tokens of an answer [default: that of the model; 8192 where the provider requires
+        /// one]
+        max_output_tokens: NonZeroU32, "--max-output-tokens";
+        /// Effort of reasoning [default: that of the model]
+        reasoning: Reasoning, "--reasoning <EFFORT>";
+        /// JSON object that is merged into the body of each request to the provider
+        extra: Metadata;
+        /// Additional header of each request to the provider, as `name: value`
+        headers: Vec<Header> = [];
+        /// When tasks report the tokens that they used: to callers that activate the extension, to
+        /// all, or to none
+        usage: Usage = "on-request", "--usage <WHEN>";
+        /// Max retries of a request that failed for a transient reason
+        retries: u32 = 3;
+        /// Longest wait for a retry that the provider may ask for; above it, the task fails
+        max_retry_wait: Duration = "60s";
+        /// Timeout for the next byte from the provider
+        idle_timeout: Duration = "3m";
+        /// Timeout of a request, with its retries
+        call_timeout: Duration = "10m";
+    }
+}
+
+/// How much effort goes into reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Reasoning {
+    Low,
+    Medium,
+    High,
+}
+
+/// When tasks report their usage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Usage {
+    OnRequest,
+    Always,
+    Never,
+}
