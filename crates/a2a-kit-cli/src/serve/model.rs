@@ -4,7 +4,7 @@ use std::{fs, num::NonZeroU32};
 
 use a2a_core::{AgentCard, v1::AgentSkill};
 use a2a_kit_models::{
-    AgentLimits, Disclosure, ModelAgent, ProviderModel, ProviderSettings, SetupError,
+    AgentLimits, Disclosure, Memory, ModelAgent, ProviderModel, ProviderSettings, SetupError,
     model::{ModelErrorKind, Reasoning},
 };
 use a2a_kit_operations::EngineBuilder;
@@ -128,6 +128,10 @@ impl Models {
     /// The builder of the engine.
     pub(super) fn engine(&self, serve: &Serve, card: AgentCard) -> EngineBuilder {
         let model = &serve.model;
+        let memory = match model.memory {
+            serve::Memory::Context => Memory::context(),
+            serve::Memory::Task => Memory::task(),
+        };
         let usage = match model.usage {
             serve::Usage::OnRequest => Disclosure::OnRequest,
             serve::Usage::Always => Disclosure::Always,
@@ -144,6 +148,7 @@ impl Models {
             .with_max_retry_wait(model.max_retry_wait.0)
             .with_call_timeout(model.call_timeout.0);
         let agent = ModelAgent::with_model(self.first.provider.clone())
+            .with_memory(memory.with_tokens(model.memory_tokens.get()))
             .with_temperature(model.temperature.map(|temperature| temperature.0))
             .with_reasoning(reasoning)
             .with_usage(usage)

@@ -41,6 +41,10 @@ section! {
         extra: Metadata;
         /// Additional header of each request to the provider, as `name: value`
         headers: Vec<Header> = [];
+        /// What the model remembers: the tasks of the context, or the messages of the task only
+        memory: Memory = "context", "--memory <SCOPE>";
+        /// Max tokens of earlier messages in a request, as an estimate
+        memory_tokens: NonZeroU32 = 32_000, "--memory-tokens";
         /// When tasks report the tokens that they used: to callers that activate the extension, to
         /// all, or to none
         usage: Usage = "on-request", "--usage <WHEN>";
@@ -62,6 +66,14 @@ pub(crate) enum Reasoning {
     Low,
     Medium,
     High,
+}
+
+/// What a model remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Memory {
+    Context,
+    Task,
 }
 
 /// When tasks report their usage.
