@@ -16,9 +16,20 @@
 //! let request = SendMessageRequest { message, ..Default::default() };
 //! let reply = engine.send_message(Call::new(request)).await?;
 //! # let _ = reply;
-//! # Ok::<(), a2a_core::Error>(())
+//! # Ok::<_, a2a_core::Error>(())
 //! # }).unwrap();
 //! ```
+//!
+//! | To | see |
+//! |---|---|
+//! | serve a model of a provider | [`ModelAgent::new`], [`ProviderModel`] |
+//! | serve any other model | [`ChatModel`], [`ModelAgent::with_model`] |
+//! | choose what is remembered of a conversation | [`Memory`] |
+//! | set retries, timeouts and the pace of chunks | [`AgentLimits`] |
+//! | keep tasks in a database | [`ModelAgent::builder`] |
+//! | go on when a provider fails | [`ModelAgent::with_fallback`] |
+//! | report the tokens that a task used | [`ModelAgent::with_usage`] |
+//! | test without a network | [`testing::ScriptedModel`] |
 //!
 //! # Logs
 //!
@@ -33,6 +44,7 @@ mod answer;
 mod call;
 mod conversation;
 mod end;
+mod exchange;
 mod memory;
 pub mod model;
 mod provider;
@@ -48,3 +60,8 @@ pub use model::{ChatModel, ModelError, ModelInfo};
 pub use provider::{ProviderSettings, SetupError};
 pub use settings::{AgentLimits, Disclosure};
 pub use wire::ProviderModel;
+
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

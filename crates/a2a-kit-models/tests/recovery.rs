@@ -52,16 +52,32 @@ fn runtime() -> Runtime {
 /// Sends a message to a node that is killed when the task has this text, and returns the task as
 /// another node ends it.
 fn taken_over(model: &ScriptedModel, shown: &'static str) -> Task {
+    taken_over_amid(model, shown, &[], &[])
+}
+
+/// The same, with messages in the same context that are answered before it, and while it is.
+fn taken_over_amid(
+    model: &ScriptedModel,
+    shown: &'static str,
+    before: &[&str],
+    meanwhile: &[&str],
+) -> Task {
     let one = MemoryNode::with_lease(LEASE);
     let two = one.join("two");
     let node = runtime();
     let (id, crashed) = node.block_on(async {
         let engine = engine(one, model);
+        for earlier in before {
+            send(&engine, text(earlier)).await;
+        }
         let mut call = text("capital?");
         call.request.configuration =
             Some(SendMessageConfiguration { return_immediately: true, ..Default::default() });
         let id = send(&engine, call).await.id;
         until(&engine, &id, |task| task.text() == shown).await;
+        for later in meanwhile {
+            send(&engine, text(later)).await;
+        }
         (id, engine)
     });
     let ended = std::thread::spawn(move || node.shutdown_timeout(LONG));
@@ -115,4 +131,33 @@ fn completed_call_is_not_repeated_and_its_text_and_usage_are_kept() {
     assert_eq!(turns(&requests[1]), turns(&requests[2]), "the same call is made again");
     let report = UsageExtension::read(task.metadata.as_ref()).expect("a report");
     assert_eq!((report.input_tokens, report.output_tokens, report.model_calls), (10, 7, 2));
+}
+
+#[test]
+fn rerun_remembers_what_the_first_run_did() {
+    let cut = ScriptedTurn::new().text("It is Os").forever();
+    let model = ScriptedModel::new([ScriptedTurn::from("Hello"), cut, "Bye".into(), "Oslo".into()]);
+    let task = taken_over_amid(&model, "It is ", &["Hi"], &["Bye"]);
+    assert_eq!((task.state(), task.text()), (TaskState::Completed, "Oslo".to_owned()));
+    let requests = model.requests();
+    let asked: Vec<_> = requests.iter().map(turns).collect();
+    assert_eq!(asked[1], ["user: Hi", "assistant: Hello", "user: capital?"]);
+    assert_eq!(asked[2], ["user: Hi", "assistant: Hello", "user: capital? | Bye"]);
+    assert_eq!(asked[3], asked[1], "the task that has ended since is not remembered");
+}
+
+#[test]
+fn rerun_remembers_nothing_if_there_was_nothing() {
+    let call =
+        ToolCall { id: "1".to_owned(), name: "shell".to_owned(), arguments: serde_json::json!({}) };
+    let first = ScriptedTurn::new()
+        .text("One moment.")
+        .event(ModelEvent::ToolCall(call))
+        .finish(StopReason::ToolCalls);
+    let cut = ScriptedTurn::new().text("It is Os").forever();
+    let model = ScriptedModel::new([first, cut, "Hello".into(), "Oslo".into()]);
+    let task = taken_over_amid(&model, "One moment.\n\nIt is ", &[], &["Hi"]);
+    assert_eq!(task.state(), TaskState::Completed);
+    let requests = model.requests();
+    assert_eq!(turns(&requests[3]), turns(&requests[1]));
 }
