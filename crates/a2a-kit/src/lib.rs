@@ -54,6 +54,23 @@
 //! }
 //! ```
 //!
+//! An agent whose answers are those of a chat model, with the feature `models`; the key is that in
+//! `OPENAI_API_KEY`:
+//!
+//! ```no_run
+//! # #[cfg(feature = "models")]
+//! # mod example {
+//! use a2a_kit::{AgentCard, models::ModelAgent};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let agent = ModelAgent::new("openai/gpt-5.2")?.with_instructions("Answer in one sentence.");
+//! let engine = agent.engine(AgentCard::new("Chat", "Answers questions"));
+//! a2a_kit::serve(engine, "127.0.0.1:8080").await?;
+//! # Ok(())
+//! # }
+//! # }
+//! ```
+//!
 //! | To | see |
 //! |---|---|
 //! | write an agent as a closure | [`agent_fn`], [`stream_fn`] |
@@ -65,6 +82,7 @@
 //! | call an agent, or test one without a socket | `Client` |
 //! | choose credentials, bindings and retries of a client | `client::ClientBuilder` |
 //! | serve a program in another language | `exec::Exec` |
+//! | serve a chat model | `models::ModelAgent` |
 //! | authenticate callers | `auth::server::Guard` |
 //! | send webhooks | `Webhooks` |
 //! | receive webhooks | `webhook::receiver` |
@@ -85,6 +103,7 @@
 //! - `compat`: the older revisions of the protocol.
 //! - `auth`: enforce the security requirements of the card, sign cards and webhooks (`auth`).
 //! - `exec`: agents made of programs in any language (`exec`).
+//! - `models`: agents backed by chat models (`models`).
 //! - `telemetry`: logs, traces and metrics (`telemetry`).
 //! - `sqlite`: store tasks in a file owned by one process (`store::sqlite`).
 //! - `postgres`: store tasks in a database shared by many nodes (`store::postgres`).
@@ -152,6 +171,8 @@ pub use a2a_kit_http as http;
 pub use a2a_kit_http::{Webhooks, bind};
 #[cfg(feature = "jsonrpc")]
 pub use a2a_kit_jsonrpc as jsonrpc;
+#[cfg(feature = "models")]
+pub use a2a_kit_models as models;
 pub use a2a_kit_operations as operations;
 pub use a2a_kit_operations::{
     Agent, Call, CallContext, Caller, Event, EventStream, Reply, async_trait, bytes,
