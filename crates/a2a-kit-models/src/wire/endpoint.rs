@@ -123,7 +123,7 @@ impl Endpoint {
         let found = match given {
             Some(key) => Some(("model.key".to_owned(), key.to_owned())),
             // The key of a provider is not for the host of somebody else.
-            None if base_url_of_provider => key_of(provider, &variable)?,
+            None if base_url_of_provider => key_of(provider, variable)?,
             None => None,
         };
         if found.is_none() && base_url_of_provider && !provider.key_is_optional {
