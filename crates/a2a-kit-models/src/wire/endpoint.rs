@@ -334,17 +334,14 @@ mod tests {
 
     #[test]
     fn key_of_a_variable_is_not_for_a_given_base_url() {
-        let base = Some("http://127.0.0.1:8000/v1");
-        let endpoint = resolve("openai-chat/x", base, None, &KEYS).unwrap();
+        let url = "http://127.0.0.1:8000/v1";
+        let endpoint = resolve("openai-chat/x", Some(url), None, &KEYS).unwrap();
         assert_eq!((endpoint.key, endpoint.key_source), (None, None));
-        let endpoint = resolve("openai-chat/x", base, Some("mine"), &KEYS).unwrap();
+        let endpoint = resolve("openai-chat/x", Some(url), Some("mine"), &KEYS).unwrap();
         assert_eq!(endpoint.key.unwrap(), "mine");
         let moved = [("OPENAI_API_KEY", "k1"), ("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1/")];
         let endpoint = resolve("openai/x", None, None, &moved).unwrap();
-        assert_eq!(
-            (&*endpoint.base(), endpoint.key.unwrap().to_str().unwrap()),
-            (base.unwrap(), "k1")
-        );
+        assert_eq!((&*endpoint.base(), endpoint.key.unwrap().to_str().unwrap()), (url, "k1"));
         assert!(resolve("openai/x", None, None, &moved[1..]).is_err());
     }
 

@@ -323,13 +323,13 @@ mod tests {
 
     #[test]
     fn host_of_openai_gets_documents_sound_and_the_newer_limit() {
-        let mut request = ChatRequest::default();
-        request.turns = vec![Turn::User(vec![
+        let parts = vec![
             Part::file("a.pdf", "application/pdf", "pdf"),
             Part::file("a.wav", "audio/x-wav", "wav"),
             Part::file("a.mp3", "audio/mpeg", "mp3"),
-        ])];
-        request.max_output_tokens = Some(9);
+        ];
+        let turns = vec![Turn::User(parts)];
+        let request = ChatRequest { turns, max_output_tokens: Some(9), ..ChatRequest::default() };
         let accepted = Accepted { pdf: true, audio: true };
         let body = body("m", &request, accepted, true).unwrap();
         assert_eq!(

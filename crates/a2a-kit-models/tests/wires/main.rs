@@ -1,5 +1,7 @@
 //! The wires of providers: requests, files, streams and errors, against a scripted provider.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
 #[path = "../fake/mod.rs"]
 mod fake;
 

@@ -175,7 +175,7 @@ async fn answer_without_an_end_was_cut() {
     for (provider, _) in WIRES {
         let text = whole(provider);
         let first = text.find("\n\n").unwrap() + 2;
-        let part = text[..text.len() / 2].as_bytes().to_vec();
+        let part = text.as_bytes()[..text.len() / 2].to_vec();
         for (name, script) in [
             ("clean end", vec![head(), Step::Chunk(part.clone()), Step::End]),
             ("lost connection", vec![head(), Step::Chunk(part.clone()), Step::Close]),
