@@ -5,14 +5,16 @@ use std::collections::HashSet;
 use public_api::PublicApi;
 
 /// The most types that a user of the library crates can meet.
-const TYPES: usize = 300;
+const TYPES: usize = 302;
 
 /// Crates for a purpose of their own, which are counted apart: the most types of each.
-const APART: [(&str, usize); 5] = [
+const APART: [(&str, usize); 6] = [
     ("a2a-kit-artifacts", 12),
     ("a2a-kit-bench", 12),
     ("a2a-kit-exec", 12),
     ("a2a-kit-lint", 12),
+    // Half of them are what a model of one's own is asked and answers, in a module of its own.
+    ("a2a-kit-models", 26),
     ("a2a-kit-script", 12),
 ];
 
