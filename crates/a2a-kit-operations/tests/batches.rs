@@ -16,7 +16,7 @@ use a2a_core::{
 };
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Caller, Engine, EventId, MemoryStore, RequestContext,
-    Scope, TaskUpdater, agent_fn,
+    Scope, TaskUpdater, UpdateError, agent_fn,
     store::{StoredTask, TaskStore as _},
 };
 use futures_util::StreamExt as _;
@@ -163,7 +163,7 @@ impl AgentExecutor for Joined {
         let parts = [Part::text("a"), Part::text("b"), Part::data(1), Part::text("c")];
         for (number, part) in parts.into_iter().enumerate() {
             let artifact = Artifact::new("text", part).with_id("text");
-            updates.put(artifact, number > 0).await?;
+            put(&updates, artifact, number > 0).await?;
         }
         if let Some(next) = &self.0 {
             next.notified().await;
@@ -173,14 +173,8 @@ impl AgentExecutor for Joined {
     }
 }
 
-trait Put {
-    async fn put(&self, artifact: Artifact, append: bool) -> Result<(), BoxError>;
-}
-
-impl Put for TaskUpdater {
-    async fn put(&self, artifact: Artifact, append: bool) -> Result<(), BoxError> {
-        Ok(if append { self.append(artifact).await? } else { self.begin(artifact).await? })
-    }
+async fn put(updates: &TaskUpdater, artifact: Artifact, append: bool) -> Result<(), UpdateError> {
+    if append { updates.append(artifact).await } else { updates.begin(artifact).await }
 }
 
 #[tokio::test]

@@ -2,6 +2,9 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
+use a2a_kit_http::client::{ClientSettings, HttpClient};
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -20,7 +23,7 @@ pub(super) const KEY: &str = "key-of-the-matrix";
 #[derive(Debug)]
 pub(super) struct Aimock {
     process: Process,
-    http: reqwest::Client,
+    http: HttpClient,
 }
 
 /// A request to a model.
@@ -39,7 +42,7 @@ impl Aimock {
         command.arg(program).args(["-p", "0", "-f", FIXTURES, "--validate-on-load", "--metrics"]);
         command.env("AIMOCK_API_KEYS", KEY);
         let process = Process::start(&mut command, "aimock server listening on ", log)?;
-        Ok(Self { process, http: reqwest::Client::new() })
+        Ok(Self { process, http: HttpClient::new(ClientSettings::default())? })
     }
 
     /// Its URL, below which the providers have their paths.
@@ -48,8 +51,12 @@ impl Aimock {
     }
 
     async fn get(&self, path: &str) -> Result<String> {
-        let request = self.http.get(format!("{}{path}", self.url())).bearer_auth(KEY);
-        Ok(request.send().await?.error_for_status()?.text().await?)
+        let request = http::Request::get(format!("{}{path}", self.url()))
+            .header(AUTHORIZATION, format!("Bearer {KEY}"))
+            .body(Bytes::new())?;
+        let response = self.http.send(request).await?;
+        let body = String::from_utf8_lossy(response.body()).into_owned();
+        if response.status().is_success() { Ok(body) } else { Err(body.into()) }
     }
 
     /// The requests that reached a model so far, oldest first.

@@ -21,7 +21,7 @@ pub(crate) enum Change {
     /// The journal has to be stored.
     Journal,
     /// The adjacent text parts of this artifact become one, without an event.
-    Joined(Box<str>),
+    Joined(Box<Join>),
 }
 
 impl Change {
@@ -60,7 +60,7 @@ impl Change {
     pub(super) fn move_to(self, task: &mut Task) {
         match self {
             Self::Appeared | Self::Journal => {}
-            Self::Joined(artifact_id) => join(task, &artifact_id),
+            Self::Joined(join) => join.apply(task),
             Self::History(message) => task.history.push(Arc::unwrap_or_clone(message)),
             Self::Event(mut event) => {
                 if let Some(payload) = event.make_mut().1.take() {
@@ -74,7 +74,7 @@ impl Change {
     pub(crate) fn apply(&self, task: &mut Task) {
         match self {
             Self::Appeared | Self::Journal => {}
-            Self::Joined(artifact_id) => join(task, artifact_id),
+            Self::Joined(join) => join.apply(task),
             Self::History(message) => task.history.push(Message::clone(message)),
             Self::Event(event) => match event.payload() {
                 Some(Payload::Task(new)) => task.clone_from(new),
@@ -86,22 +86,33 @@ impl Change {
     }
 }
 
-/// Joins the adjacent text parts of an artifact that differ in nothing but their text.
-fn join(task: &mut Task, artifact_id: &str) {
-    let mut artifacts = task.artifacts.iter_mut();
-    let Some(artifact) = artifacts.find(|one| one.artifact_id == artifact_id) else { return };
-    artifact.parts.dedup_by(|part, before| {
-        let is_alike = part.filename == before.filename
-            && part.media_type == before.media_type
-            && part.metadata == before.metadata;
-        match (&part.content, &mut before.content) {
-            (Some(Content::Text(more)), Some(Content::Text(text))) if is_alike => {
-                text.push_str(more);
-                true
+/// The adjacent text parts of an artifact become one, if they differ in nothing but their text. Behind
+/// one pointer, like the other changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Join {
+    pub(crate) artifact_id: String,
+}
+
+impl Join {
+    #[cold]
+    #[inline(never)]
+    fn apply(&self, task: &mut Task) {
+        let mut artifacts = task.artifacts.iter_mut();
+        let artifact = artifacts.find(|one| one.artifact_id == self.artifact_id);
+        let Some(artifact) = artifact else { return };
+        artifact.parts.dedup_by(|part, before| {
+            let is_alike = part.filename == before.filename
+                && part.media_type == before.media_type
+                && part.metadata == before.metadata;
+            match (&part.content, &mut before.content) {
+                (Some(Content::Text(more)), Some(Content::Text(text))) if is_alike => {
+                    text.push_str(more);
+                    true
+                }
+                _ => false,
             }
-            _ => false,
-        }
-    });
+        });
+    }
 }
 
 /// Sets the ids of the task in an update.
@@ -111,10 +122,14 @@ fn set_ids(event: &mut Event, task: &Task) {
         Some(Payload::ArtifactUpdate(update)) => (&mut update.task_id, &mut update.context_id),
         Some(Payload::Task(_) | Payload::Message(_)) | None => return,
     };
-    for (text, id) in [(task_id, &task.id), (context_id, &task.context_id)] {
-        // Growing an empty text would take twice as long.
-        if text.is_empty() { *text = id.clone() } else { text.clone_from(id) }
-    }
+    set(task_id, &task.id);
+    set(context_id, &task.context_id);
+}
+
+/// Growing an empty text would take twice as long.
+#[inline]
+fn set(text: &mut String, id: &String) {
+    if text.is_empty() { *text = id.clone() } else { text.clone_from(id) }
 }
 
 /// A copy of a task with changes applied.

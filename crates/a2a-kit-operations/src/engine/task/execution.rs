@@ -11,7 +11,7 @@ use a2a_core::{
 };
 
 use super::{
-    Change, ExceededLimit, LiveTask, Now, TurnRequest, cancel::CANCELED, run::Ask, work::Left,
+    Change, ExceededLimit, Join, LiveTask, Now, TurnRequest, cancel::CANCELED, run::Ask, work::Left,
 };
 use crate::{Event, RunLimits, TaskLimits, UpdateError};
 
@@ -119,7 +119,8 @@ impl LiveTask {
     ) -> Result<(), UpdateError> {
         self.accepts(generation)?;
         // An earlier run may have done so; joining twice is joining once.
-        self.put(Change::Joined(artifact_id.into()));
+        let artifact_id = artifact_id.to_owned();
+        self.put(Change::Joined(Box::new(Join { artifact_id })));
         Ok(())
     }
 

@@ -58,7 +58,7 @@ pub(crate) use self::{
     work::Left,
 };
 use self::{
-    change::{Change, applied},
+    change::{Change, Join, applied},
     commands::Commands,
     journal::Journal,
     ownership::Ownership,

@@ -120,8 +120,7 @@ impl LiveTask {
         let mut changes = std::mem::take(&mut self.changes.pending);
         let is_new = !self.is_stored();
         let ends = self.changes.head.is_terminal();
-        let mut states = Vec::with_capacity(changes.len());
-        states.extend(changes.iter().filter_map(Change::state));
+        let states = changes.iter().filter_map(Change::state).collect();
         // No caller has seen the intermediate events or can request them.
         let is_whole = is_new && ends && self.creation.is_private();
         let snapshot = if is_whole {
