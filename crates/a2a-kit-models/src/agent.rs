@@ -60,8 +60,8 @@ impl ModelAgent {
         Self(Settings::new(Arc::new(model)))
     }
 
-    /// Sets what the agent is told to be, before each conversation. Callers can't change it; that
-    /// the model tells them can't be excluded.
+    /// Sets the system instructions of each conversation. Callers can't change them, but the model
+    /// may reveal them.
     #[must_use]
     pub fn with_instructions(mut self, instructions: impl Into<String>) -> Self {
         self.0.instructions = Some(instructions.into());
@@ -104,7 +104,7 @@ impl ModelAgent {
         self
     }
 
-    /// Sets who is told the tokens that a task used: see [`UsageExtension`].
+    /// Sets which callers get the token usage of their tasks: see [`UsageExtension`].
     #[must_use]
     pub fn with_usage(mut self, usage: Disclosure) -> Self {
         self.0.usage = usage;

@@ -42,7 +42,7 @@ pub struct ModelInfo {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ChatRequest {
-    /// What the agent is told to be, before the conversation.
+    /// The system instructions.
     pub instructions: Option<String>,
     /// The conversation, from old to new. Adjacent turns have different roles.
     pub turns: Vec<Turn>,
@@ -249,7 +249,7 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether the provider says that a repetition helps (`x-should-retry`).
     pub should_retry: Option<bool>,
-    /// For [`File`](ModelErrorKind::File), what the caller is told: which file, and why.
+    /// For [`File`](ModelErrorKind::File), the text for the caller: which file, and why.
     pub message: Option<String>,
     /// The cause on this side, such as a refused connection.
     #[source]

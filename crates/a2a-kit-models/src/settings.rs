@@ -1,4 +1,4 @@
-//! What a [`ModelAgent`](crate::ModelAgent) is made of.
+//! The settings of a [`ModelAgent`](crate::ModelAgent).
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
     model::{ChatRequest, Reasoning, Turn},
 };
 
-/// What an agent is made of: its models, and how they are called.
+/// The models of an agent, and how they are called.
 #[derive(Clone)]
 pub(crate) struct Settings {
     /// The model, and those that follow if it fails. Never empty.
@@ -81,20 +81,20 @@ impl Default for AgentLimits {
     }
 }
 
-/// To whom something is told.
+/// Which callers get a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Disclosure {
-    /// To callers that activate its extension.
+    /// Callers that activate its extension.
     #[default]
     OnRequest,
-    /// To all callers.
+    /// All callers.
     Always,
-    /// To nobody.
+    /// None.
     Never,
 }
 
 impl Disclosure {
-    /// Whether the usage is told to a caller.
+    /// Whether a caller gets the usage report.
     pub(crate) fn applies_to(self, call: &CallContext) -> bool {
         match self {
             Self::OnRequest => call.extensions.contains(UsageExtension::URI),

@@ -13,7 +13,7 @@ const APART: [(&str, usize); 6] = [
     ("a2a-kit-bench", 12),
     ("a2a-kit-exec", 12),
     ("a2a-kit-lint", 12),
-    // Half of them are what a model of one's own is asked and answers, in a module of its own.
+    // Half of them are the requests and events of `ChatModel`, in a module of their own.
     ("a2a-kit-models", 26),
     ("a2a-kit-script", 12),
 ];

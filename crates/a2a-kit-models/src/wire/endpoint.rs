@@ -122,7 +122,7 @@ impl Endpoint {
         let given = key.filter(|key| !key.trim().is_empty());
         let found = match given {
             Some(key) => Some(("model.key".to_owned(), key.to_owned())),
-            // The key of a provider is not for the host of somebody else.
+            // A key from the environment is only for the provider's own URL.
             None if base_url_of_provider => key_of(provider, variable)?,
             None => None,
         };

@@ -116,7 +116,7 @@ fn status_of_type(name: &str) -> Option<u16> {
     })
 }
 
-/// A code or an id, if it is a word and not a text that quotes somebody.
+/// A code or an id, unless it is free text, which could quote the user.
 fn word(text: &str) -> Option<String> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     ((1..=128).contains(&text.len()) && text.bytes().all(is_word)).then(|| text.to_owned())
