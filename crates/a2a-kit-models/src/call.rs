@@ -10,6 +10,7 @@ use tokio::time::{sleep, timeout};
 use crate::{
     ChatModel, ModelError,
     answer::AnswerWriter,
+    bounds::Bounds,
     conversation::Conversation,
     end::End,
     model::{Answer, ChatRequest, ModelErrorKind, ModelEvent, StopReason, ToolCall, Usage},
@@ -184,7 +185,7 @@ impl<'a> Calls<'a> {
         writer: &mut AnswerWriter<'_>,
     ) -> Result<Completed, CallError> {
         let mut events = model.stream(request);
-        let (mut answer, mut usage) = (Vec::new(), None);
+        let (mut answer, mut usage, mut bounds) = (Vec::new(), None, Bounds::default());
         let mut has_begun = false;
         let error = loop {
             let event = tokio::select! {
@@ -201,6 +202,9 @@ impl<'a> Calls<'a> {
                 None => break ModelError::new(ModelErrorKind::Cut),
             };
             has_begun = true;
+            if let Err(error) = bounds.count(&event) {
+                break error;
+            }
             match event {
                 ModelEvent::Text(text) => {
                     writer.push(&text).await?;

@@ -41,6 +41,7 @@
 
 mod agent;
 mod answer;
+mod bounds;
 mod call;
 mod conversation;
 mod end;

@@ -57,9 +57,6 @@ pub enum SetupError {
         "unknown model {0:?}: expected provider/model, with openai, openai-chat, anthropic, gemini, ollama or openrouter as the provider; openai-chat and a base URL reach any compatible server"
     )]
     UnknownProvider(String),
-    /// The provider is known, but its wire is not supported yet.
-    #[error("provider {0} is not supported yet")]
-    UnsupportedProvider(&'static str),
     /// The base URL is no HTTP URL, has a user, a query or a fragment, or ends in a path that is
     /// appended.
     #[error("invalid base URL {url}: {reason}")]

@@ -2,92 +2,88 @@
 
 use std::{collections::BTreeSet, mem};
 
+use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    body::{Messages, Object, arguments_as_object, list, object},
+    endpoint::Endpoint,
     failure::{self, malformed},
-    output::{Decoder, Object, Output, PartialCall, other_stop},
+    kind::{MAX_EVENT, Wire},
+    output::{Decoder, Output, PartialCall, other_stop},
     part::{Accepted, Input, inputs},
 };
 use crate::{
     ModelError,
-    model::{Answer, ChatRequest, ModelErrorKind, StopReason, Turn, Usage},
+    bounds::{MAX_TEXT, check},
+    model::{Answer, ChatRequest, StopReason, Turn, Usage},
 };
 
-/// The version of the API, in the header `anthropic-version`.
-pub(super) const VERSION: &str = "2023-06-01";
+pub(super) static WIRE: Wire = Wire {
+    path: "/v1/messages",
+    models_path: "/v1/models?limit=1000",
+    key: (HeaderName::from_static("x-api-key"), ""),
+    version: Some((
+        HeaderName::from_static("anthropic-version"),
+        HeaderValue::from_static("2023-06-01"),
+    )),
+    reserved: &["messages", "model", "stream", "system", "tools"],
+    max_event: MAX_EVENT,
+    accepted: |_| ACCEPTED,
+    body,
+    decoder: || Box::new(Events::default()),
+};
+
+const ACCEPTED: Accepted = Accepted { pdf: true, audio: false, image_url: true };
 
 /// The limit of output tokens where none is set: the API requires one.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
 
-/// Writes the body of a request.
-pub(super) fn body(
-    model: &str,
-    request: &ChatRequest,
-    accepted: Accepted,
-) -> Result<Object, ModelError> {
-    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
+fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError> {
+    let mut messages = Messages::default();
     for turn in &request.turns {
-        let (role, blocks) = match turn {
-            Turn::User(parts) => ("user", inputs(parts, accepted)?.iter().map(block).collect()),
-            Turn::Assistant(answers) => ("assistant", assistant(answers)),
+        match turn {
+            Turn::User(parts) => {
+                let blocks = inputs(parts, ACCEPTED)?.iter().map(block).collect();
+                messages.push("user", blocks);
+            }
+            Turn::Assistant(answers) => messages.push("assistant", assistant(answers)),
             Turn::ToolResults(outcomes) => {
                 let result = outcomes.iter().map(|outcome| {
-                    let mut block = json!({
+                    Value::Object(object(json!({
                         "type": "tool_result", "tool_use_id": outcome.id,
-                        "content": outcome.content,
-                    });
-                    if outcome.is_error {
-                        block["is_error"] = true.into();
-                    }
-                    block
+                        "content": outcome.content, "is_error": outcome.is_error.then_some(true),
+                    })))
                 });
-                ("user", result.collect::<Vec<_>>())
+                messages.push("user", result.collect());
             }
-        };
-        match messages.last_mut() {
-            // Results are of the user's role, too.
-            Some((last, content)) if *last == role => content.extend(blocks),
-            _ => messages.push((role, blocks)),
         }
     }
-    // Empty content is rejected.
-    messages.retain(|(_, blocks)| !blocks.is_empty());
-    let messages =
-        messages.into_iter().map(|(role, content)| json!({"role": role, "content": content}));
-
-    let mut body = Object::new();
-    let mut set = |name: &str, value: Value| drop(body.insert(name.to_owned(), value));
-    set("model", model.into());
-    set("max_tokens", request.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS).into());
-    set("messages", messages.collect());
-    set("stream", true.into());
-    if let Some(instructions) = request.instructions.as_ref().filter(|text| !text.is_empty()) {
-        set("system", instructions.as_str().into());
-    }
-    let tools: Vec<Value> = request.tools.iter().map(|tool| {
-        json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema})
-    }).collect();
-    let called = called_tools(request);
-    if !tools.is_empty() {
-        set("tools", tools.into());
-    } else if !called.is_empty() {
+    let mut tools = list(
+        &request.tools,
+        |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}),
+    );
+    let mut choice = None;
+    let called: Vec<_> = called_tools(request).into_iter().collect();
+    if tools.is_none() && !called.is_empty() {
         // A conversation with calls has to declare tools, also when none may be called any more.
-        let declared = called
-            .into_iter()
-            .map(|name| json!({"name": name, "input_schema": {"type": "object"}}));
-        set("tools", declared.collect());
-        set("tool_choice", json!({"type": "none"}));
+        tools = list(&called, |name| json!({"name": name, "input_schema": {"type": "object"}}));
+        choice = Some(json!({"type": "none"}));
     }
-    if let Some(temperature) = request.temperature {
-        set("temperature", temperature.into());
-    }
-    if let Some(reasoning) = request.reasoning {
-        set("thinking", json!({"type": "adaptive"}));
-        set("output_config", json!({"effort": reasoning.name()}));
-    }
-    Ok(body)
+    let effort = request.reasoning.map(|reasoning| json!({"effort": reasoning.name()}));
+    Ok(object(json!({
+        "model": endpoint.model,
+        "max_tokens": request.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        "messages": messages.write("content"),
+        "stream": true,
+        "system": request.instructions.as_ref().filter(|text| !text.is_empty()),
+        "tools": tools,
+        "tool_choice": choice,
+        "temperature": request.temperature,
+        "thinking": effort.is_some().then(|| json!({"type": "adaptive"})),
+        "output_config": effort,
+    })))
 }
 
 /// The names of the tools that were called in the conversation.
@@ -111,16 +107,10 @@ fn assistant(answers: &[Answer]) -> Vec<Value> {
             // Text without anything to see is rejected.
             Answer::Text(text) if text.trim().is_empty() => {}
             Answer::Text(text) => blocks.push(json!({"type": "text", "text": text})),
-            Answer::ToolCall(call) => {
-                let input = match &call.arguments {
-                    Value::Object(_) => call.arguments.clone(),
-                    // What the model wrote was not an object, which is required here.
-                    other => json!({"arguments": other}),
-                };
-                blocks.push(json!({
-                    "type": "tool_use", "id": call.id, "name": call.name, "input": input,
-                }));
-            }
+            Answer::ToolCall(call) => blocks.push(json!({
+                "type": "tool_use", "id": call.id, "name": call.name,
+                "input": arguments_as_object(call),
+            })),
             Answer::Opaque(block) => blocks.push(block.clone()),
         }
     }
@@ -209,9 +199,6 @@ struct EventUsage {
 
 impl Decoder for Events {
     fn read(&mut self, data: &[u8], output: &mut Output) -> Result<(), ModelError> {
-        if data.trim_ascii().is_empty() {
-            return Ok(());
-        }
         let event: Event = serde_json::from_slice(data).map_err(malformed)?;
         let delta = event.delta.unwrap_or_default();
         match &*event.r#type {
@@ -221,9 +208,9 @@ impl Decoder for Events {
                     self.count(message.usage);
                 }
             }
-            "content_block_start" => self.open(event.content_block.unwrap_or_default(), output)?,
+            "content_block_start" => self.open(event.content_block.unwrap_or_default(), output),
             "content_block_delta" => self.append(delta, output)?,
-            "content_block_stop" => self.close(output)?,
+            "content_block_stop" => self.close(output),
             "message_delta" => {
                 self.count(event.usage);
                 self.stop = match delta.stop_reason.as_deref() {
@@ -237,7 +224,7 @@ impl Decoder for Events {
                 };
             }
             "message_stop" => {
-                self.close(output)?;
+                self.close(output);
                 let is_known = self.usage != EventUsage::default();
                 output.finish(is_known.then(|| self.usage.into()), self.stop.take());
             }
@@ -247,27 +234,22 @@ impl Decoder for Events {
         }
         Ok(())
     }
-
-    fn end(&mut self, _output: &mut Output) -> Result<(), ModelError> {
-        Err(ModelError::new(ModelErrorKind::Cut))
-    }
 }
 
 impl Events {
-    fn open(&mut self, start: Content, output: &mut Output) -> Result<(), ModelError> {
-        self.close(output)?;
+    fn open(&mut self, start: Content, output: &mut Output) {
+        self.close(output);
         match &*start.r#type {
-            "text" => output.text(start.text)?,
+            "text" => output.text(start.text),
             "thinking" => {
                 self.block =
                     Block::Thinking { text: start.thinking.clone(), signature: start.signature };
-                output.thinking(start.thinking)?;
+                output.thinking(start.thinking);
             }
             "redacted_thinking" => self.block = Block::Redacted(start.data),
             "tool_use" => self.block = Block::ToolUse(PartialCall::new(&start.id, &start.name)),
             _ => {}
         }
-        Ok(())
     }
 
     fn append(&mut self, delta: Content, output: &mut Output) -> Result<(), ModelError> {
@@ -275,28 +257,28 @@ impl Events {
             ("text_delta", _) => output.text(delta.text),
             ("thinking_delta", Block::Thinking { text, .. }) => {
                 text.push_str(&delta.thinking);
-                output.thinking(delta.thinking)
+                check(text.len(), MAX_TEXT)?;
+                output.thinking(delta.thinking);
             }
             ("signature_delta", Block::Thinking { signature, .. }) => {
                 signature.push_str(&delta.signature);
-                output.check_opaque(signature.len())
+                check(signature.len(), MAX_TEXT)?;
             }
-            ("input_json_delta", Block::ToolUse(call)) => call.push(&delta.partial_json),
-            _ => Ok(()),
+            ("input_json_delta", Block::ToolUse(call)) => call.push(&delta.partial_json)?,
+            _ => {}
         }
+        Ok(())
     }
 
-    fn close(&mut self, output: &mut Output) -> Result<(), ModelError> {
+    fn close(&mut self, output: &mut Output) {
         match mem::take(&mut self.block) {
-            Block::Other => Ok(()),
+            Block::Other => {}
             Block::Thinking { text, signature } => {
-                let size = text.len() + signature.len();
                 let block = json!({"type": "thinking", "thinking": text, "signature": signature});
-                output.opaque(block, size)
+                output.opaque(block);
             }
             Block::Redacted(data) => {
-                let size = data.len();
-                output.opaque(json!({"type": "redacted_thinking", "data": data}), size)
+                output.opaque(json!({"type": "redacted_thinking", "data": data}));
             }
             Block::ToolUse(call) => output.call(call),
         }

@@ -5,8 +5,9 @@ use std::fs;
 use a2a_core::host;
 use a2a_kit_http::{redaction::redact_url, uri};
 use http::{HeaderValue, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::kind::Wire;
+use super::{anthropic, gemini, kind::Wire, openai_chat, responses};
 use crate::SetupError;
 
 /// A provider: what the part of a name before the first slash stands for.
@@ -14,8 +15,7 @@ use crate::SetupError;
 pub(crate) struct Provider {
     /// The name, such as `openai`.
     pub(crate) name: &'static str,
-    /// `None` for a wire that is not built yet.
-    wire: Option<Wire>,
+    wire: &'static Wire,
     base_url: &'static str,
     /// The variable that replaces the base URL.
     base_variable: Option<&'static str>,
@@ -25,8 +25,7 @@ pub(crate) struct Provider {
 
 const OPENAI: Provider = Provider {
     name: "openai",
-    // The chat wire reaches the same models until the Responses wire exists.
-    wire: Some(Wire::OpenAiChat),
+    wire: &responses::WIRE,
     base_url: "https://api.openai.com/v1",
     base_variable: Some("OPENAI_BASE_URL"),
     key_variables: &["OPENAI_API_KEY"],
@@ -34,12 +33,12 @@ const OPENAI: Provider = Provider {
 };
 
 /// All providers, in the order of messages.
-const PROVIDERS: [Provider; 6] = [
+static PROVIDERS: [Provider; 6] = [
     OPENAI,
-    Provider { name: "openai-chat", ..OPENAI },
+    Provider { name: "openai-chat", wire: &openai_chat::WIRE, ..OPENAI },
     Provider {
         name: "anthropic",
-        wire: Some(Wire::Anthropic),
+        wire: &anthropic::WIRE,
         base_url: "https://api.anthropic.com",
         base_variable: Some("ANTHROPIC_BASE_URL"),
         key_variables: &["ANTHROPIC_API_KEY"],
@@ -47,7 +46,7 @@ const PROVIDERS: [Provider; 6] = [
     },
     Provider {
         name: "gemini",
-        wire: None,
+        wire: &gemini::WIRE,
         base_url: "https://generativelanguage.googleapis.com/v1beta",
         base_variable: None,
         // In the order of the official client.
@@ -56,14 +55,15 @@ const PROVIDERS: [Provider; 6] = [
     },
     Provider {
         name: "ollama",
+        wire: &openai_chat::WIRE,
         base_url: "http://127.0.0.1:11434/v1",
         base_variable: Some("OLLAMA_HOST"),
         key_variables: &["OLLAMA_API_KEY"],
         key_is_optional: true,
-        ..OPENAI
     },
     Provider {
         name: "openrouter",
+        wire: &openai_chat::WIRE,
         base_url: "https://openrouter.ai/api/v1",
         base_variable: None,
         key_variables: &["OPENROUTER_API_KEY"],
@@ -75,7 +75,7 @@ const PROVIDERS: [Provider; 6] = [
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) provider: &'static Provider,
-    pub(crate) wire: Wire,
+    pub(crate) wire: &'static Wire,
     /// The model, as it was written.
     pub(crate) model: String,
     /// Without a trailing slash.
@@ -108,9 +108,7 @@ impl Endpoint {
         let Some((provider, model)) = found else {
             return Err(SetupError::UnknownProvider(name.to_owned()));
         };
-        let Some(wire) = provider.wire else {
-            return Err(SetupError::UnsupportedProvider(provider.name));
-        };
+        let wire = provider.wire;
         let text = match (base_url, provider.base_variable.and_then(&variable)) {
             (Some(text), _) => text.to_owned(),
             (None, Some(text)) if provider.name == "ollama" => ollama_url(text.trim()),
@@ -159,6 +157,22 @@ impl Endpoint {
     pub(crate) fn base(&self) -> String {
         self.base_url.to_string().trim_end_matches('/').to_owned()
     }
+
+    /// The URL of a path of the wire.
+    pub(super) fn url(&self, path: &str) -> String {
+        let base = self.base();
+        let model = utf8_percent_encode(&self.model, SEGMENT).to_string();
+        base.clone() + &appended(&base, path).replace("{model}", &model)
+    }
+}
+
+/// What is encoded in a segment of a path.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// What is appended to a base URL, which may have the version that a path begins with.
+fn appended<'a>(base: &str, path: &'a str) -> &'a str {
+    let rest = path.strip_prefix("/v1").filter(|_| base.ends_with("/v1"));
+    rest.unwrap_or(path)
 }
 
 /// Returns the key of a provider from its variables, or the files that they name, and its source.
@@ -207,7 +221,7 @@ fn ollama_url(value: &str) -> String {
 }
 
 /// Parses a base URL, to which `wire` appends its path.
-fn parse_base(text: &str, wire: Wire) -> Result<Uri, SetupError> {
+fn parse_base(text: &str, wire: &Wire) -> Result<Uri, SetupError> {
     let invalid = |reason: String| {
         Err(SetupError::InvalidBaseUrl { url: redact_url(text).into_owned(), reason })
     };
@@ -224,19 +238,18 @@ fn parse_base(text: &str, wire: Wire) -> Result<Uri, SetupError> {
     if text.contains(['?', '#']) {
         return invalid("it has a query or a fragment".to_owned());
     }
-    for path in Wire::PATHS {
-        let at_end = url.path().trim_end_matches('/').strip_suffix(path);
-        if let Some(base) = at_end {
-            let scheme = url.scheme_str().unwrap_or_default();
-            let authority = url.authority().map_or("", |authority| authority.as_str());
-            let base = format!("{scheme}://{authority}{base}");
-            let appended = wire.path(url.path());
-            return invalid(format!(
-                "it ends in {path}; the base is {base}, {appended} is appended"
-            ));
-        }
-    }
-    Ok(url)
+    let path = url.path().trim_end_matches('/');
+    let of_model = path.ends_with("enerateContent").then(|| path.rfind("/models/")).flatten();
+    let at = of_model.or_else(|| {
+        let end = Wire::PATHS.into_iter().find(|end| path.ends_with(end))?;
+        Some(path.len() - end.len())
+    });
+    let Some((base, end)) = at.map(|at| path.split_at(at)) else { return Ok(url) };
+    let scheme = url.scheme_str().unwrap_or_default();
+    let authority = url.authority().map_or("", |authority| authority.as_str());
+    let base = format!("{scheme}://{authority}{base}");
+    let appended = appended(&base, wire.path);
+    invalid(format!("it ends in {end}; the base is {base}, {appended} is appended"))
 }
 
 #[cfg(test)]
@@ -254,8 +267,13 @@ mod tests {
         Endpoint::resolve(name, base_url, key, |name| known(name).map(|(_, text)| (*text).into()))
     }
 
-    const KEYS: [(&str, &str); 3] =
-        [("OPENAI_API_KEY", "k1"), ("ANTHROPIC_API_KEY", "k2"), ("OPENROUTER_API_KEY", "k3")];
+    const KEYS: [(&str, &str); 5] = [
+        ("OPENAI_API_KEY", "k1"),
+        ("ANTHROPIC_API_KEY", "k2"),
+        ("OPENROUTER_API_KEY", "k3"),
+        ("GEMINI_API_KEY", "k5"),
+        ("GOOGLE_API_KEY", "k4"),
+    ];
 
     #[test]
     fn name_leads_to_the_provider_and_the_model_as_it_is_written() {
@@ -266,6 +284,7 @@ mod tests {
             ("ollama/qwen3:8b", "qwen3:8b", "http://127.0.0.1:11434/v1", None),
             ("openrouter/a/b:free", "a/b:free", "https://openrouter.ai/api/v1", Some("k3")),
             ("openai// x ", "/ x ", "https://api.openai.com/v1", Some("k1")),
+            ("gemini/gem", "gem", "https://generativelanguage.googleapis.com/v1beta", Some("k4")),
         ] {
             let endpoint = resolve(name, None, None, &KEYS).unwrap();
             assert_eq!((&*endpoint.model, &*endpoint.base()), (model, base), "{name}");
@@ -280,12 +299,10 @@ mod tests {
             let error = resolve(name, None, None, &KEYS).unwrap_err();
             assert!(matches!(error, SetupError::UnknownProvider(_)), "{name}: {error}");
             let text = error.to_string();
-            for provider in PROVIDERS {
+            for provider in &PROVIDERS {
                 assert!(text.contains(provider.name), "{text}");
             }
         }
-        let error = resolve("gemini/x", None, Some("k"), &[]).unwrap_err();
-        assert!(matches!(error, SetupError::UnsupportedProvider("gemini")), "{error}");
     }
 
     #[test]
@@ -374,6 +391,7 @@ mod tests {
             ("https://a.example/v1/responses", "the base is https://a.example/v1,"),
             ("https://a.example/v1/messages", "the base is https://a.example,"),
             ("https://a.example/x/messages", "the base is https://a.example/x,"),
+            ("https://a.example/v1beta/models/m:generateContent", "is https://a.example/v1beta,"),
         ] {
             let error = resolve("openai-chat/x", Some(base), None, &[]).unwrap_err();
             let text = error.to_string();

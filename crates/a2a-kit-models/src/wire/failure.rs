@@ -17,8 +17,8 @@ use crate::{ModelError, model::ModelErrorKind};
 const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// Words with which providers say that a conversation is too long.
-const TOO_LONG: [&str; 4] =
-    ["context length", "context_length", "prompt is too long", "maximum context"];
+const TOO_LONG: [&str; 5] =
+    ["context length", "context_length", "prompt is too long", "maximum context", "token count"];
 
 /// Reads an error response. A body that is too large or incomplete counts as empty.
 pub(super) async fn of_response(
@@ -33,7 +33,8 @@ pub(super) async fn of_response(
     let milliseconds = text("retry-after-ms").and_then(|value| value.trim().parse::<f64>().ok());
     error.retry_after = milliseconds
         .and_then(|value| Duration::try_from_secs_f64(value / 1000.0).ok())
-        .or_else(|| retry_after(text(RETRY_AFTER.as_str())?));
+        .or_else(|| retry_after(text(RETRY_AFTER.as_str())?))
+        .or(error.retry_after);
     error.should_retry = match text("x-should-retry") {
         Some("true") => Some(true),
         Some("false") => Some(false),
@@ -64,7 +65,8 @@ pub(super) fn of_body(status: Option<u16>, body: &Value) -> ModelError {
     let body = body.get(0).unwrap_or(body);
     let error = body.get("error").unwrap_or(body);
     let text = |name: &str| error.get(name).and_then(Value::as_str);
-    let code = text("code").or_else(|| text("type"));
+    let reason = detail(error, "reason");
+    let code = reason.or_else(|| text("code")).or_else(|| text("type")).or_else(|| text("status"));
     // OpenRouter writes the status of the provider behind it as the code.
     let number = error.get("code").and_then(Value::as_u64);
     let number = number.and_then(|number| u16::try_from(number).ok());
@@ -79,13 +81,22 @@ pub(super) fn of_body(status: Option<u16>, body: &Value) -> ModelError {
     let kind = match status {
         _ if is_too_long => ModelErrorKind::TooLong,
         _ if code_is("insufficient_quota") => ModelErrorKind::Quota,
+        // Gemini's status for it is 400.
+        _ if reason == Some("API_KEY_INVALID") => ModelErrorKind::Credentials,
         Some(status) => kind_of_status(status),
         // Of an unknown kind, within a stream.
         None => ModelErrorKind::Unavailable,
     };
     let number = number.map(|number| number.to_string());
     let code = code.and_then(word).or(number);
-    ModelError { status, code, ..ModelError::new(kind) }
+    let delay = detail(error, "retryDelay").and_then(|delay| delay.strip_suffix('s'));
+    let retry_after = delay.and_then(retry_after);
+    ModelError { status, code, retry_after, ..ModelError::new(kind) }
+}
+
+/// A member of the details of Gemini's errors.
+fn detail<'a>(error: &'a Value, name: &str) -> Option<&'a str> {
+    error["details"].as_array()?.iter().find_map(|detail| detail[name].as_str())
 }
 
 fn kind_of_status(status: u16) -> ModelErrorKind {
@@ -102,7 +113,6 @@ fn kind_of_status(status: u16) -> ModelErrorKind {
 /// The status that a type of error has outside of a stream.
 fn status_of_type(name: &str) -> Option<u16> {
     Some(match name {
-        "invalid_request_error" => 400,
         "authentication_error" => 401,
         "billing_error" => 402,
         "permission_error" => 403,
@@ -112,6 +122,7 @@ fn status_of_type(name: &str) -> Option<u16> {
         "api_error" | "server_error" => 500,
         "timeout_error" => 504,
         "overloaded_error" => 529,
+        name if name.starts_with("invalid_") => 400,
         _ => return None,
     })
 }

@@ -1,26 +1,42 @@
 //! The wire of chat completions: OpenAI's, and those of compatible servers.
 
+use http::header::AUTHORIZATION;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    body::{Object, arguments_as_text, list, object},
+    endpoint::Endpoint,
     failure::{self, malformed},
-    output::{Decoder, MAX_CALLS, Object, Output, PartialCall, other_stop},
+    kind::{MAX_EVENT, Wire},
+    output::{Decoder, Output, PartialCall, other_stop},
     part::{Accepted, Input, inputs, only_text},
 };
 use crate::{
     ModelError,
-    model::{Answer, ChatRequest, ModelErrorKind, StopReason, Turn, Usage},
+    bounds::MAX_CALLS,
+    model::{Answer, ChatRequest, ModelErrorKind, Reasoning, StopReason, Turn, Usage},
 };
 
-/// Writes the body of a request. `is_openai` is whether it goes to OpenAI, whose newer members
-/// compatible servers may reject.
-pub(super) fn body(
-    model: &str,
-    request: &ChatRequest,
-    accepted: Accepted,
-    is_openai: bool,
-) -> Result<Object, ModelError> {
+pub(super) static WIRE: Wire = Wire {
+    path: "/chat/completions",
+    models_path: "/models",
+    key: (AUTHORIZATION, "Bearer "),
+    version: None,
+    reserved: &["messages", "model", "stream", "tools"],
+    max_event: MAX_EVENT,
+    accepted,
+    body,
+    decoder: || Box::new(Chunks::default()),
+};
+
+/// Compatible servers read neither documents nor sound.
+fn accepted(endpoint: &Endpoint) -> Accepted {
+    let is_openai = endpoint.is_openai();
+    Accepted { pdf: is_openai, audio: is_openai, image_url: true }
+}
+
+fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError> {
     let mut messages = Vec::new();
     if let Some(instructions) = &request.instructions {
         messages.push(json!({"role": "system", "content": instructions}));
@@ -28,7 +44,7 @@ pub(super) fn body(
     for turn in &request.turns {
         match turn {
             Turn::User(parts) => {
-                let inputs = inputs(parts, accepted)?;
+                let inputs = inputs(parts, accepted(endpoint))?;
                 // Not every compatible server reads text in an array.
                 let content = match only_text(&inputs) {
                     Some(text) => text.into(),
@@ -42,30 +58,20 @@ pub(super) fn body(
             })),
         }
     }
-    let mut body = Object::new();
-    let mut set = |name: &str, value: Value| drop(body.insert(name.to_owned(), value));
-    set("model", model.into());
-    set("messages", messages.into());
-    set("stream", true.into());
-    set("stream_options", json!({"include_usage": true}));
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({"type": "function", "function": {
-                "name": tool.name, "description": tool.description, "parameters": tool.schema,
-            }})
-        });
-        set("tools", tools.collect());
-    }
-    if let Some(temperature) = request.temperature {
-        set("temperature", temperature.into());
-    }
-    if let Some(tokens) = request.max_output_tokens {
-        set(if is_openai { "max_completion_tokens" } else { "max_tokens" }, tokens.into());
-    }
-    if let Some(reasoning) = request.reasoning {
-        set("reasoning_effort", reasoning.name().into());
-    }
-    Ok(body)
+    // Compatible servers may reject the newer name.
+    let limit = if endpoint.is_openai() { "max_completion_tokens" } else { "max_tokens" };
+    Ok(object(json!({
+        "model": endpoint.model,
+        "messages": messages,
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "tools": list(&request.tools, |tool| json!({"type": "function", "function": {
+            "name": tool.name, "description": tool.description, "parameters": tool.schema,
+        }})),
+        "temperature": request.temperature,
+        (limit): request.max_output_tokens,
+        "reasoning_effort": request.reasoning.map(Reasoning::name),
+    })))
 }
 
 /// Writes what the model answered. Opaque parts are of other wires.
@@ -76,13 +82,8 @@ fn assistant(answers: &[Answer]) -> Value {
         match answer {
             Answer::Text(text) => texts.push(&**text),
             Answer::ToolCall(call) => {
-                let arguments = match &call.arguments {
-                    // What the model wrote was not JSON.
-                    Value::String(text) => text.clone(),
-                    arguments => arguments.to_string(),
-                };
                 calls.push(json!({"id": call.id, "type": "function", "function": {
-                    "name": call.name, "arguments": arguments,
+                    "name": call.name, "arguments": arguments_as_text(call),
                 }}));
             }
             Answer::Opaque(_) => {}
@@ -130,7 +131,7 @@ struct Chunk {
     id: Option<String>,
     model: Option<String>,
     choices: Option<Vec<Choice>>,
-    usage: Option<ChunkUsage>,
+    usage: Option<OpenAiUsage>,
     error: Option<Value>,
 }
 
@@ -164,13 +165,16 @@ struct FunctionDelta {
     arguments: Option<String>,
 }
 
+/// The usage of chat completions and, under the other names, of responses.
 #[derive(Deserialize)]
-struct ChunkUsage {
-    #[serde(default)]
+pub(super) struct OpenAiUsage {
+    #[serde(default, alias = "input_tokens")]
     prompt_tokens: u64,
-    #[serde(default)]
+    #[serde(default, alias = "output_tokens")]
     completion_tokens: u64,
+    #[serde(alias = "input_tokens_details")]
     prompt_tokens_details: Option<InputDetails>,
+    #[serde(alias = "output_tokens_details")]
     completion_tokens_details: Option<OutputDetails>,
     /// OpenRouter's, in US dollars.
     cost: Option<f64>,
@@ -189,10 +193,9 @@ struct OutputDetails {
 
 impl Decoder for Chunks {
     fn read(&mut self, data: &[u8], output: &mut Output) -> Result<(), ModelError> {
-        match data.trim_ascii() {
-            b"" => return Ok(()),
-            b"[DONE]" => return self.finish(output),
-            _ => {}
+        if data.trim_ascii() == b"[DONE]" {
+            self.finish(output);
+            return Ok(());
         }
         let chunk: Chunk = serde_json::from_slice(data).map_err(malformed)?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
@@ -228,7 +231,8 @@ impl Decoder for Chunks {
         if self.stop.is_none() {
             return Err(ModelError::new(ModelErrorKind::Cut));
         }
-        self.finish(output)
+        self.finish(output);
+        Ok(())
     }
 }
 
@@ -236,10 +240,10 @@ impl Chunks {
     fn read_delta(&mut self, delta: Delta, output: &mut Output) -> Result<(), ModelError> {
         // Servers that write both write the same text twice.
         if let Some(text) = delta.reasoning_content.or(delta.reasoning) {
-            output.thinking(text)?;
+            output.thinking(text);
         }
         if let Some(text) = delta.content {
-            output.text(text)?;
+            output.text(text);
         }
         self.has_refusal |= delta.refusal.is_some_and(|text| !text.is_empty());
         for piece in delta.tool_calls.unwrap_or_default() {
@@ -281,18 +285,15 @@ impl Chunks {
         call.push(function.arguments.as_deref().unwrap_or_default())
     }
 
-    fn finish(&mut self, output: &mut Output) -> Result<(), ModelError> {
-        for (_, call) in self.calls.drain(..) {
-            output.call(call)?;
-        }
+    fn finish(&mut self, output: &mut Output) {
+        self.calls.drain(..).for_each(|(_, call)| output.call(call));
         let stop = if self.has_refusal { Some(StopReason::Filter) } else { self.stop.take() };
         output.finish(self.usage.take(), stop);
-        Ok(())
     }
 }
 
-impl From<ChunkUsage> for Usage {
-    fn from(usage: ChunkUsage) -> Self {
+impl From<OpenAiUsage> for Usage {
+    fn from(usage: OpenAiUsage) -> Self {
         let input = usage.prompt_tokens_details;
         Self {
             input: usage.prompt_tokens,
@@ -330,8 +331,9 @@ mod tests {
         ];
         let turns = vec![Turn::User(parts)];
         let request = ChatRequest { turns, max_output_tokens: Some(9), ..ChatRequest::default() };
-        let accepted = Accepted { pdf: true, audio: true };
-        let body = body("m", &request, accepted, true).unwrap();
+        let url = Some("https://api.openai.com/v1");
+        let endpoint = Endpoint::resolve("openai-chat/m", url, None, |_| None).unwrap();
+        let body = body(&endpoint, &request).unwrap();
         assert_eq!(
             (body.get("max_completion_tokens"), body.get("max_tokens")),
             (Some(&9.into()), None)

@@ -20,6 +20,7 @@ const PDF: &str = "application/pdf";
 pub(super) struct Accepted {
     pub(super) pdf: bool,
     pub(super) audio: bool,
+    pub(super) image_url: bool,
 }
 
 impl Accepted {
@@ -79,7 +80,8 @@ fn input(part: &Part, accepted: Accepted) -> Result<Option<Input<'_>>, ModelErro
             let is_http = url.starts_with("https://") || url.starts_with("http://");
             let is_image = image(&essence(&part.media_type)).is_some();
             match (is_image, is_http) {
-                (true, true) => Ok(Some(Input::ImageUrl(url))),
+                (true, true) if accepted.image_url => Ok(Some(Input::ImageUrl(url))),
+                (true, true) => Err(refused(part, None, "the model can't read files by URL")),
                 (true, false) => Err(refused(part, None, "its URL is neither https nor http")),
                 _ if part.media_type.is_empty() => {
                     Err(refused(part, None, "a file given by URL needs a media type"))

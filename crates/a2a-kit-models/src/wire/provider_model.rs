@@ -12,17 +12,15 @@ use http::{HeaderMap, Method, Request};
 use serde_json::Value;
 
 use super::{
+    body::Object,
     endpoint::Endpoint,
     failure,
-    output::{Decoder, Object, Output},
+    output::{Decoder, Output},
 };
 use crate::{
     ChatModel, ModelError, ModelInfo, ProviderSettings, SetupError,
     model::{ChatRequest, ModelErrorKind, ModelEvent},
 };
-
-/// Maximum size of an event, in bytes.
-const MAX_EVENT: usize = 1 << 20;
 
 /// Maximum size of a list of models, in bytes.
 const MAX_MODEL_LIST: usize = 8 << 20;
@@ -33,8 +31,10 @@ const MAX_MODEL_LIST: usize = 8 << 20;
 ///
 /// | Provider | API | Base URL | Key |
 /// |---|---|---|---|
-/// | `openai`, `openai-chat` | chat completions | `https://api.openai.com/v1`, or `OPENAI_BASE_URL` | `OPENAI_API_KEY` |
+/// | `openai` | responses | `https://api.openai.com/v1`, or `OPENAI_BASE_URL` | `OPENAI_API_KEY` |
+/// | `openai-chat` | chat completions | the same | the same |
 /// | `anthropic` | messages | `https://api.anthropic.com`, or `ANTHROPIC_BASE_URL` | `ANTHROPIC_API_KEY` |
+/// | `gemini` | generate content | `https://generativelanguage.googleapis.com/v1beta` | `GOOGLE_API_KEY`, else `GEMINI_API_KEY` |
 /// | `ollama` | chat completions | `http://127.0.0.1:11434/v1`, or `OLLAMA_HOST` | `OLLAMA_API_KEY`, optional |
 /// | `openrouter` | chat completions | `https://openrouter.ai/api/v1` | `OPENROUTER_API_KEY` |
 ///
@@ -67,7 +67,7 @@ impl ProviderModel {
         let ProviderSettings { base_url, key, headers: mut more_headers, extra, client } = settings;
         let endpoint = Endpoint::resolve(name, base_url.as_deref(), key.as_deref(), variable)?;
         let wire = endpoint.wire;
-        if let Some(member) = wire.reserved().iter().find(|member| extra.contains_key(**member)) {
+        if let Some(member) = wire.reserved.iter().find(|member| extra.contains_key(**member)) {
             let reason = format!("the member {member:?} can't be set");
             return Err(SetupError::InvalidSetting { setting: "model.extra", reason });
         }
@@ -85,7 +85,7 @@ impl ProviderModel {
             provider: endpoint.provider.name.to_owned(),
             name: endpoint.model.clone(),
             server: endpoint.server(),
-            media_types: wire.accepted(endpoint.is_openai()).media_types(),
+            media_types: (wire.accepted)(&endpoint).media_types(),
         };
         let http = HttpClient::new(client).map_err(SetupError::Client)?;
         let call = Call { endpoint, info, http, headers, extra };
@@ -119,12 +119,17 @@ impl ProviderModel {
     /// is not a list of models.
     pub async fn check(&self) -> Result<(), ModelError> {
         let call = &self.call;
-        let path = call.endpoint.wire.models_path(call.endpoint.base_url.path());
-        let (_, body) = call.send(Method::GET, path, Vec::new()).await?;
+        let Endpoint { wire, model, .. } = &call.endpoint;
+        let (_, body) = call.send(Method::GET, wire.models_path, Vec::new()).await?;
         let body = body.read_all(MAX_MODEL_LIST).await.map_err(failure::of_transport)?;
         let list: Value = serde_json::from_slice(&body).map_err(failure::malformed)?;
-        let models = list["data"].as_array().ok_or(ModelError::new(ModelErrorKind::Cut))?;
-        let is_listed = models.iter().any(|model| model["id"] == call.endpoint.model.as_str());
+        // Gemini has both members under other names.
+        let models = list["data"].as_array().or_else(|| list["models"].as_array());
+        let models = models.ok_or(ModelError::new(ModelErrorKind::Cut))?;
+        let is_listed = models.iter().any(|listed| {
+            let name = listed["name"].as_str().and_then(|name| name.strip_prefix("models/"));
+            listed["id"].as_str().or(name) == Some(model)
+        });
         if is_listed { Ok(()) } else { Err(ModelError::new(ModelErrorKind::UnknownModel)) }
     }
 }
@@ -146,15 +151,14 @@ impl Call {
         &self,
         request: &ChatRequest,
     ) -> Result<BoxStream<'static, Result<ModelEvent, ModelError>>, ModelError> {
-        let Endpoint { wire, model, .. } = &self.endpoint;
-        let mut body = wire.body(model, request, self.endpoint.is_openai())?;
+        let wire = self.endpoint.wire;
+        let mut body = (wire.body)(&self.endpoint, request)?;
         merge(&mut body, &self.extra);
         let body = serde_json::to_vec(&body).map_err(failure::cut)?;
-        let path = wire.path(self.endpoint.base_url.path());
-        let (request_id, body) = self.send(Method::POST, path, body).await?;
-        let events = sse::decode(body, MAX_EVENT, HeldBytes::new(None));
-        let reader =
-            Reader { events, decoder: wire.decoder(), output: Output::default(), request_id };
+        let (request_id, body) = self.send(Method::POST, wire.path, body).await?;
+        let events = sse::decode(body, wire.max_event, HeldBytes::new(None));
+        let decoder = (wire.decoder)();
+        let reader = Reader { events, decoder, output: Output::default(), request_id };
         Ok(stream::unfold(reader, async |mut reader| Some((reader.next().await?, reader))).boxed())
     }
 
@@ -167,8 +171,7 @@ impl Call {
     ) -> Result<(Option<String>, ByteStream), ModelError> {
         let mut request = Request::new(body.into());
         *request.method_mut() = method;
-        let url = format!("{}{path}", self.endpoint.base());
-        *request.uri_mut() = url.parse().map_err(failure::cut)?;
+        *request.uri_mut() = self.endpoint.url(path).parse().map_err(failure::cut)?;
         *request.headers_mut() = self.headers.clone();
         let response = self.http.open(request).await.map_err(failure::of_transport)?;
         let (head, body) = response.into_parts();
@@ -215,6 +218,7 @@ impl Reader {
                 return None;
             }
             let read = match self.events.next().await {
+                Some(Ok(event)) if event.data.trim_ascii().is_empty() => Ok(()),
                 Some(Ok(event)) => self.decoder.read(&event.data, &mut self.output),
                 Some(Err(error)) => Err(failure::of_stream(error)),
                 None => self.decoder.end(&mut self.output),

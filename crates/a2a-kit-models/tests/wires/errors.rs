@@ -28,6 +28,12 @@ async fn status_and_code_decide_the_kind() {
     };
     let said =
         |message: &str| format!("{{\"error\":{{\"message\":\"{message}\",\"type\":\"e\"}}}}");
+    let of_gemini = |status: &str, detail: &str| {
+        format!(
+            "{{\"error\":{{\"code\":9,\"message\":\"secret\",\
+             \"status\":\"{status}\",\"details\":[{{}},{detail}]}}}}"
+        )
+    };
     for (status, body, kind, code) in [
         (401, coded("invalid_api_key"), Kind::Credentials, Some("invalid_api_key")),
         (403, typed("permission_error"), Kind::Credentials, Some("permission_error")),
@@ -57,6 +63,15 @@ async fn status_and_code_decide_the_kind() {
             Kind::Rejected,
             Some("400"),
         ),
+        (400, of_gemini("INVALID_ARGUMENT", "{}"), Kind::Rejected, Some("INVALID_ARGUMENT")),
+        (
+            400,
+            of_gemini("INVALID_ARGUMENT", r#"{"reason":"API_KEY_INVALID"}"#),
+            Kind::Credentials,
+            Some("API_KEY_INVALID"),
+        ),
+        (429, of_gemini("RESOURCE_EXHAUSTED", "{}"), Kind::RateLimit, Some("RESOURCE_EXHAUSTED")),
+        (400, said("the input token count is 9"), Kind::TooLong, Some("e")),
         (529, typed("overloaded_error"), Kind::Unavailable, Some("overloaded_error")),
         (500, format!("\"{}\"", "x".repeat(100 << 10)), Kind::Unavailable, None),
     ] {
@@ -83,6 +98,11 @@ async fn wait_is_read_in_every_form() {
         let wait = error("anthropic", response(429, &headers, "")).await.retry_after.unwrap();
         let range = Duration::from_millis(least)..=Duration::from_millis(most);
         assert!(range.contains(&wait), "{headers}: {wait:?}");
+    }
+    let body = r#"{"error":{"details":[{"retryDelay":"36.5s"}]}}"#;
+    for (headers, seconds) in [("", 36.5), ("retry-after: 7\r\n", 7.0)] {
+        let wait = error("gemini", response(429, headers, body)).await.retry_after;
+        assert_eq!(wait, Some(Duration::from_secs_f64(seconds)), "{headers}");
     }
     for headers in ["", "retry-after: soon\r\n", "retry-after: -1\r\n", "retry-after-ms: NaN\r\n"] {
         let error = error("openai-chat", response(503, headers, "")).await;
@@ -137,6 +157,41 @@ async fn error_within_a_stream_has_its_code() {
             Kind::Quota,
             None,
             "insufficient_quota",
+        ),
+        (
+            "openai",
+            r#"{"type":"error","code":"server_error","message":"secret","param":null}"#,
+            Kind::Unavailable,
+            Some(500),
+            "server_error",
+        ),
+        (
+            "openai",
+            r#"{"type":"error","error":{"type":"tokens","code":"rate_limit_exceeded","message":"secret"}}"#,
+            Kind::RateLimit,
+            Some(429),
+            "rate_limit_exceeded",
+        ),
+        (
+            "openai",
+            r#"{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"secret"}}}"#,
+            Kind::Rejected,
+            Some(400),
+            "invalid_prompt",
+        ),
+        (
+            "openai",
+            r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"secret"}}}"#,
+            Kind::TooLong,
+            None,
+            "context_length_exceeded",
+        ),
+        (
+            "gemini",
+            r#"{"error":{"code":503,"message":"secret","status":"UNAVAILABLE"}}"#,
+            Kind::Unavailable,
+            Some(503),
+            "UNAVAILABLE",
         ),
     ] {
         let error = error(provider, events(&format!("event: error\ndata: {event}\n\n"))).await;

@@ -9,6 +9,8 @@ mod errors;
 mod requests;
 mod streams;
 
+use std::path::Path;
+
 use a2a_core::Part;
 use a2a_kit_models::{
     ChatModel as _, ModelError, ProviderModel, ProviderSettings,
@@ -18,8 +20,22 @@ use fake::Fake;
 use futures_util::StreamExt as _;
 
 /// The wires, by a provider each, with the path that is appended to the origin of a fake.
-const WIRES: [(&str, &str); 2] =
-    [("openai-chat", "/chat/completions"), ("anthropic", "/v1/messages")];
+const WIRES: [(&str, &str); 4] = [
+    ("openai", "/responses"),
+    ("openai-chat", "/chat/completions"),
+    ("anthropic", "/v1/messages"),
+    ("gemini", "/models/x-high:streamGenerateContent?alt=sse"),
+];
+
+/// Compares a text with a file beside this one; `BLESS=1` writes it.
+fn assert_file(name: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wires").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(text, expected, "{}", file.display());
+}
 
 fn settings(fake: &Fake) -> ProviderSettings {
     let mut settings = ProviderSettings::default();

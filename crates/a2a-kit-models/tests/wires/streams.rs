@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use crate::{
-    WIRES, answer, asking,
+    WIRES, answer, asking, assert_file,
     fake::{Fake, Script, Step, events, head},
     model, settings,
 };
@@ -32,80 +32,22 @@ fn chunks(deltas: &[&str], reason: &str) -> String {
 }
 
 /// An answer of each wire with text, thoughts, two calls and usage.
-fn whole(provider: &str) -> String {
+fn whole(provider: &str) -> &'static str {
     match provider {
-        "anthropic" => [
-            r#"event: message_start
-data: {"type":"message_start","message":{"id":"msg_1","model":"x-high-1","usage":{"input_tokens":10,"cache_read_input_tokens":20,"cache_creation_input_tokens":3,"output_tokens":1}}}"#,
-            r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
-            "event: ping\ndata: {\"type\":\"ping\"}",
-            r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Rome"}}"#,
-            r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"?"}}"#,
-            r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}}"#,
-            r#"data: {"type":"content_block_stop","index":0}"#,
-            r#"data: {"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"ZGF0YQ"}}"#,
-            r#"data: {"type":"content_block_stop","index":1}"#,
-            r#"data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}"#,
-            r#"data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"I a\u0073k \"🌦\""}}"#,
-            r#"data: {"type":"content_block_stop","index":2}"#,
-            r#"data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}}"#,
-            r#"data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"ci"}}"#,
-            r#"data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"ty\":\"Rome\"}"}}"#,
-            r#"data: {"type":"content_block_stop","index":3}"#,
-            r#"data: {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"toolu_2","name":"now","input":{}}}"#,
-            r#"data: {"type":"content_block_stop","index":4}"#,
-            r#"data: {"type":"of_a_later_version","x":1}"#,
-            r#"data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#,
-            r#"data: {"type":"message_stop"}"#,
-            "",
-        ]
-        .join("\n\n"),
-        _ => [
-            ": OPENROUTER PROCESSING",
-            r#"data: {"id":"chatcmpl-1","model":"x-high-1","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}"#,
-            r#"data: {"choices":[{"index":0,"delta":{"reasoning_content":"Rome","reasoning":"Rome"}}]}"#,
-            r#"data: {"choices":[{"index":0,"delta":{"reasoning":"?"}}]}"#,
-            r#"data: {"choices":[{"index":0,"delta":{"content":"I a\u0073k \"🌦\""}}]}"#,
-            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"weather","arguments":""}}]}}]}"#,
-            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_2","type":"function","function":{"name":"now","arguments":""}}]}}]}"#,
-            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"ci"}}]}}]}"#,
-            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"ty\":\"Rome\"}"}}]}}]}"#,
-            r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
-            r#"data: {"choices":[],"usage":{"prompt_tokens":33,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":20,"cache_write_tokens":3},"completion_tokens_details":{"reasoning_tokens":2},"cost":0.0000123}}"#,
-            "data: [DONE]",
-            "",
-        ]
-        .join("\n\n"),
+        "openai" => include_str!("frames/openai.sse"),
+        "openai-chat" => include_str!("frames/openai-chat.sse"),
+        "anthropic" => include_str!("frames/anthropic.sse"),
+        _ => include_str!("frames/gemini.sse"),
     }
 }
 
-/// What is read of [`whole`].
-fn expected(provider: &str) -> Vec<String> {
-    let lines: &[&str] = match provider {
-        "anthropic" => &[
-            "started msg_1 x-high-1",
-            "thinking \"Rome\"",
-            "thinking \"?\"",
-            r#"opaque {"signature":"c2ln","thinking":"Rome?","type":"thinking"}"#,
-            r#"opaque {"data":"ZGF0YQ","type":"redacted_thinking"}"#,
-            "text \"I ask \\\"🌦\\\"\"",
-            r#"call toolu_1 weather {"city":"Rome"}"#,
-            "call toolu_2 now {}",
-            "usage 33 Some(20) Some(3) 7 None None",
-            "finished ToolCalls",
-        ],
-        _ => &[
-            "started chatcmpl-1 x-high-1",
-            "thinking \"Rome\"",
-            "thinking \"?\"",
-            "text \"I ask \\\"🌦\\\"\"",
-            r#"call call_1 weather {"city":"Rome"}"#,
-            "call call_2 now {}",
-            "usage 33 Some(20) Some(3) 7 Some(2) Some(12300)",
-            "finished ToolCalls",
-        ],
-    };
-    lines.iter().map(|line| (*line).to_owned()).collect()
+#[tokio::test]
+async fn whole_answer_is_read() {
+    for (provider, _) in WIRES {
+        let (events, error) = read(provider, events(whole(provider))).await;
+        assert_eq!(error, None, "{provider}");
+        assert_file(&format!("frames/{provider}.txt"), &(events.join("\n") + "\n"));
+    }
 }
 
 #[test]
@@ -113,6 +55,7 @@ fn frames_split_anywhere_give_the_same_events() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for (provider, _) in WIRES {
         let text = whole(provider);
+        let expected = runtime.block_on(read(provider, events(text)));
         let mut runner = TestRunner::new(ProptestConfig::with_cases(40));
         let cuts = prop::collection::vec(any::<prop::sample::Index>(), 0..30);
         let run = runner.run(&cuts, |cuts| {
@@ -126,7 +69,7 @@ fn frames_split_anywhere_give_the_same_events() {
             script.extend(frames.map(Step::Chunk));
             script.push(Step::End);
             let read = runtime.block_on(read(provider, script));
-            prop_assert_eq!(read, (expected(provider), None));
+            prop_assert_eq!(&read, &expected);
             Ok(())
         });
         run.unwrap();
@@ -167,6 +110,43 @@ async fn end_of_an_answer_is_recognized() {
         let (events, error) = read("anthropic", events(&stream)).await;
         assert_eq!((events, error), (vec![last.to_owned()], None), "{reason}");
     }
+    let call = r#"data: {"type":"response.output_item.done","item":{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}}"#;
+    for (before, end, last) in [
+        ("", "null", "finished End"),
+        (call, "null", "finished ToolCalls"),
+        (r#"data: {"type":"response.refusal.delta","delta":"no"}"#, "null", "finished Filter"),
+        ("", r#"{"reason":"max_output_tokens"}"#, "finished Length"),
+        ("", r#"{"reason":"content_filter"}"#, "finished Filter"),
+        ("", r#"{"reason":"odd"}"#, "finished Other(\"odd\")"),
+    ] {
+        let name = if end == "null" { "completed" } else { "incomplete" };
+        let stream = format!(
+            "{before}\n\ndata: {{\"type\":\"response.{name}\",\
+             \"response\":{{\"incomplete_details\":{end}}}}}\n\n"
+        );
+        let (events, error) = read("openai", events(&stream)).await;
+        assert_eq!((events.last().unwrap().as_str(), error), (last, None), "{end}");
+    }
+    let call = r#"{"functionCall":{"name":"f"}}"#;
+    for (part, reason, last) in [
+        ("", "STOP", "finished End"),
+        ("", "MAX_TOKENS", "finished Length"),
+        ("", "SAFETY", "finished Filter"),
+        ("", "PROHIBITED_CONTENT", "finished Filter"),
+        ("", "MALFORMED_FUNCTION_CALL", "finished Other(\"MALFORMED_FUNCTION_CALL\")"),
+        (call, "STOP", "finished ToolCalls"),
+        (call, "MAX_TOKENS", "finished ToolCalls"),
+    ] {
+        let stream = format!(
+            "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{part}]}},\
+             \"finishReason\":\"{reason}\"}}]}}\n\n"
+        );
+        let (events, error) = read("gemini", events(&stream)).await;
+        assert_eq!((events.last().unwrap().as_str(), error), (last, None), "{reason}");
+    }
+    let blocked = "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n";
+    let (events, error) = read("gemini", events(blocked)).await;
+    assert_eq!((events, error), (vec!["finished Filter".to_owned()], None));
 }
 
 #[tokio::test]
@@ -240,35 +220,90 @@ async fn calls_of_odd_servers_are_assembled() {
 
 #[tokio::test]
 async fn usage_is_absent_if_the_provider_reports_none() {
-    let stream = chunks(&[r#"{"content":"a"}"#], "\"stop\"");
-    let (events, _) = read("openai-chat", events(&stream)).await;
-    assert_eq!(events, ["text \"a\"", "finished End"]);
+    let chat = chunks(&[r#"{"content":"a"}"#], "\"stop\"");
+    let responses = [
+        r#"data: {"type":"response.output_text.delta","delta":"a"}"#,
+        r#"data: {"type":"response.completed","response":{"usage":null}}"#,
+        "",
+    ];
+    let messages = [
+        r#"data: {"type":"content_block_start","content_block":{"type":"text","text":"a"}}"#,
+        r#"data: {"type":"message_stop"}"#,
+        "",
+    ];
+    let content = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]},\
+        \"finishReason\":\"STOP\"}]}\n\n";
+    for (provider, stream) in [
+        ("openai", responses.join("\n\n")),
+        ("openai-chat", chat),
+        ("anthropic", messages.join("\n\n")),
+        ("gemini", content.to_owned()),
+    ] {
+        let (events, _) = read(provider, events(&stream)).await;
+        assert_eq!(events, ["text \"a\"", "finished End"], "{provider}");
+    }
 }
 
 #[tokio::test]
-async fn answer_beyond_a_bound_was_cut() {
-    let delta = |text: &str| format!("{{\"content\":\"{text}\"}}");
-    let long = delta(&"x".repeat(700 << 10));
-    let half = "x".repeat(200 << 10);
-    let arguments = |index: u32, text: &str| {
+async fn what_is_collected_beyond_a_bound_was_cut() {
+    let half = "x".repeat(700 << 10);
+    let arguments = |index: u32, size: usize| {
+        let text = "1".repeat(size);
         format!(
             "{{\"tool_calls\":[{{\"index\":{index},\
              \"function\":{{\"name\":\"f\",\"arguments\":\"{text}\"}}}}]}}"
         )
     };
-    let calls: Vec<String> = (0..65).map(|index| arguments(index, "{}")).collect();
+    let calls: Vec<String> = (0..65).map(|index| arguments(index, 1)).collect();
     let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-    for (name, stream) in [
-        ("an event of 2 MiB", format!("data: {}", "x".repeat(2 << 20))),
-        ("text of 1.4 MiB", chunks(&[&long, &long], "\"stop\"")),
-        ("arguments of 400 KiB", chunks(&[&arguments(0, &half), &arguments(0, &half)], "\"stop\"")),
-        ("65 calls", chunks(&calls, "\"stop\"")),
+    let large = arguments(0, 200 << 10);
+    let block = |kind: &str, member: &str, text: &str| {
+        format!("data: {{\"type\":\"content_block_{kind}\",{member}:{text}}}\n\n")
+    };
+    let thinking = block("start", "\"content_block\"", r#"{"type":"thinking"}"#);
+    let delta = |kind: &str, member: &str| {
+        let text = format!("{{\"type\":\"{kind}\",\"{member}\":\"{half}\"}}");
+        block("delta", "\"delta\"", &text)
+    };
+    let (text, signature) =
+        (delta("thinking_delta", "thinking"), delta("signature_delta", "signature"));
+    let call = |size: usize| {
+        format!(
+            "data: {{\"type\":\"response.output_item.done\",\"item\":\
+             {{\"type\":\"function_call\",\"arguments\":\"{}\"}}}}\n\n",
+            "1".repeat(size)
+        )
+    };
+    let function = format!(
+        "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"functionCall\":\
+         {{\"args\":{{\"a\":\"{}\"}}}}}}]}}}}]}}\n\n",
+        "1".repeat(300 << 10)
+    );
+    for (provider, name, stream) in [
+        ("openai", "an event of 5 MiB", format!("data: {}", "x".repeat(5 << 20))),
+        ("openai-chat", "an event of 2 MiB", format!("data: {}", "x".repeat(2 << 20))),
+        ("openai-chat", "arguments of 400 KiB", chunks(&[&large, &large], "\"stop\"")),
+        ("openai-chat", "65 calls", chunks(&calls, "\"stop\"")),
+        ("anthropic", "thoughts of 1.4 MiB", format!("{thinking}{text}{text}")),
+        ("anthropic", "a signature of 1.4 MiB", format!("{thinking}{signature}{signature}")),
+        ("openai", "arguments of 300 KiB", call(300 << 10)),
+        ("gemini", "arguments of 300 KiB", function),
     ] {
-        let (_, error) = read("openai-chat", events(&stream)).await;
-        assert_eq!(error, Some(ModelErrorKind::Cut), "{name}");
+        let (_, error) = read(provider, events(&stream)).await;
+        assert_eq!(error, Some(ModelErrorKind::Cut), "{provider}: {name}");
     }
     let (events, error) = read("openai-chat", events(&chunks(&calls[1..], "\"stop\""))).await;
     assert_eq!((events.len(), error), (65, None));
+}
+
+/// The end of the answer repeats all of it.
+#[tokio::test]
+async fn end_of_responses_may_be_larger_than_other_events() {
+    let stream = format!(
+        "data: {{\"type\":\"response.completed\",\"response\":{{\"output\":\"{}\"}}}}\n\n",
+        "x".repeat(3 << 20)
+    );
+    assert_eq!(read("openai", events(&stream)).await, (vec!["finished End".to_owned()], None));
 }
 
 /// Text of a provider is in no error.
