@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{
     body::{Messages, Object, arguments_as_object, list, object},
-    endpoint::Endpoint,
     failure::{self, malformed},
     kind::{MAX_EVENT, Wire},
     output::{Decoder, Output, PartialCall, other_stop},
@@ -40,7 +39,7 @@ const ACCEPTED: Accepted = Accepted { pdf: true, audio: false, image_url: true }
 /// The limit of output tokens where none is set: the API requires one.
 const DEFAULT_MAX_TOKENS: u32 = 8192;
 
-fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError> {
+fn body(model: &str, request: &ChatRequest, _: bool) -> Result<Object, ModelError> {
     let mut messages = Messages::default();
     for turn in &request.turns {
         match turn {
@@ -73,7 +72,7 @@ fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError
     }
     let effort = request.reasoning.map(|reasoning| json!({"effort": reasoning.name()}));
     Ok(object(json!({
-        "model": endpoint.model,
+        "model": model,
         "max_tokens": request.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
         "messages": messages.write("content"),
         "stream": true,

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{
     body::{Messages, Object, arguments_as_object, list, object},
-    endpoint::Endpoint,
     failure::{self, malformed},
     kind::{MAX_EVENT, Wire},
     output::{Decoder, Output, PartialCall, other_stop},
@@ -33,7 +32,7 @@ pub(super) static WIRE: Wire = Wire {
 
 const ACCEPTED: Accepted = Accepted { pdf: true, audio: true, image_url: false };
 
-fn body(_endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError> {
+fn body(_model: &str, request: &ChatRequest, _: bool) -> Result<Object, ModelError> {
     let mut contents = Messages::default();
     for turn in &request.turns {
         match turn {

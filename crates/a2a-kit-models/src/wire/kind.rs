@@ -6,7 +6,7 @@ use http::{
     header::{ACCEPT, CONTENT_TYPE},
 };
 
-use super::{body::Object, endpoint::Endpoint, output::Decoder, part::Accepted};
+use super::{body::Object, output::Decoder, part::Accepted};
 use crate::{ModelError, SetupError, model::ChatRequest};
 
 /// An API: its paths and headers, its requests, and a decoder of its events.
@@ -24,12 +24,12 @@ pub(crate) struct Wire {
     pub(super) reserved: &'static [&'static str],
     /// Maximum size of an event, in bytes.
     pub(super) max_event: usize,
-    /// The files that models read.
-    pub(super) accepted: fn(&Endpoint) -> Accepted,
-    /// Writes the body of a request.
+    /// The files that models read; the argument is whether they are OpenAI's own.
+    pub(super) accepted: fn(bool) -> Accepted,
+    /// Writes the body of a request to a model, which may be OpenAI's own.
     ///
     /// Fails with [`File`](crate::model::ModelErrorKind::File) for a file that can't be sent.
-    pub(super) body: fn(&Endpoint, &ChatRequest) -> Result<Object, ModelError>,
+    pub(super) body: fn(&str, &ChatRequest, bool) -> Result<Object, ModelError>,
     /// Returns a decoder of one answer.
     pub(super) decoder: fn() -> Box<dyn Decoder>,
 }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{
     body::{Object, arguments_as_text, list, object},
-    endpoint::Endpoint,
     failure::{self, malformed},
     kind::{MAX_EVENT, Wire},
     output::{Decoder, Output, PartialCall, other_stop},
@@ -31,12 +30,11 @@ pub(super) static WIRE: Wire = Wire {
 };
 
 /// Compatible servers read neither documents nor sound.
-fn accepted(endpoint: &Endpoint) -> Accepted {
-    let is_openai = endpoint.is_openai();
+fn accepted(is_openai: bool) -> Accepted {
     Accepted { pdf: is_openai, audio: is_openai, image_url: true }
 }
 
-fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError> {
+fn body(model: &str, request: &ChatRequest, is_openai: bool) -> Result<Object, ModelError> {
     let mut messages = Vec::new();
     if let Some(instructions) = &request.instructions {
         messages.push(json!({"role": "system", "content": instructions}));
@@ -44,7 +42,7 @@ fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError
     for turn in &request.turns {
         match turn {
             Turn::User(parts) => {
-                let inputs = inputs(parts, accepted(endpoint))?;
+                let inputs = inputs(parts, accepted(is_openai))?;
                 // Not every compatible server reads text in an array.
                 let content = match only_text(&inputs) {
                     Some(text) => text.into(),
@@ -59,9 +57,9 @@ fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError
         }
     }
     // Compatible servers may reject the newer name.
-    let limit = if endpoint.is_openai() { "max_completion_tokens" } else { "max_tokens" };
+    let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
     Ok(object(json!({
-        "model": endpoint.model,
+        "model": model,
         "messages": messages,
         "stream": true,
         "stream_options": {"include_usage": true},
@@ -331,9 +329,7 @@ mod tests {
         ];
         let turns = vec![Turn::User(parts)];
         let request = ChatRequest { turns, max_output_tokens: Some(9), ..ChatRequest::default() };
-        let url = Some("https://api.openai.com/v1");
-        let endpoint = Endpoint::resolve("openai-chat/m", url, None, |_| None).unwrap();
-        let body = body(&endpoint, &request).unwrap();
+        let body = body("m", &request, true).unwrap();
         assert_eq!(
             (body.get("max_completion_tokens"), body.get("max_tokens")),
             (Some(&9.into()), None)

@@ -85,7 +85,7 @@ impl ProviderModel {
             provider: endpoint.provider.name.to_owned(),
             name: endpoint.model.clone(),
             server: endpoint.server(),
-            media_types: (wire.accepted)(&endpoint).media_types(),
+            media_types: (wire.accepted)(endpoint.is_openai()).media_types(),
         };
         let http = HttpClient::new(client).map_err(SetupError::Client)?;
         let call = Call { endpoint, info, http, headers, extra };
@@ -151,8 +151,8 @@ impl Call {
         &self,
         request: &ChatRequest,
     ) -> Result<BoxStream<'static, Result<ModelEvent, ModelError>>, ModelError> {
-        let wire = self.endpoint.wire;
-        let mut body = (wire.body)(&self.endpoint, request)?;
+        let Endpoint { wire, model, .. } = &self.endpoint;
+        let mut body = (wire.body)(model, request, self.endpoint.is_openai())?;
         merge(&mut body, &self.extra);
         let body = serde_json::to_vec(&body).map_err(failure::cut)?;
         let (request_id, body) = self.send(Method::POST, wire.path, body).await?;

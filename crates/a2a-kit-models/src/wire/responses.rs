@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{
     body::{Object, arguments_as_text, list, object},
-    endpoint::Endpoint,
     failure::{self, malformed},
     kind::Wire,
     openai_chat::OpenAiUsage,
@@ -33,7 +32,7 @@ pub(super) static WIRE: Wire = Wire {
 
 const ACCEPTED: Accepted = Accepted { pdf: true, audio: false, image_url: true };
 
-fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError> {
+fn body(model: &str, request: &ChatRequest, _: bool) -> Result<Object, ModelError> {
     let mut items = Vec::new();
     for turn in &request.turns {
         match turn {
@@ -53,7 +52,7 @@ fn body(endpoint: &Endpoint, request: &ChatRequest) -> Result<Object, ModelError
     let reasoning =
         request.reasoning.map(|reasoning| json!({"effort": reasoning.name(), "summary": "auto"}));
     Ok(object(json!({
-        "model": endpoint.model,
+        "model": model,
         "input": items,
         "stream": true,
         "store": false,

@@ -1,6 +1,8 @@
 //! A provider that follows a script: heads, frames, pauses and ends. It records the requests, and
 //! when their connections were closed.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -20,6 +22,8 @@ pub(crate) enum Step {
     Raw(Vec<u8>),
     /// A chunk of a body in chunks.
     Chunk(Vec<u8>),
+    /// The same chunk of a body in chunks, so many times.
+    Repeat(Vec<u8>, usize),
     /// A pause.
     Pause(Duration),
     /// The regular end of a body in chunks.
@@ -132,10 +136,14 @@ impl Fake {
                 let mut byte = [0];
                 let is_closed = match step {
                     Step::Raw(bytes) => stream.write_all(&bytes).await.is_err(),
-                    Step::Chunk(bytes) => {
-                        let size = format!("{:x}\r\n", bytes.len()).into_bytes();
-                        let chunk = [size, bytes, b"\r\n".to_vec()].concat();
-                        stream.write_all(&chunk).await.is_err()
+                    Step::Chunk(bytes) => stream.write_all(&chunk(&bytes)).await.is_err(),
+                    Step::Repeat(bytes, times) => {
+                        let chunk = chunk(&bytes);
+                        let mut is_closed = false;
+                        for _ in 0..times {
+                            is_closed = is_closed || stream.write_all(&chunk).await.is_err();
+                        }
+                        is_closed
                     }
                     Step::End => stream.write_all(b"0\r\n\r\n").await.is_err(),
                     Step::Pause(pause) => {
@@ -162,6 +170,12 @@ impl Fake {
             }
         }
     }
+}
+
+/// A chunk of a body in chunks.
+fn chunk(bytes: &[u8]) -> Vec<u8> {
+    let size = format!("{:x}\r\n", bytes.len());
+    [size.as_bytes(), bytes, b"\r\n"].concat()
 }
 
 /// Reads a request; `None` if the connection was closed.

@@ -13,7 +13,7 @@ use super::{
 section! {
     /// Model as agent
     model: Model {
-        /// Answer with a chat model, as provider/model, such as openai-chat/gpt-x; providers:
+        /// Answer with a chat model, as provider/model, such as openai/gpt-x; providers:
         /// openai, openai-chat, anthropic, gemini, ollama, openrouter; see docs/guide/models.md
         name: String, "--model <NAME>";
         /// Base URL of the model provider or of a compatible server [default: that of the provider]
