@@ -41,10 +41,10 @@ pub struct Provider {
 
 /// The columns.
 pub const PROVIDERS: [Provider; 6] = [
-    Provider { name: "openai", path: None },
+    Provider { name: "openai", path: Some("/v1") },
     Provider { name: "openai-chat", path: Some("/v1") },
     Provider { name: "anthropic", path: Some("") },
-    Provider { name: "gemini", path: None },
+    Provider { name: "gemini", path: Some("/v1beta") },
     Provider { name: "ollama", path: Some("/v1") },
     Provider { name: "openrouter", path: Some("/api/v1") },
 ];
