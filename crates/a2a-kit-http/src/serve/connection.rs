@@ -2,7 +2,7 @@
 
 use std::{
     convert::Infallible,
-    future::{Future as _, poll_fn},
+    future::{Future, poll_fn},
     mem,
     net::SocketAddr,
     sync::Arc,
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use a2a_kit_operations::metrics;
+use a2a_kit_operations::metrics::{self, Counted};
 use axum::{Router, body::Body, extract::ConnectInfo};
 use futures_util::future::ready;
 use http::{
@@ -38,9 +38,11 @@ use super::{
     h2_executor::H2Executor,
     head_timeout::HeadTimeout,
     host,
+    per_ip::PerIpPermit,
     request::RequestBody,
     response::{ResponseBody, ResponseFuture, Route},
     response_budget::{AddressBudget, ResponseBudget},
+    server::Permit,
     version,
     write_batch::WriteBatch,
 };
@@ -112,98 +114,108 @@ pub(super) struct Connection {
     pub(super) certificates: Option<PeerCertificates>,
     /// `Strict-Transport-Security` of every response.
     pub(super) hsts: Option<HeaderValue>,
+    /// Held until the connection is closed.
+    pub(super) _permits: (PerIpPermit, Permit, Counted),
 }
 
 impl Connection {
     /// Serves the connection until it ends. On `stop` it finishes the requests in flight, then
     /// closes.
-    pub(super) async fn serve<I>(self, builder: &Builder, stream: I, stop: CancellationToken)
+    #[expect(clippy::manual_async_fn, reason = "an async function would hold its arguments twice")]
+    pub(super) fn serve<I>(
+        self,
+        builder: Arc<Builder>,
+        stream: I,
+        stop: CancellationToken,
+    ) -> impl Future<Output = ()> + Send
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let peer = self.peer;
-        let limits = Arc::clone(&self.limits);
-        let activity = Arc::clone(&self.activity);
-        let is_reserved = self.is_reserved;
-        let drain = self.drain.clone();
-        let deadline = sleep(limits.first_request_timeout);
-        tokio::pin!(deadline);
-        let detected = tokio::select! {
-            // A request that has arrived, or is about to, is served even while the server stops.
-            biased;
-            detected = version::detect(stream) => detected,
-            () = async { stop.cancelled().await; sleep(ARRIVAL).await } => return,
-            () = &mut deadline => {
-                return tracing::debug!(%peer, "closing connection: no request in time");
-            }
-        };
-        let (version, stream) = match detected {
-            Ok(detected) => detected,
-            Err(error) => return tracing::debug!(%peer, %error, "connection error"),
-        };
-        let builder = if version == Version::HTTP_2 { &builder.http2 } else { &builder.http1 };
-        let stream = HeadTimeout::new(stream, Arc::clone(&limits), Arc::clone(&activity));
-        let stream = FrameLimit::new(stream, version, limits.max_control_frames);
-        let connection = builder.serve_connection(TokioIo::new(stream), self);
-        tokio::pin!(connection);
-        let mut batch = WriteBatch::new(Arc::clone(&activity));
-        // A reserved connection serves one probe, and must not be held.
-        let lifetime = sleep(RESERVED_LIFETIME);
-        tokio::pin!(lifetime);
-        let stopped = stop.cancelled();
-        tokio::pin!(stopped);
-        // The waker of a task stays the same, so the signal and the timer are registered once, not at
-        // each wakeup. The end of the server is announced before it stops.
-        let (mut is_registered, mut is_armed) = (false, false);
-        let mut stopped = poll_fn(move |cx| {
-            let is_due = !mem::replace(&mut is_registered, true) || drain.is_announced();
-            if is_due { stopped.as_mut().poll(cx) } else { Poll::Pending }
-        });
-        let mut is_timed = true;
-        let mut is_stopping = false;
-        let ended = loop {
-            tokio::select! {
-                // hyper closes a connection that is shut down before it has read a request.
+        async move {
+            let peer = self.peer;
+            let limits = Arc::clone(&self.limits);
+            let activity = Arc::clone(&self.activity);
+            let is_reserved = self.is_reserved;
+            let drain = self.drain.clone();
+            let deadline = sleep(limits.first_request_timeout);
+            tokio::pin!(deadline);
+            let detected = tokio::select! {
+                // A request that has arrived, or is about to, is served even while the server stops.
                 biased;
-                ended = poll_fn(|cx| batch.poll(connection.as_mut(), cx)) => break ended,
-                () = &mut stopped, if !is_stopping => {
-                    is_stopping = true;
-                    connection.as_mut().graceful_shutdown();
+                detected = version::detect(stream) => detected,
+                () = async { stop.cancelled().await; sleep(ARRIVAL).await } => return,
+                () = &mut deadline => {
+                    return tracing::debug!(%peer, "closing connection: no request in time");
                 }
-                () = &mut lifetime, if is_reserved => {
-                    return tracing::debug!(%peer, "closing connection beyond the limit");
-                }
-                () = poll_fn(|cx| {
-                    let is_due = !mem::replace(&mut is_armed, true) || deadline.is_elapsed();
-                    if is_due { deadline.as_mut().poll(cx) } else { Poll::Pending }
-                }), if is_timed => {
-                    is_armed = false;
-                    if is_stopping {
-                        // Idle, and still open after the graceful shutdown.
-                        if !stop.is_cancelled() {
-                            return tracing::debug!(%peer, "closing idle connection");
-                        }
-                        is_timed = false;
-                    } else if activity.requests() == 0 {
-                        return tracing::debug!(%peer, "closing connection: no request in time");
-                    } else if activity.is_http2() {
-                        let idle_deadline = activity.idle_deadline(limits.idle_timeout);
-                        let now = Instant::now();
-                        if idle_deadline <= now {
-                            is_stopping = true;
-                            connection.as_mut().graceful_shutdown();
-                            deadline.as_mut().reset(now + limits.drain_timeout);
+            };
+            let (version, stream) = match detected {
+                Ok(detected) => detected,
+                Err(error) => return tracing::debug!(%peer, %error, "connection error"),
+            };
+            let builder = if version == Version::HTTP_2 { &builder.http2 } else { &builder.http1 };
+            let stream = HeadTimeout::new(stream, Arc::clone(&limits), Arc::clone(&activity));
+            let stream = FrameLimit::new(stream, version, limits.max_control_frames);
+            let connection = builder.serve_connection(TokioIo::new(stream), self);
+            tokio::pin!(connection);
+            let mut batch = WriteBatch::new(Arc::clone(&activity));
+            // A reserved connection serves one probe, and must not be held.
+            let lifetime = sleep(RESERVED_LIFETIME);
+            tokio::pin!(lifetime);
+            let stopped = stop.cancelled();
+            tokio::pin!(stopped);
+            // The waker of a task stays the same, so the signal and the timer are registered once, not at
+            // each wakeup. The end of the server is announced before it stops.
+            let (mut is_registered, mut is_armed) = (false, false);
+            let mut stopped = poll_fn(move |cx| {
+                let is_due = !mem::replace(&mut is_registered, true) || drain.is_announced();
+                if is_due { stopped.as_mut().poll(cx) } else { Poll::Pending }
+            });
+            let mut is_timed = true;
+            let mut is_stopping = false;
+            let ended = loop {
+                tokio::select! {
+                    // hyper closes a connection that is shut down before it has read a request.
+                    biased;
+                    ended = poll_fn(|cx| batch.poll(connection.as_mut(), cx)) => break ended,
+                    () = &mut stopped, if !is_stopping => {
+                        is_stopping = true;
+                        connection.as_mut().graceful_shutdown();
+                    }
+                    () = &mut lifetime, if is_reserved => {
+                        return tracing::debug!(%peer, "closing connection beyond the limit");
+                    }
+                    () = poll_fn(|cx| {
+                        let is_due = !mem::replace(&mut is_armed, true) || deadline.is_elapsed();
+                        if is_due { deadline.as_mut().poll(cx) } else { Poll::Pending }
+                    }), if is_timed => {
+                        is_armed = false;
+                        if is_stopping {
+                            // Idle, and still open after the graceful shutdown.
+                            if !stop.is_cancelled() {
+                                return tracing::debug!(%peer, "closing idle connection");
+                            }
+                            is_timed = false;
+                        } else if activity.requests() == 0 {
+                            return tracing::debug!(%peer, "closing connection: no request in time");
+                        } else if activity.is_http2() {
+                            let idle_deadline = activity.idle_deadline(limits.idle_timeout);
+                            let now = Instant::now();
+                            if idle_deadline <= now {
+                                is_stopping = true;
+                                connection.as_mut().graceful_shutdown();
+                                deadline.as_mut().reset(now + limits.drain_timeout);
+                            } else {
+                                deadline.as_mut().reset(idle_deadline);
+                            }
                         } else {
-                            deadline.as_mut().reset(idle_deadline);
+                            is_timed = false;
                         }
-                    } else {
-                        is_timed = false;
                     }
                 }
+            };
+            if let Err(error) = ended {
+                tracing::debug!(%peer, error, "connection error");
             }
-        };
-        if let Err(error) = ended {
-            tracing::debug!(%peer, error, "connection error");
         }
     }
 
@@ -280,5 +292,25 @@ impl hyper::service::Service<Request<Incoming>> for Connection {
         let closes = !is_http2 && self.drain.is_announced();
         let (hsts, in_flight) = (self.hsts.clone(), Some(in_flight));
         ResponseFuture { route, hsts, closes, in_flight, budget }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::{half_close::HalfClose, write_timeout::WriteTimeout};
+
+    /// The size of the future that a function of a connection returns, in bytes.
+    fn future_bytes<S, F>(
+        _: impl FnOnce(Connection, Arc<Builder>, S, CancellationToken) -> F,
+    ) -> usize {
+        size_of::<F>()
+    }
+
+    /// An idle connection keeps it. With the header of a task, an allocator rounds it up to 3.5 KiB.
+    #[test]
+    fn future_of_a_connection_is_small() {
+        let bytes = future_bytes(Connection::serve::<WriteTimeout<HalfClose>>);
+        assert!(bytes <= 3_456, "{bytes} bytes");
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     fmt, io,
     net::{IpAddr, SocketAddr},
+    sync::Arc,
     time::Duration,
 };
 
@@ -60,7 +61,7 @@ impl Handshakes {
     pub(super) async fn serve(
         self,
         mut connection: Connection,
-        builder: &Builder,
+        builder: Arc<Builder>,
         stream: WriteTimeout<HalfClose>,
         stop: CancellationToken,
     ) {

@@ -201,6 +201,8 @@ impl ResponseBody {
         if let Some(item) = self.buffered.pop_front() {
             return Poll::Ready(Some(item));
         }
+        // Streams live long: without the memory for frames before their head.
+        self.buffered = VecDeque::new();
         if self.has_ended {
             return Poll::Ready(None);
         }

@@ -202,24 +202,17 @@ impl HttpServer {
                 responses: Arc::clone(&responses),
                 certificates: None,
                 hsts: None,
+                _permits: (ip_permit, permit, Counted::connection()),
             };
             let stop = stop.clone();
             let builder = Arc::clone(&builder);
-            let permit = (permit, Counted::connection());
             let span = debug_span!("connection", %peer);
             // Separate tasks, so that plaintext connections do not pay for the size of TLS state.
             if let Some(handshakes) = handshakes.clone() {
-                let serve = async move {
-                    handshakes.serve(connection, &builder, stream, stop).await;
-                    drop((ip_permit, permit));
-                };
+                let serve = handshakes.serve(connection, builder, stream, stop);
                 connections.spawn(serve.instrument(span));
             } else {
-                let serve = async move {
-                    connection.serve(&builder, stream, stop).await;
-                    drop((ip_permit, permit));
-                };
-                connections.spawn(serve.instrument(span));
+                connections.spawn(connection.serve(builder, stream, stop).instrument(span));
             }
         };
         loop {
@@ -314,7 +307,7 @@ struct Permits {
 
 /// The permit of an open connection.
 #[derive(Debug)]
-struct Permit {
+pub(super) struct Permit {
     _permit: OwnedSemaphorePermit,
     is_reserved: bool,
     _ip_permit: Option<PerIpPermit>,

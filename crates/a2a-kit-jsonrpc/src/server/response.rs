@@ -72,7 +72,8 @@ pub(super) fn head(id: &Id) -> Vec<u8> {
 
 /// Returns a function that writes an item of a stream as the data of an event.
 pub(super) fn frame(id: Id) -> impl Fn(&Result<Event>, &mut sse::Buffer) + Send + 'static {
-    let head = head(&id);
+    // Streams live long: without the capacity for a response.
+    let head = head(&id).into_boxed_slice();
     move |item, out| match item {
         Ok(event) => {
             out.text().extend_from_slice(&head);
