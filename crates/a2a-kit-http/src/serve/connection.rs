@@ -38,11 +38,10 @@ use super::{
     h2_executor::H2Executor,
     head_timeout::HeadTimeout,
     host,
-    per_ip::PerIpPermit,
+    per_ip::{PerIpPermit, Permit},
     request::RequestBody,
     response::{ResponseBody, ResponseFuture, Route},
     response_budget::{AddressBudget, ResponseBudget},
-    server::Permit,
     version,
     write_batch::WriteBatch,
 };

@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use crate::address::network;
 
 /// Limits how much of a resource each client IP address holds at a time.
@@ -73,6 +75,14 @@ impl Drop for PerIpPermit {
             }
         }
     }
+}
+
+/// The permit of an open connection.
+#[derive(Debug)]
+pub(super) struct Permit {
+    pub(super) _permit: OwnedSemaphorePermit,
+    pub(super) is_reserved: bool,
+    pub(super) _ip_permit: Option<PerIpPermit>,
 }
 
 #[cfg(test)]

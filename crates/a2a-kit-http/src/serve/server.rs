@@ -15,7 +15,7 @@ use derive_setters::Setters;
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::Semaphore,
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
 };
@@ -29,7 +29,7 @@ use super::{
     connection,
     half_close::HalfClose,
     handshake::Handshakes,
-    per_ip::{PerIpLimit, PerIpPermit},
+    per_ip::{PerIpLimit, Permit},
     response_budget::ResponseBudget,
     write_timeout::WriteTimeout,
 };
@@ -303,14 +303,6 @@ struct Permits {
     /// For health probes; none if the server has no paths for them.
     reserved: Arc<Semaphore>,
     reserved_per_ip: PerIpLimit,
-}
-
-/// The permit of an open connection.
-#[derive(Debug)]
-pub(super) struct Permit {
-    _permit: OwnedSemaphorePermit,
-    is_reserved: bool,
-    _ip_permit: Option<PerIpPermit>,
 }
 
 impl Permits {
