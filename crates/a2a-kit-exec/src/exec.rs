@@ -9,13 +9,12 @@ use std::{
 };
 
 use a2a_core::{AgentCard, v1::AgentSkill};
-use a2a_kit_operations::{Recovery, rate::Rate};
+use a2a_kit_operations::{Recovery, Slot, Slots, metrics::Counted, rate::Rate};
 use derive_setters::Setters;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    environment::Environment, run_directory::RunDirectory, slots::Slots, stderr::StderrPolicy,
-    waiting::Waiting,
+    environment::Environment, run_directory::RunDirectory, stderr::StderrPolicy, waiting::Waiting,
 };
 
 /// An agent that runs a program for each message.
@@ -102,6 +101,17 @@ pub(crate) struct Shared {
     pub(crate) stderr: StderrPolicy,
     /// The tasks that wait for the end of a program.
     pub(crate) running: TaskTracker,
+}
+
+/// The permission to run a program, until dropped, counted as a running command.
+pub(crate) type Turn = (Slot, Counted);
+
+impl Shared {
+    /// Waits until a caller may run a program.
+    pub(crate) async fn turn(&self, caller: &str) -> Turn {
+        let _waiting = Counted::command("waiting");
+        (self.slots.acquire(caller).await, Counted::command("running"))
+    }
 }
 
 impl Exec {
@@ -211,9 +221,10 @@ impl Exec {
             return Ok(shared);
         }
         let has_callers = self.authenticated_callers;
+        let slots = Slots::new(usize::from(self.concurrency));
         let shared = Shared {
             directory: RunDirectory::create()?,
-            slots: Slots::new(usize::from(self.concurrency.max(1)), has_callers),
+            slots: if has_callers { slots.with_reserve() } else { slots },
             waiting: Waiting::new(self.max_waiting, has_callers, self.ask_timeout),
             stderr: StderrPolicy::new(self.stderr_bytes, self.stderr_rate, self.stderr_exposed),
             running: TaskTracker::new(),

@@ -20,7 +20,7 @@ impl AgentExecutor for Exec {
         let caller = context.call().caller.subject().unwrap_or_default();
         let slot = tokio::select! {
             () = context.cancelled() => return Ok(()),
-            slot = context.wait_for(shared.slots.acquire(caller)) => slot,
+            slot = context.wait_for(shared.turn(caller)) => slot,
         };
         match &self.io {
             Io::JsonLines { strict } => {

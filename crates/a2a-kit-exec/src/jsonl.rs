@@ -14,11 +14,10 @@ use serde_json::value::RawValue;
 use tokio::{sync::mpsc, time::timeout};
 
 use crate::{
-    exec::{Exec, Shared},
+    exec::{Exec, Shared, Turn},
     line::{EXPECTED, Line},
     plain::OUTPUT_ID,
     process::Process,
-    slots::Slot,
     splitter::{MAX_BYTES, Splitter},
     stderr::{Log, invalid_output},
 };
@@ -37,7 +36,7 @@ pub(crate) async fn run(
     shared: &Shared,
     context: &RequestContext,
     updates: &TaskUpdater,
-    slot: Slot,
+    slot: Turn,
     strict: bool,
 ) -> Result<(), BoxError> {
     updates.check_lease()?;
@@ -114,7 +113,7 @@ struct Dialogue<'a> {
     context: &'a RequestContext,
     updates: &'a TaskUpdater,
     /// `None` while the command waits for an answer.
-    slot: Option<Slot>,
+    slot: Option<Turn>,
     strict: bool,
     stray: Log<'a>,
     /// The lines of stdin; closed once the command has ended the task.
@@ -229,7 +228,7 @@ impl Dialogue<'_> {
         let answer = self.updates.ask_until(question, expiry).await?;
         drop(counted);
         place.answered();
-        let slot = self.shared.slots.acquire(caller);
+        let slot = self.shared.turn(caller);
         self.slot = Some(self.context.wait_for(slot).await);
         Ok(answer)
     }

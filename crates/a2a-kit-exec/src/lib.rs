@@ -41,7 +41,6 @@ mod output_files;
 mod plain;
 mod process;
 mod run_directory;
-mod slots;
 mod splitter;
 mod stderr;
 mod waiting;

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// The commands that wait for an answer. They hold no [slot](super::slots), but a process each, so
+/// The commands that wait for an answer. They hold no slot, but a process each, so
 /// they are bounded by themselves, per caller and in all. Beyond a bound, the one that has waited
 /// longest has to end: of the caller, or of the caller with the most.
 #[derive(Clone, Debug)]

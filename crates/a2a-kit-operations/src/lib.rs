@@ -37,7 +37,7 @@
 //! | set limits and timeouts of tasks | [`EngineConfig`] |
 //! | keep tasks, or write a store | [`store`] |
 //! | add metadata to requests and events | [`extension`] |
-//! | limit callers | [`Quota`] |
+//! | limit callers | [`Quota`], [`Slots`] |
 //! | wrap or forward an agent | [`Agent`], [`forward_agent!`] |
 //!
 //! # Features
@@ -79,6 +79,8 @@ mod quota;
 pub mod rate;
 #[cfg(feature = "engine")]
 mod sharded_map;
+#[cfg(feature = "engine")]
+mod slots;
 #[cfg(feature = "engine")]
 pub mod store;
 mod stream;
@@ -124,6 +126,8 @@ pub use page::list_tasks_within;
 pub use push::{Delivery, PushError, PushSender, PushSigner, Webhook};
 #[cfg(feature = "engine")]
 pub use quota::{Quota, QuotaConfig};
+#[cfg(feature = "engine")]
+pub use slots::{Slot, Slots};
 #[cfg(feature = "engine")]
 #[doc(no_inline)]
 pub use store::{MemoryStore, Store};
