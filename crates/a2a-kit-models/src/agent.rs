@@ -72,7 +72,7 @@ impl ModelAgent {
     /// the agent, or want it to wait for too long: for the rest of the task.
     #[must_use]
     pub fn with_fallback(mut self, model: impl ChatModel) -> Self {
-        self.0.models.push(Arc::new(model));
+        self.0.add(Arc::new(model));
         self
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_kit_operations::{RequestContext, UpdateError};
 use futures_util::StreamExt as _;
 use serde::{Deserialize, Serialize};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{
     ChatModel, ModelError,
@@ -78,6 +78,8 @@ pub(crate) struct Calls<'a> {
     context: &'a RequestContext,
     /// The model that is called, of those of the agent.
     model: usize,
+    /// When the call in progress ends at the latest.
+    deadline: Instant,
     /// Whether a call is in progress, or has failed, that may have used tokens.
     loses_usage: bool,
     /// The attempts of the newest call.
@@ -90,7 +92,16 @@ pub(crate) struct Calls<'a> {
 impl<'a> Calls<'a> {
     pub(crate) fn new(settings: &'a Settings, context: &'a RequestContext) -> Self {
         let is_incomplete = context.is_rerun();
-        Self { settings, context, model: 0, loses_usage: false, attempts: 0, is_incomplete }
+        let deadline = Instant::now();
+        Self {
+            settings,
+            context,
+            model: 0,
+            deadline,
+            loses_usage: false,
+            attempts: 0,
+            is_incomplete,
+        }
     }
 
     /// Goes on with the model that completed a call in an earlier run, if it still is one of the
@@ -116,12 +127,8 @@ impl<'a> Calls<'a> {
         answer: &mut AnswerWriter<'_>,
     ) -> Result<Completed, CallError> {
         self.loses_usage = true;
-        let time = self.settings.limits.call_timeout;
-        let attempts = timeout(time, self.attempts(conversation, answer)).await;
-        let completed = attempts.unwrap_or_else(|_elapsed| {
-            self.is_incomplete = true;
-            Err(ModelError::new(ModelErrorKind::Timeout).into())
-        });
+        self.deadline = Instant::now() + self.settings.limits.call_timeout;
+        let completed = self.attempts(conversation, answer).await;
         self.loses_usage = completed.is_err() && self.is_incomplete;
         let completed = completed?;
         self.is_incomplete = false;
@@ -135,12 +142,24 @@ impl<'a> Calls<'a> {
         answer: &mut AnswerWriter<'_>,
     ) -> Result<Completed, CallError> {
         self.attempts = 0;
+        let limits = &self.settings.limits;
+        let caller = self.context.call().caller.subject().unwrap_or_default();
         let (mut retries, mut empty) = (0, None);
         loop {
             let model = Arc::clone(&self.settings.models[self.model]);
+            let gate = &self.settings.gates[self.model];
+            let queued = Instant::now();
+            let slot = self.context.wait_for(gate.enter(caller, limits.concurrency)).await;
+            self.deadline += queued.elapsed();
             self.attempts += 1;
             let request = self.settings.request(conversation.turns(&model.info().provider));
-            let error = match self.attempt(&*model, request, answer).await {
+            let attempt = timeout_at(self.deadline, self.attempt(&*model, request, answer)).await;
+            drop(slot);
+            let attempt = attempt.unwrap_or_else(|_elapsed| {
+                self.is_incomplete = true;
+                Err(ModelError::new(ModelErrorKind::Timeout).into())
+            });
+            let error = match attempt {
                 Ok(completed) if completed.is_empty() && empty.is_none() => {
                     empty = Some(completed.usage);
                     continue;
@@ -155,12 +174,19 @@ impl<'a> Calls<'a> {
                 Err(CallError::Model(error)) => error,
                 Err(CallError::Update(error)) => return Err(error.into()),
             };
+            if let Some(wait) = error.retry_after.filter(|wait| *wait <= limits.max_retry_wait) {
+                gate.close(wait);
+            }
             let next = match error.kind {
                 ModelErrorKind::TooLong if conversation.shorten() => {
                     Next::Retry(Default::default())
                 }
-                _ => retry::next(&error, retries, &self.settings.limits),
+                _ => retry::next(&error, retries, limits),
             };
+            let wait = if let Next::Retry(wait) = next { wait } else { Default::default() };
+            if Instant::now() + wait >= self.deadline {
+                return Err(error.into());
+            }
             match next {
                 Next::Retry(wait) => {
                     self.log(&*model, &error, "model call is retried");

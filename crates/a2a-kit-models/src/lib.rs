@@ -46,6 +46,7 @@ mod call;
 mod conversation;
 mod end;
 mod exchange;
+mod gate;
 mod memory;
 pub mod model;
 mod provider;

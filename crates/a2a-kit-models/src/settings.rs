@@ -7,6 +7,7 @@ use derive_setters::Setters;
 
 use crate::{
     ChatModel, Memory,
+    gate::Gate,
     model::{ChatRequest, Reasoning, Turn},
 };
 
@@ -15,6 +16,8 @@ use crate::{
 pub(crate) struct Settings {
     /// The model, and those that follow if it fails. Never empty.
     pub(crate) models: Vec<Arc<dyn ChatModel>>,
+    /// The gate of each.
+    pub(crate) gates: Vec<Arc<Gate>>,
     pub(crate) instructions: Option<String>,
     pub(crate) temperature: Option<f64>,
     pub(crate) reasoning: Option<Reasoning>,
@@ -26,6 +29,7 @@ pub(crate) struct Settings {
 impl Settings {
     pub(crate) fn new(model: Arc<dyn ChatModel>) -> Self {
         Self {
+            gates: vec![Gate::of(model.info())],
             models: vec![model],
             instructions: None,
             temperature: None,
@@ -34,6 +38,12 @@ impl Settings {
             limits: AgentLimits::default(),
             usage: Disclosure::default(),
         }
+    }
+
+    /// Adds a model that follows if those before it fail.
+    pub(crate) fn add(&mut self, model: Arc<dyn ChatModel>) {
+        self.gates.push(Gate::of(model.info()));
+        self.models.push(model);
     }
 
     /// The request that continues a conversation.
@@ -62,8 +72,13 @@ pub struct AgentLimits {
     /// The longest wait before a retry that a provider may ask for; beyond it, the next model is
     /// called, or the task fails. Default: 60 s.
     pub max_retry_wait: Duration,
-    /// Timeout of a call, with all its attempts and waits. Default: 10 min.
+    /// Timeout of a call, with all its attempts and their retry waits, but without the time that it
+    /// waits for its turn. Default: 10 min.
     pub call_timeout: Duration,
+    /// Maximum number of calls in progress at a provider, at least one: of this agent and of others
+    /// in the process, by host and port of the provider. Further calls wait; the caller with the
+    /// fewest is next. Default: 16.
+    pub concurrency: usize,
     /// The time between two chunks of the answer, which grows for long answers, up to 400 ms; zero
     /// sends each text as it arrives. Default: 50 ms.
     pub flush: Duration,
@@ -76,6 +91,7 @@ impl Default for AgentLimits {
             retries: 3,
             max_retry_wait: Duration::from_secs(60),
             call_timeout: Duration::from_secs(600),
+            concurrency: 16,
             flush: Duration::from_millis(50),
         }
     }
