@@ -1,4 +1,4 @@
-//! Runs `a2a serve --model` against a mock of the model providers, and prints a matrix.
+//! Runs `a2a serve --model` against a mock of the model providers, and kills it; prints the results.
 //!
 //! The checks are in `tests/src/models` and `tests/src/bin/models`.
 

@@ -31,7 +31,7 @@ pub(super) struct Bench {
     path: &'static str,
 }
 
-/// `a2a serve --model`.
+/// `a2a serve --model`, killed on drop.
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) client: Client,
@@ -51,9 +51,9 @@ impl Bench {
         Ok(Self { provider, mock, agent, binary, folder, path })
     }
 
-    /// Starts a second agent, with another key and another store.
-    pub(super) async fn with_key(&self, key: &str) -> Result<Agent> {
-        let folder = self.folder.join("other-key");
+    /// Starts another agent, or again one that was killed, with the store in the directory `name`.
+    pub(super) async fn another(&self, name: &str, key: &str) -> Result<Agent> {
+        let folder = self.folder.join(name);
         serve(&self.binary, self.provider, &self.mock, self.path, key, folder).await
     }
 }

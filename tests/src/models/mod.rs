@@ -1,9 +1,15 @@
 //! `a2a serve --model` against a mock of the model providers: a row for each behaviour, a column for
-//! each provider.
+//! each provider. Then against a provider that follows a script: a row for each point of a run at
+//! which the server is killed.
 
 mod aimock;
 mod bench;
+mod chat;
+mod crash;
 mod expect;
+#[path = "../../../crates/a2a-kit-models/tests/fake/mod.rs"]
+#[allow(dead_code, reason = "the tests of the wires use the rest")]
+mod fake;
 mod process;
 mod row;
 
@@ -12,7 +18,11 @@ use std::{path::PathBuf, time::Duration};
 use futures_util::future::{BoxFuture, join_all};
 use serde::Deserialize;
 
-use self::{bench::Bench, expect::Result};
+pub use self::crash::{POINTS, Point, Successor, name as crash_name};
+use self::{
+    bench::{Bench, Seen},
+    expect::Result,
+};
 
 /// Timeout of a check.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -28,6 +38,12 @@ pub struct Plan {
     pub folder: PathBuf,
     /// Parts of the names of the checks to run; empty for all.
     pub only: Vec<String>,
+}
+
+impl Plan {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|text| name.contains(text))
+    }
 }
 
 /// A provider: a column.
@@ -59,11 +75,12 @@ pub struct Row {
 }
 
 /// The rows.
-pub const ROWS: [Row; 8] = [
+pub const ROWS: [Row; 9] = [
     Row { name: "send", check: |bench| Box::pin(row::send(bench)) },
     Row { name: "first before last", check: |bench| Box::pin(row::first_before_last(bench)) },
     Row { name: "cancel", check: |bench| Box::pin(row::cancel(bench)) },
     Row { name: "memory", check: |bench| Box::pin(row::memory(bench)) },
+    Row { name: "kill -9 in mid-answer", check: |bench| Box::pin(row::kill(bench)) },
     Row { name: "usage", check: |bench| Box::pin(row::usage(bench)) },
     Row { name: "rate limit", check: |bench| Box::pin(row::rate_limit(bench)) },
     Row { name: "cut", check: |bench| Box::pin(row::cut(bench)) },
@@ -81,12 +98,37 @@ pub enum Cell {
     NotServed,
 }
 
-/// Runs the matrix, all columns at the same time. Each has a mock and a server of its own, so that
-/// what the mock counts is of one check.
-pub async fn run(plan: &Plan) -> Vec<(Provider, Vec<Cell>)> {
+impl Cell {
+    fn of(result: std::result::Result<Result, tokio::time::error::Elapsed>) -> Self {
+        match result {
+            Ok(Ok(())) => Self::Passed,
+            Ok(Err(error)) => Self::Failed(error.to_string()),
+            Err(_elapsed) => Self::Failed(format!("no end after {LIMIT:?}")),
+        }
+    }
+}
+
+/// The results.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// For each provider, a cell for each of [`ROWS`].
+    pub matrix: Vec<(Provider, Vec<Cell>)>,
+    /// For each successor, a cell for each of [`POINTS`].
+    pub crashes: Vec<(Successor, Vec<Cell>)>,
+    /// The number of completed calls that were repeated after a kill.
+    pub repeated: usize,
+}
+
+/// Runs the matrix, all columns at the same time, then the crashes. Each column has a mock and a
+/// server of its own, so that what the mock counts is of one check.
+pub async fn run(plan: &Plan) -> Report {
     let columns = PROVIDERS.map(|provider| tokio::spawn(column(plan.clone(), provider)));
     let columns = join_all(columns).await.into_iter();
-    columns.map(|column| column.expect("checks are run within a timeout of their own")).collect()
+    let matrix = columns
+        .map(|column| column.expect("checks are run within a timeout of their own"))
+        .collect();
+    let (crashes, repeated) = crash::run(plan).await;
+    Report { matrix, crashes, repeated }
 }
 
 /// The name of a check.
@@ -96,10 +138,7 @@ pub fn name(provider: &Provider, row: &Row) -> String {
 
 async fn column(plan: Plan, provider: Provider) -> (Provider, Vec<Cell>) {
     let Some(path) = provider.path else { return (provider, vec![Cell::NotServed; ROWS.len()]) };
-    let is_wanted = |row: &Row| {
-        let name = name(&provider, row);
-        plan.only.is_empty() || plan.only.iter().any(|text| name.contains(text))
-    };
+    let is_wanted = |row: &Row| plan.wants(&name(&provider, row));
     if !ROWS.iter().any(is_wanted) {
         return (provider, vec![Cell::Omitted; ROWS.len()]);
     }
@@ -117,11 +156,7 @@ async fn column(plan: Plan, provider: Provider) -> (Provider, Vec<Cell>) {
     for row in &ROWS {
         cells.push(match is_wanted(row) {
             false => Cell::Omitted,
-            true => match tokio::time::timeout(LIMIT, (row.check)(&bench)).await {
-                Ok(Ok(())) => Cell::Passed,
-                Ok(Err(error)) => Cell::Failed(error.to_string()),
-                Err(_elapsed) => Cell::Failed(format!("no end after {LIMIT:?}")),
-            },
+            true => Cell::of(tokio::time::timeout(LIMIT, (row.check)(&bench)).await),
         });
     }
     (provider, cells)

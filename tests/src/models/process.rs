@@ -14,7 +14,7 @@ use super::Result;
 
 const START: Duration = Duration::from_secs(60);
 
-/// A process, killed on drop.
+/// A process, killed on drop with SIGKILL.
 #[derive(Debug)]
 pub(super) struct Process {
     /// The URL that it printed.

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     Result,
+    aimock::KEY,
     bench::{Bench, Seen, USAGE},
     expect::{expect, same},
 };
@@ -82,6 +83,30 @@ pub(super) async fn memory(bench: &Bench) -> Result {
     expect(said.contains(&first.text()), format!("the model did not say {said}"))
 }
 
+pub(super) async fn kill(bench: &Bench) -> Result {
+    let before = bench.mock.requests().await?.len();
+    let message = "row kill";
+    let agent = bench.another("killed", KEY).await?;
+    let mut seen = Seen::default();
+    let mut events = agent.client.stream(message).await?;
+    while seen.updates.len() < 3 {
+        expect(seen.next(&mut events).await?, "the stream ends before its third update")?;
+    }
+    drop(agent);
+    let start = Instant::now();
+    let agent = bench.another("killed", KEY).await?;
+    let mut again = Seen::default();
+    let mut events = agent.client.subscribe(&*seen.task).await?;
+    while again.next(&mut events).await? {}
+    let took = start.elapsed();
+    expect(took < Duration::from_secs(10), format!("completed {took:?} after the kill"))?;
+    same(again.state, Some(TaskState::Completed), "state")?;
+    same((again.beginnings(), again.ends()), (1, 1), "beginnings and ends for the subscriber")?;
+    same(again.text(), content(message)?, "text for the subscriber")?;
+    same(agent.client.get(&*seen.task).await?.text(), content(message)?, "stored text")?;
+    same(bench.mock.requests().await?.len() - before, 2, "requests")
+}
+
 pub(super) async fn usage(bench: &Bench) -> Result {
     let task = bench.agent.task_with(USAGE, "row usage").await?;
     same(task.state(), TaskState::Completed, "state")?;
@@ -128,7 +153,7 @@ pub(super) async fn cut(bench: &Bench) -> Result {
 pub(super) async fn wrong_key(bench: &Bench) -> Result {
     let key = "planted-wrong-key";
     let refused = bench.mock.with_status("401").await?;
-    let agent = bench.with_key(key).await?;
+    let agent = bench.another("other-key", key).await?;
     let task = agent.task("row wrong key").await?;
     same(task.state(), TaskState::Failed, "state")?;
     let status = task.status.and_then(|status| status.message).map(|message| message.text());
