@@ -23,7 +23,8 @@ pub(crate) use page::framed_len;
 pub use page::{PageKey, TaskPage, TaskQuery, TaskView};
 pub use single_node::{KeyValue, SingleNode};
 pub use task::{
-    Claim, Committed, LeaseUpdate, NewTask, Replay, StoredTask, Sweep, TaskStore, Transition, Usage,
+    Claim, Committed, JournalUpdate, LeaseUpdate, NewTask, Replay, StoredTask, Sweep, TaskStore,
+    Transition, Usage,
 };
 
 /// Maximum length of an id that a store keeps, in bytes: of contexts, messages, webhooks,

@@ -27,7 +27,7 @@ use a2a_core::{
 use a2a_kit_operations::{
     Agent, AgentExecutor, BoxError, Call, Engine, EngineConfig, MemoryStore, Recovery,
     RequestContext, Scope, Store, TaskLimits, TaskUpdater, UpdateError,
-    store::{TaskStore as _, Transition},
+    store::{JournalUpdate, TaskStore as _, Transition},
 };
 use a2a_kit_store_testing::MemoryNode;
 use bytes::Bytes;
@@ -456,7 +456,7 @@ async fn damaged_journal_fails_the_task() {
         assert!(!stored.journal.is_empty());
         engine.shutdown(Duration::from_secs(5)).await;
         let write = Transition::new(&*task.id, stored.version, stored.epoch, Vec::new())
-            .with_journal(Bytes::from(journal));
+            .with_journal(JournalUpdate::Replace(Bytes::from(journal)));
         store.commit(&Scope::default(), write).await.unwrap();
         let engine = Engine::builder(AgentCard::new("a", "b"), Trip { bookings: Arc::default() })
             .shared_store(Arc::clone(&store) as _)

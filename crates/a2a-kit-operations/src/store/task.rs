@@ -84,8 +84,8 @@ pub struct Transition {
     pub pushes: Vec<EventId>,
     /// The change to the writer's lease.
     pub lease: LeaseUpdate,
-    /// The new [journal](StoredTask::journal): empty deletes it, `None` keeps it.
-    pub journal: Option<Bytes>,
+    /// The change to the [journal](StoredTask::journal).
+    pub journal: JournalUpdate,
     /// Answers to commands, by command id.
     pub answers: Vec<(Arc<str>, Bytes)>,
 }
@@ -101,7 +101,7 @@ impl Transition {
             snapshot: None,
             pushes: Vec::new(),
             lease: LeaseUpdate::Keep,
-            journal: None,
+            journal: JournalUpdate::Keep,
             answers: Vec::new(),
         }
     }
@@ -120,6 +120,29 @@ pub enum LeaseUpdate {
     ///
     /// [`acquire`]: super::LeaseStore::acquire
     Release,
+}
+
+/// A change to a [journal](StoredTask::journal), made together with a write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum JournalUpdate {
+    /// No change.
+    #[default]
+    Keep,
+    /// Adds bytes to the end. A journal grows with each step of a run, so that a store should write
+    /// no more than these.
+    Append(Bytes),
+    /// Replaces it; empty deletes it.
+    Replace(Bytes),
+}
+
+impl JournalUpdate {
+    /// The bytes to write.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Keep => &[],
+            Self::Append(bytes) | Self::Replace(bytes) => bytes,
+        }
+    }
 }
 
 /// The result of a write.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use a2a_core::TaskState;
 use a2a_kit_operations::{
     EventId, Store,
-    store::{Acquired, LeaseUpdate, StoreError},
+    store::{Acquired, JournalUpdate, LeaseUpdate, StoreError},
 };
 use bytes::Bytes;
 
@@ -13,19 +13,34 @@ use super::fixtures::{
     at, chunk, commit, get, insert, insert_held, new_task, scope, shown, task, transition,
 };
 
-fn journal(text: &'static str) -> Option<Bytes> {
-    Some(Bytes::from_static(text.as_bytes()))
+fn replaced(text: &'static str) -> JournalUpdate {
+    JournalUpdate::Replace(Bytes::from_static(text.as_bytes()))
 }
 
-/// A journal is returned until another one replaces it or an empty one deletes it, whatever else
-/// is written. A write may consist of nothing else.
+fn appended(text: &'static str) -> JournalUpdate {
+    JournalUpdate::Append(Bytes::from_static(text.as_bytes()))
+}
+
+/// A journal is returned, with what was appended to it, until another one replaces it or an empty
+/// one deletes it, whatever else is written. A write may consist of nothing else.
 pub async fn journal_is_kept_until_it_is_replaced_or_deleted(store: Arc<dyn Store>) {
     let scope = scope("ann");
     let first = task("t", "c", TaskState::Working, 5);
     let new = new_task(&first).with_journal(Bytes::from_static(b"first"));
     store.insert(&scope, new).await.expect("the task is new");
     insert(&*store, &scope, &task("other", "c", TaskState::Working, 5)).await;
-    let expected = [(journal("second"), "second"), (None, "second"), (journal(""), ""), (None, "")];
+    let expected = [
+        (replaced("second"), "second"),
+        (JournalUpdate::Keep, "second"),
+        (appended(", third"), "second, third"),
+        (appended(" and\0fourth"), "second, third and\0fourth"),
+        (JournalUpdate::Keep, "second, third and\0fourth"),
+        (replaced("fifth"), "fifth"),
+        (appended("!"), "fifth!"),
+        (replaced(""), ""),
+        (JournalUpdate::Keep, ""),
+        (appended("sixth"), "sixth"),
+    ];
     assert_eq!(&*get(&*store, &scope, "t").await.journal, b"first");
     for (version, (journal, kept)) in (1..).zip(expected) {
         let write = transition("t", version, 1, Vec::new()).with_journal(journal);
@@ -34,12 +49,12 @@ pub async fn journal_is_kept_until_it_is_replaced_or_deleted(store: Arc<dyn Stor
         assert_eq!((&*stored.journal, stored.version), (kept.as_bytes(), version + 1));
         assert_eq!((&*stored.task, stored.last_event), (&first, EventId::FIRST));
     }
-    let write = transition("t", 5, 1, Vec::new()).with_journal(journal("third"));
+    let write = transition("t", 11, 1, Vec::new()).with_journal(replaced("last"));
     store.commit(&scope, write).await.expect("it is current");
-    commit(&*store, &scope, "t", 6, vec![chunk(2, "t", "x")], None).await.expect("it is current");
+    commit(&*store, &scope, "t", 12, vec![chunk(2, "t", "x")], None).await.expect("it is current");
     let (stored, _) =
         store.load(&scope, "t", at(1)).await.expect("it succeeds").expect("it exists");
-    assert_eq!((&*stored.journal, stored.last_event), (&b"third"[..], at(2)));
+    assert_eq!((&*stored.journal, stored.last_event), (&b"last"[..], at(2)));
     assert!(get(&*store, &scope, "other").await.journal.is_empty());
 }
 
@@ -50,7 +65,7 @@ pub async fn rejected_commit_keeps_the_journal(store: Arc<dyn Store>) {
     let new = new_task(&first).with_journal(Bytes::from_static(b"first"));
     store.insert(&scope, new).await.expect("the task is new");
     for (version, epoch) in [(0, 1), (2, 1), (1, 0), (1, 2)] {
-        let write = transition("t", version, epoch, Vec::new()).with_journal(journal("lost"));
+        let write = transition("t", version, epoch, Vec::new()).with_journal(appended("lost"));
         let refused = store.commit(&scope, write).await;
         assert!(matches!(refused, Err(StoreError::Conflict { .. })), "{version} {epoch}");
         assert_eq!(&*get(&*store, &scope, "t").await.journal, b"first");
@@ -61,7 +76,7 @@ pub async fn rejected_commit_keeps_the_journal(store: Arc<dyn Store>) {
 pub async fn journal_outlives_the_lease(store: Arc<dyn Store>) {
     let scope = scope("ann");
     insert_held(&*store, &scope, "t", b"work").await;
-    let write = transition("t", 1, 1, Vec::new()).with_journal(journal("j"));
+    let write = transition("t", 1, 1, Vec::new()).with_journal(appended("j"));
     store.commit(&scope, write).await.expect("it is current");
     store.abandon("t", 1).await.expect("the store succeeds");
     let orphans = store.take_over(10).await.expect("the store succeeds");

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use a2a_kit_operations::{
     Scope,
-    store::{LeaseUpdate, StoreError, Transition},
+    store::{JournalUpdate, LeaseUpdate, StoreError, Transition},
 };
 use bytes::Bytes;
 use tokio_postgres::Row;
@@ -38,7 +38,7 @@ pub(super) struct CommitRow {
     after: Option<EncodedTask>,
     hold: i16,
     checkpoint: Option<Bytes>,
-    journal: Option<Bytes>,
+    journal: JournalUpdate,
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
@@ -60,8 +60,8 @@ impl CommitRow {
             event.and_then(|event| event.id()).map(|id| number(id.get()))
         };
         let added_bytes = body.as_ref().map_or(0, Vec::len);
-        let replaced_bytes = after.as_ref().map_or(0, |after| after.body.len())
-            + journal.as_ref().map_or(0, Bytes::len);
+        let replaced_bytes =
+            after.as_ref().map_or(0, |after| after.body.len()) + journal.bytes().len();
         Ok(Write {
             task_id: Arc::clone(&task_id),
             owner: Arc::clone(&scope.owner),
@@ -142,7 +142,10 @@ pub(super) async fn write(
                 &numbers,
                 &command_ids,
                 &answers,
-                &column(rows, |row| row.journal.as_deref()),
+                &column(rows, |row| {
+                    Some(row.journal.bytes()).filter(|_| row.journal != JournalUpdate::Keep)
+                }),
+                &column(rows, |row| matches!(row.journal, JournalUpdate::Append(_))),
             ],
         )
         .await?;

@@ -5,11 +5,11 @@ WITH input AS MATERIALIZED (
     SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::int8[],
         $8::bytea[], $9::int8[], $10::int2[], $11::int8[], $12::bool[], $13::bytea[],
-        $14::int2[], $15::bytea[], $16::int4[], $23::bytea[]
+        $14::int2[], $15::bytea[], $16::int4[], $23::bytea[], $24::bool[]
     ) WITH ORDINALITY AS i(
         id, tenant, owner, version, epoch, first, last,
         body, pushed, state, millis, ended, snapshot,
-        hold, execution, chunk, journal, n)
+        hold, execution, chunk, journal, appends, n)
 ), asked AS MATERIALIZED (
     SELECT a.n, a.id, a.answer FROM unnest($20::int8[], $21::text[], $22::bytea[])
         AS a(n, id, answer)
@@ -43,11 +43,18 @@ WITH input AS MATERIALIZED (
         snapshot = coalesce(i.snapshot, b.snapshot),
         execution = CASE i.hold WHEN 0 THEN b.execution ELSE i.execution END,
         recorded = CASE i.hold WHEN 0 THEN b.recorded WHEN 1 THEN i.epoch ELSE 0 END,
-        journal = CASE WHEN i.journal IS NULL THEN b.journal ELSE nullif(i.journal, '') END
+        journal = CASE WHEN i.journal IS NULL OR i.appends THEN b.journal
+            ELSE nullif(i.journal, '') END
     FROM written w JOIN input i USING (n)
     WHERE b.task = w.key
-        AND (i.snapshot IS NOT NULL OR i.journal IS NOT NULL
+        AND (i.snapshot IS NOT NULL OR (i.journal IS NOT NULL AND NOT i.appends)
             OR i.hold = 1 OR (i.hold = 2 AND b.execution IS NOT NULL))
+), noted AS (
+    INSERT INTO journal_parts (task, version, body)
+    SELECT w.key, i.version, i.journal FROM written w JOIN input i USING (n) WHERE i.appends
+), closed AS (
+    DELETE FROM journal_parts p USING written w JOIN input i USING (n)
+    WHERE p.task = w.key AND i.journal IS NOT NULL AND NOT i.appends
 ), logged AS (
     INSERT INTO events (task, last, first, pushed, body)
     SELECT w.key, i.last, i.first, i.pushed IS NOT NULL, i.body

@@ -143,7 +143,11 @@ pub(super) struct StoredRow {
 /// which events are read, at most that of the snapshot. Where `$journal` is NULL, it is not read.
 macro_rules! stored {
     ($after:literal) => {
-        stored!($after, "b.journal")
+        stored!(
+            $after,
+            "coalesce(b.journal, '') || coalesce((SELECT string_agg(p.body, ''::bytea \
+             ORDER BY p.version) FROM journal_parts p WHERE p.task = t.key), '')"
+        )
     };
     ($after:literal, $journal:literal) => {
         concat!(

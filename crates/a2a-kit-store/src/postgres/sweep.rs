@@ -25,6 +25,8 @@ WITH gone AS MATERIALIZED (
     DELETE FROM tasks USING gone WHERE tasks.key = gone.key
 ), b AS (
     DELETE FROM bodies USING gone WHERE task = gone.key
+), j AS (
+    DELETE FROM journal_parts USING gone WHERE task = gone.key
 ), e AS (
     DELETE FROM events USING gone WHERE task = gone.key
 ), h AS (
@@ -103,7 +105,7 @@ const LETTERS: &str =
 /// The size of the tables and their indexes, in bytes.
 const SIZE: &str = "
 SELECT sum(pg_total_relation_size(name::regclass))::int8 AS bytes
-FROM unnest('{tasks,bodies,events,leases,commands,totals,claims,webhooks,dead_letters}'::text[]) \
+FROM unnest('{tasks,bodies,journal_parts,events,leases,commands,totals,claims,webhooks,dead_letters}'::text[]) \
     AS name";
 
 impl PostgresStore {

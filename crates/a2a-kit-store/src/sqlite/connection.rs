@@ -48,13 +48,14 @@ const PROBE_OVERHEAD: usize = 64 << 10;
 /// Makes a write of more than this size, to test that there is room for it.
 pub(super) fn write_probe(db: &Connection, bytes: usize) -> super::failure::Result<()> {
     let bytes = i64::try_from(bytes.saturating_add(PROBE_OVERHEAD))?;
-    let write = "INSERT OR REPLACE INTO journals (task, body) VALUES (?1, zeroblob(?2))";
+    let write =
+        "INSERT OR REPLACE INTO journal_parts (task, version, body) VALUES (?1, 0, zeroblob(?2))";
     db.prepare_cached(write)?.execute([PROBE, bytes])?;
     Ok(())
 }
 
 /// Removes what the test write left.
 pub(super) fn remove_probe(db: &Connection) -> super::failure::Result<()> {
-    db.prepare_cached("DELETE FROM journals WHERE task = ?1")?.execute([PROBE])?;
+    db.prepare_cached("DELETE FROM journal_parts WHERE task = ?1")?.execute([PROBE])?;
     Ok(())
 }

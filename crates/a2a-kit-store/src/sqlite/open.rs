@@ -85,7 +85,7 @@ const RESET: &str = "
     UPDATE holds SET lost = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE lost IS NULL;
     UPDATE webhooks SET claim = NULL, due = 0 WHERE due IS NOT NULL AND claim IS NOT NULL;
     DELETE FROM commands WHERE answer IS NOT NULL;
-    DELETE FROM journals WHERE task < 0;
+    DELETE FROM journal_parts WHERE task < 0;
     COMMIT;
 ";
 

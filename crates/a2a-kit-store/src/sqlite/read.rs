@@ -38,9 +38,8 @@ pub(super) fn task_no(db: &Connection, scope: &Scope, task_id: &str) -> Result<O
 /// Returns a task with its version, lease and journal.
 pub(super) fn stored_task(db: &Connection, no: i64) -> Result<StoredTask> {
     let mut query = db.prepare_cached(
-        "SELECT t.last_event, s.position, s.body, t.version, t.epoch, h.node, j.body
+        "SELECT t.last_event, s.position, s.body, t.version, t.epoch, h.node
          FROM tasks t JOIN snapshots s ON s.task = t.no LEFT JOIN holds h ON h.task = t.no
-         LEFT JOIN journals j ON j.task = t.no
          WHERE t.no = ?1",
     )?;
     let mut rows = query.query([no])?;
@@ -48,7 +47,18 @@ pub(super) fn stored_task(db: &Connection, no: i64) -> Result<StoredTask> {
     let task = Arc::new(read_task(db, no, row)?);
     Ok(StoredTask::new(task, row.get(3)?, row.get(4)?, event_id(row.get(0)?))
         .with_node(row.get::<_, Option<Arc<str>>>(5)?)
-        .with_journal(row.get::<_, Option<Vec<u8>>>(6)?.unwrap_or_default()))
+        .with_journal(journal(db, no)?))
+}
+
+fn journal(db: &Connection, no: i64) -> Result<Vec<u8>> {
+    let parts = "SELECT body FROM journal_parts WHERE task = ?1 ORDER BY version";
+    let mut query = db.prepare_cached(parts)?;
+    let mut rows = query.query([no])?;
+    let mut journal = Vec::new();
+    while let Some(row) = rows.next()? {
+        journal.extend_from_slice(row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?);
+    }
+    Ok(journal)
 }
 
 pub(super) fn task(db: &Connection, no: i64) -> Result<Task> {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use a2a_core::well_known::Timestamp;
 use a2a_kit_operations::{
     Event, EventId, Scope,
-    store::{Committed, LeaseUpdate, NewTask, StoreError, Transition},
+    store::{Committed, JournalUpdate, LeaseUpdate, NewTask, StoreError, Transition},
 };
 use bytes::Bytes;
 use rusqlite::{Connection, params};
@@ -38,7 +38,7 @@ pub(super) struct Change {
     head: Option<EncodedTask>,
     events: Vec<Row>,
     lease: LeaseUpdate,
-    journal: Option<Bytes>,
+    journal: JournalUpdate,
     answers: Vec<(Arc<str>, Bytes)>,
 }
 
@@ -155,7 +155,7 @@ impl Insert {
         }
         let has_pushes = append(transaction, no, events, now)?;
         if !journal.is_empty() {
-            set_journal(db, no, journal)?;
+            append_journal(db, no, 0, journal)?;
         }
         if let Some(checkpoint) = checkpoint {
             lease::grant(db, no, node)?;
@@ -200,7 +200,7 @@ impl Change {
         self.head.as_ref().map_or(0, |head| head.body.len())
             + self.events.iter().map(|event| event.body.len()).sum::<usize>()
             + self.answers.iter().map(|(_, answer)| answer.len()).sum::<usize>()
-            + self.journal.as_ref().map_or(0, Bytes::len)
+            + self.journal.bytes().len()
             + checkpoint
     }
 
@@ -284,8 +284,15 @@ impl Change {
             }
             LeaseUpdate::Release => lease::release_unchecked(db, no)?,
         }
-        if let Some(journal) = journal {
-            set_journal(db, no, journal)?;
+        match journal {
+            JournalUpdate::Keep => {}
+            JournalUpdate::Append(part) => append_journal(db, no, *version, part)?,
+            JournalUpdate::Replace(whole) => {
+                db.prepare_cached("DELETE FROM journal_parts WHERE task = ?1")?.execute([no])?;
+                if !whole.is_empty() {
+                    append_journal(db, no, *version, whole)?;
+                }
+            }
         }
         for (command_id, answer) in answers {
             lease::answer(db, command_id, answer)?;
@@ -306,15 +313,10 @@ fn lengths(events: &[Row]) -> i64 {
     events.iter().map(|event| length(&event.body)).sum()
 }
 
-/// Replaces the journal of a task; an empty one deletes it.
-fn set_journal(db: &Connection, no: i64, journal: &[u8]) -> Result<()> {
-    if journal.is_empty() {
-        db.prepare_cached("DELETE FROM journals WHERE task = ?1")?.execute([no])?;
-    } else {
-        let mut insert =
-            db.prepare_cached("INSERT OR REPLACE INTO journals (task, body) VALUES (?1, ?2)")?;
-        insert.execute(params![no, journal])?;
-    }
+/// Adds a part to the journal of a task, with the version before the write.
+fn append_journal(db: &Connection, no: i64, version: u64, part: &[u8]) -> Result<()> {
+    let insert = "INSERT INTO journal_parts (task, version, body) VALUES (?1, ?2, ?3)";
+    db.prepare_cached(insert)?.execute(params![no, version, part])?;
     Ok(())
 }
 

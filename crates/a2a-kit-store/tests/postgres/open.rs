@@ -16,7 +16,7 @@ async fn concurrent_opens_migrate_once() {
     }
     let made = "SELECT count(*) FROM refinery_schema_history";
     let made = schema.client().await.query_one(made, &[]).await.unwrap();
-    assert_eq!(made.get::<_, i64>(0), 3);
+    assert_eq!(made.get::<_, i64>(0), 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,7 +29,7 @@ async fn newer_schema_is_rejected() {
     schema.client().await.batch_execute(newer).await.unwrap();
     let config = a2a_kit_store::postgres::PostgresConfig::default().with_schema(&schema.name);
     let error = PostgresStore::connect_with(&schema.url, config).await.unwrap_err();
-    assert!(matches!(error, PostgresError::TooNew { found: 99, known: 3, .. }), "{error:?}");
+    assert!(matches!(error, PostgresError::TooNew { found: 99, known: 4, .. }), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -12,11 +12,12 @@ use super::{
 };
 
 /// The tables of the store.
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
     include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V1__tasks.sql"),
     include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V2__usage.sql"),
     include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V3__journals.sql"),
     include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V4__counts.sql"),
+    include_str!("../../../../crates/a2a-kit-store/src/sqlite/migrations/V5__journal_parts.sql"),
 ];
 
 /// Transitions per second in a file, with `group` per transaction.

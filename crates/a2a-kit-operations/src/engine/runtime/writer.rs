@@ -153,7 +153,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
                 pushes,
                 webhooks: group.webhooks.clone(),
                 checkpoint,
-                journal: group.journal.body.clone().unwrap_or_default(),
+                journal: Bytes::copy_from_slice(group.journal.update.bytes()),
             };
             store.insert(&handle.scope, new).await
         }
@@ -166,7 +166,7 @@ async fn store(handle: &Handle, group: &Group) -> Result<Committed, StoreError> 
                 snapshot: snapshot.clone(),
                 pushes,
                 lease: group.lease.clone(),
-                journal: group.journal.body.clone(),
+                journal: group.journal.update.clone(),
                 answers: group.answers.clone(),
             };
             store.commit(&handle.scope, transition).await

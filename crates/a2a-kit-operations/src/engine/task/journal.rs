@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::checkpoint::encode;
+use crate::store::JournalUpdate;
 
 /// The size of an entry besides its name and value, in bytes.
 const ENTRY_BYTES: usize = 16;
@@ -19,6 +20,8 @@ pub(crate) struct Journal {
     pub(super) record: Option<Record>,
     /// Whether the store has a journal, or is about to.
     is_stored: bool,
+    /// The number of entries that it has, if they are the first ones of the record.
+    stored_entries: Option<usize>,
     /// Incremented with each change.
     pub(super) revision: u64,
     /// The revision that a writer has taken, and the one that is in the store.
@@ -30,15 +33,14 @@ pub(crate) struct Journal {
     bytes: usize,
 }
 
-/// A journal to store with a write.
+/// A change of the journal to store with a write.
 #[derive(Debug)]
-pub(crate) struct JournalUpdate {
-    /// The new journal: empty deletes it, `None` keeps the stored one.
-    pub(crate) body: Option<Bytes>,
+pub(crate) struct JournalWrite {
+    pub(crate) update: JournalUpdate,
     revision: u64,
 }
 
-/// What is stored of a journal.
+/// What is stored of a journal; later entries follow it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     /// The number of client messages before the one that began the run. Each answer is the next
@@ -90,6 +92,15 @@ pub(super) enum Repeated {
 }
 
 impl Record {
+    fn read(stored: &[u8]) -> serde_json::Result<Self> {
+        let mut stored = serde_json::Deserializer::from_slice(stored);
+        let mut record = Self::deserialize(&mut stored)?;
+        for entry in stored.into_iter() {
+            record.entries.push(entry?);
+        }
+        Ok(record)
+    }
+
     fn bytes(&self) -> usize {
         self.entries.iter().map(Entry::bytes).sum()
     }
@@ -130,10 +141,11 @@ impl Journal {
             accepted_output_modes: Vec::new(),
             entries: vec![Entry::Asked],
         };
-        let record = (!stored.is_empty())
-            .then(|| serde_json::from_slice(stored).unwrap_or_else(|_| unreadable()));
+        let record =
+            (!stored.is_empty()).then(|| Record::read(stored).unwrap_or_else(|_| unreadable()));
         *self = Self {
             is_stored: record.is_some(),
+            stored_entries: record.as_ref().map(|record| record.entries.len()),
             bytes: record.as_ref().map_or(0, Record::bytes),
             record,
             revision: self.revision,
@@ -160,25 +172,32 @@ impl Journal {
     }
 
     /// Takes the changes to store. `ends` tells whether the task ends.
-    pub(super) fn take_unstored(&mut self, ends: bool) -> JournalUpdate {
+    pub(super) fn take_unstored(&mut self, ends: bool) -> JournalWrite {
         let is_new = std::mem::replace(&mut self.taken, self.revision) < self.revision;
-        let body = match &self.record {
-            Some(record) if !ends => is_new.then(|| encode(record)),
-            _ => self.is_stored.then(Bytes::new),
+        let record = self.record.as_ref().filter(|_| !ends);
+        let update = match (record, self.stored_entries) {
+            (Some(_), _) if !is_new => JournalUpdate::Keep,
+            (Some(record), Some(stored)) => {
+                let entries = record.entries.iter().skip(stored).flat_map(encode);
+                JournalUpdate::Append(entries.collect())
+            }
+            (Some(record), None) => JournalUpdate::Replace(encode(record)),
+            (None, _) if self.is_stored => JournalUpdate::Replace(Bytes::new()),
+            (None, _) => JournalUpdate::Keep,
         };
-        if let Some(body) = &body {
-            self.is_stored = !body.is_empty();
-        }
-        JournalUpdate { body, revision: self.revision }
+        self.is_stored = record.is_some();
+        self.stored_entries = record.map(|record| record.entries.len());
+        JournalWrite { update, revision: self.revision }
     }
 
-    pub(super) fn stored(&mut self, update: &JournalUpdate) {
-        self.stored = self.stored.max(update.revision);
+    pub(super) fn stored(&mut self, write: &JournalWrite) {
+        self.stored = self.stored.max(write.revision);
     }
 
     /// Closes the journal; returns whether the store has to delete it.
     pub(super) fn close(&mut self) -> bool {
         self.record = None;
+        self.stored_entries = None;
         self.replay = None;
         self.bytes = 0;
         self.revision += 1;
@@ -206,6 +225,7 @@ impl Journal {
             && matches!(question, Entry::Asked)
         {
             *question = outcome;
+            self.stored_entries = None;
             self.revision += 1;
         }
     }
@@ -230,7 +250,10 @@ impl Journal {
             *entry = Entry::Decided;
             is_changed = true;
         }
-        self.revision += u64::from(is_changed);
+        if is_changed {
+            self.stored_entries = None;
+            self.revision += 1;
+        }
         is_changed
     }
 
@@ -241,6 +264,7 @@ impl Journal {
         let mut questions = record.entries.iter_mut().rev();
         if let Some(question) = questions.find(|entry| entry.is_question()) {
             *question = Entry::Abandoned;
+            self.stored_entries = None;
             self.revision += 1;
         }
     }
@@ -250,6 +274,7 @@ impl Journal {
         let Some(record) = &mut self.record else { return };
         while record.entries.last().is_some_and(|entry| matches!(entry, Entry::Abandoned)) {
             record.entries.pop();
+            self.stored_entries = None;
         }
         self.bytes = record.bytes();
         let count = record.entries.len();

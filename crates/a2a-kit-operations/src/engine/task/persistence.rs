@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use a2a_core::{Error, ErrorKind, TaskState, v1::Task};
 use bytes::Bytes;
 
-use super::{Change, journal::JournalUpdate};
+use super::{Change, journal::JournalWrite};
 use crate::{
     Event, Webhook,
     store::{LeaseUpdate, StoreError},
@@ -142,7 +142,7 @@ pub(crate) struct Group {
     pub(crate) webhooks: Vec<Webhook>,
     pub(crate) key: Option<String>,
     pub(crate) lease: LeaseUpdate,
-    pub(crate) journal: JournalUpdate,
+    pub(crate) journal: JournalWrite,
     pub(crate) answers: Vec<(Arc<str>, Bytes)>,
 }
 

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     EventId, Scope, metrics,
     store::{
-        Claim, Committed, LeaseUpdate, NewTask, PageKey, Replay, StoreError, StoredTask, Sweep,
-        TaskPage, TaskQuery, TaskStore, Transition, Usage,
+        Claim, Committed, JournalUpdate, LeaseUpdate, NewTask, PageKey, Replay, StoreError,
+        StoredTask, Sweep, TaskPage, TaskQuery, TaskStore, Transition, Usage,
     },
 };
 
@@ -54,7 +54,7 @@ impl TaskStore for MemoryStore {
             self.release_slot(scope);
             return Err(error);
         }
-        record.set_journal(journal);
+        record.update_journal(JournalUpdate::Replace(journal));
         self.index(&entry, &record);
         if let Some(checkpoint) = checkpoint {
             self.grant_lease(&mut record);
@@ -99,11 +99,9 @@ impl TaskStore for MemoryStore {
         for (command_id, answer) in answers {
             self.answer_in(&mut record, &command_id, answer);
         }
-        let has_lease = lease != LeaseUpdate::Keep || journal.is_some();
+        let has_lease = lease != LeaseUpdate::Keep || journal != JournalUpdate::Keep;
         self.update_lease(&mut record, lease);
-        if let Some(journal) = journal {
-            record.set_journal(journal);
-        }
+        record.update_journal(journal);
         let has_pushes = self.push(&entry, &mut record, &pushes);
         if has_status {
             self.park(&entry, &mut record, Duration::ZERO);

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Event, EventId, Scope, Webhook,
     sharded_map::Keyed,
-    store::{Command, Replay, StoreError, StoredTask},
+    store::{Command, JournalUpdate, Replay, StoreError, StoredTask},
 };
 
 /// A task and its state in the store. Immutable fields can be read without the lock.
@@ -198,8 +198,12 @@ impl Record {
         self.journal.as_deref().map_or(&[], |journal| journal)
     }
 
-    /// Replaces the journal.
-    pub(super) fn set_journal(&mut self, journal: Bytes) {
+    pub(super) fn update_journal(&mut self, update: JournalUpdate) {
+        let journal = match update {
+            JournalUpdate::Keep => return,
+            JournalUpdate::Append(bytes) => [self.journal(), &bytes].concat().into(),
+            JournalUpdate::Replace(bytes) => bytes,
+        };
         self.journal = (!journal.is_empty()).then(|| Box::new(journal));
     }
 

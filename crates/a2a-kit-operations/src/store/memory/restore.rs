@@ -13,7 +13,10 @@ use super::{
     limits::MemoryLimits,
     saved::{SavedDeadLetter, SavedKey, TaskParts, decode, decode_event, position, split, unknown},
 };
-use crate::{EventId, store::StoreError};
+use crate::{
+    EventId,
+    store::{JournalUpdate, StoreError},
+};
 
 impl MemoryStore {
     /// Restores a store from its pairs. Leases of the earlier process are orphaned, so that
@@ -74,7 +77,7 @@ impl MemoryStore {
             .collect();
         let events = events.into_iter().map(|(_, event, _)| event).collect();
         record.restore(position(saved.position)?, events, saved.version, lease.epoch);
-        record.set_journal(lease.journal()?.into());
+        record.update_journal(JournalUpdate::Replace(lease.journal()?.into()));
         self.insert_entry(&entry);
         self.index(&entry, &record);
         if lease.is_held {
