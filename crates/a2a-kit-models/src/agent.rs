@@ -9,7 +9,7 @@ use a2a_kit_operations::{
 };
 
 use crate::{
-    AgentLimits, ChatModel, Disclosure, Memory, ProviderModel, ProviderSettings, SetupError,
+    AgentLimits, ChatModel, Disclosure, Memory, ProviderModel, ProviderSettings, SetupError, Tool,
     end::End, model::Reasoning, run::Run, settings::Settings,
 };
 
@@ -101,6 +101,29 @@ impl ModelAgent {
     #[must_use]
     pub fn with_limits(mut self, limits: AgentLimits) -> Self {
         self.0.limits = limits;
+        self
+    }
+
+    /// Adds a tool that the model may call: see [`tool_fn`](crate::tool_fn).
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::InvalidTool`] for a name that is not `[A-Za-z0-9_-]{1,64}` or that another tool
+    /// has, a schema that is not that of an object, and for more than 64 tools.
+    pub fn with_tool(mut self, tool: impl Tool) -> Result<Self, SetupError> {
+        self.0.add_tool(Arc::new(tool))?;
+        Ok(self)
+    }
+
+    /// Has callers approve each call of a tool: of that with this name, of those whose names begin
+    /// like this, if it ends with `*`, or of all with `*`. Adds to what tools [require
+    /// themselves](Tool::requires_approval).
+    ///
+    /// The task is INPUT_REQUIRED until the caller answers, with a text such as `yes`, or with data:
+    /// `{"approve": true}`. Any other answer refuses the call, and is what the model reads.
+    #[must_use]
+    pub fn with_approval(mut self, pattern: impl Into<String>) -> Self {
+        self.0.approvals.push(pattern.into());
         self
     }
 

@@ -27,6 +27,8 @@
 //! | choose what is remembered of a conversation | [`Memory`] |
 //! | set retries, timeouts and the pace of chunks | [`AgentLimits`] |
 //! | keep tasks in a database | [`ModelAgent::builder`] |
+//! | let the model call functions | [`tool_fn`], [`Tool`], [`ModelAgent::with_tool`] |
+//! | have callers approve calls | [`ModelAgent::with_approval`] |
 //! | go on when a provider fails | [`ModelAgent::with_fallback`] |
 //! | report the tokens that a task used | [`ModelAgent::with_usage`] |
 //! | test without a network | [`testing::ScriptedModel`] |
@@ -54,6 +56,7 @@ mod retry;
 mod run;
 mod settings;
 pub mod testing;
+mod tool;
 mod wire;
 
 pub use agent::ModelAgent;
@@ -61,6 +64,9 @@ pub use memory::Memory;
 pub use model::{ChatModel, ModelError, ModelInfo};
 pub use provider::{ProviderSettings, SetupError};
 pub use settings::{AgentLimits, Disclosure};
+pub use tool::{
+    InvalidArguments, Repeat, Tool, ToolClosure, ToolContext, ToolFn, ToolResult, tool_fn,
+};
 pub use wire::ProviderModel;
 
 /// Compiles the examples of the README.

@@ -96,6 +96,14 @@ pub enum SetupError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A tool can't be offered to a model.
+    #[error("invalid tool {name:?}: {reason}")]
+    InvalidTool {
+        /// The name of the tool.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// The HTTP client can't be set up.
     #[error("invalid settings of the HTTP client")]
     Client(#[source] a2a_core::Error),

@@ -6,10 +6,15 @@ use a2a_kit_operations::{CallContext, extension::UsageExtension};
 use derive_setters::Setters;
 
 use crate::{
-    ChatModel, Memory,
+    ChatModel, Memory, SetupError, Tool,
     gate::Gate,
-    model::{ChatRequest, Reasoning, Turn},
+    model::{ChatRequest, Reasoning, ToolDefinition, Turn},
 };
+
+/// Maximum number of tools of an agent.
+const MAX_TOOLS: usize = 64;
+/// Maximum length of the name of a tool, in bytes.
+const MAX_TOOL_NAME: usize = 64;
 
 /// The models of an agent, and how they are called.
 #[derive(Clone)]
@@ -24,6 +29,10 @@ pub(crate) struct Settings {
     pub(crate) memory: Memory,
     pub(crate) limits: AgentLimits,
     pub(crate) usage: Disclosure,
+    /// The tools, by name, in the order in which they were added.
+    pub(crate) tools: Vec<(String, Arc<dyn Tool>)>,
+    /// The names of tools whose calls need approval, perhaps with `*` at the end.
+    pub(crate) approvals: Vec<String>,
 }
 
 impl Settings {
@@ -37,6 +46,8 @@ impl Settings {
             memory: Memory::default(),
             limits: AgentLimits::default(),
             usage: Disclosure::default(),
+            tools: Vec::new(),
+            approvals: Vec::new(),
         }
     }
 
@@ -46,12 +57,44 @@ impl Settings {
         self.models.push(model);
     }
 
+    pub(crate) fn add_tool(&mut self, tool: Arc<dyn Tool>) -> Result<(), SetupError> {
+        let ToolDefinition { name, schema, .. } = tool.definition();
+        let is_allowed = |one: char| one.is_ascii_alphanumeric() || one == '_' || one == '-';
+        let reason =
+            if name.is_empty() || name.len() > MAX_TOOL_NAME || !name.chars().all(is_allowed) {
+                "a name has 1 to 64 letters, digits, underscores and hyphens"
+            } else if self.tool(&name).is_some() {
+                "another tool has this name"
+            } else if self.tools.len() == MAX_TOOLS {
+                "an agent has at most 64 tools"
+            } else if schema["type"] != "object" {
+                "its argument is not a struct: the schema has to be that of an object"
+            } else {
+                self.tools.push((name, tool));
+                return Ok(());
+            };
+        Err(SetupError::InvalidTool { name, reason })
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|(known, _)| known == name).map(|(_, tool)| tool)
+    }
+
+    /// Whether the caller has to approve the calls of a tool.
+    pub(crate) fn requires_approval(&self, name: &str, tool: &dyn Tool) -> bool {
+        let matches = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == pattern,
+        };
+        tool.requires_approval() || self.approvals.iter().any(matches)
+    }
+
     /// The request that continues a conversation.
     pub(crate) fn request(&self, turns: Vec<Turn>) -> ChatRequest {
         ChatRequest {
             instructions: self.instructions.clone(),
             turns,
-            tools: Vec::new(),
+            tools: self.tools.iter().map(|(_, tool)| tool.definition()).collect(),
             temperature: self.temperature,
             max_output_tokens: self.limits.max_output_tokens,
             reasoning: self.reasoning,
@@ -79,6 +122,11 @@ pub struct AgentLimits {
     /// in the process, by host and port of the provider. Further calls wait; the caller with the
     /// fewest is next. Default: 16.
     pub concurrency: usize,
+    /// Maximum number of turns in which the model calls tools. It is asked once more without tools
+    /// then, and the status says so. Default: 16.
+    pub max_steps: u32,
+    /// Maximum number of calls of tools, with the same end. Default: 64.
+    pub max_tool_calls: u32,
     /// The time between two chunks of the answer, which grows for long answers, up to 400 ms; zero
     /// sends each text as it arrives. Default: 50 ms.
     pub flush: Duration,
@@ -92,6 +140,8 @@ impl Default for AgentLimits {
             max_retry_wait: Duration::from_secs(60),
             call_timeout: Duration::from_secs(600),
             concurrency: 16,
+            max_steps: 16,
+            max_tool_calls: 64,
             flush: Duration::from_millis(50),
         }
     }
