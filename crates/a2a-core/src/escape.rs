@@ -12,6 +12,28 @@ pub fn is_terminal_control(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
+/// Returns whether people don't see a character, such as a zero-width one, a tag or a selector.
+pub fn is_invisible(c: char) -> bool {
+    matches!(u32::from(c),
+        0x00AD
+        | 0x034F
+        | 0x115F
+        | 0x1160
+        | 0x17B4
+        | 0x17B5
+        | 0x180B..=0x180F
+        | 0x200B..=0x200D
+        | 0x2060..=0x2065
+        | 0x206A..=0x206F
+        | 0x3164
+        | 0xFE00..=0xFE0F
+        | 0xFEFF
+        | 0xFFA0
+        | 0xFFF9..=0xFFFB
+        | 0x1D173..=0x1D17A
+        | 0xE0000..=0xE0FFF)
+}
+
 /// Escapes terminal controls other than newline and tab, such as `\x1b` and `\u202e`.
 pub fn escape(text: &str) -> Cow<'_, str> {
     escape_if(text, |c| is_terminal_control(c) && c != '\n' && c != '\t')
@@ -34,6 +56,12 @@ pub fn escape_log(line: &str) -> Cow<'_, str> {
     replace_if(line, is_terminal_control, json_escape)
 }
 
+/// Escapes all that a person who decides by a line must not miss: terminal controls and invisible
+/// characters. A JSON document without white space around its values stays the same document.
+pub fn escape_hidden(line: &str) -> Cow<'_, str> {
+    replace_if(line, |c| is_terminal_control(c) || is_invisible(c), json_escape)
+}
+
 fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     replace_if(text, escaped, |shown, c| match u32::from(c) {
         code @ ..=0xff => write!(shown, "\\x{code:02x}"),
@@ -41,9 +69,8 @@ fn escape_if(text: &str, escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     })
 }
 
-/// All controls are of the basic multilingual plane.
 fn json_escape(to: &mut String, c: char) -> std::fmt::Result {
-    write!(to, "\\u{:04x}", u32::from(c))
+    c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(to, "\\u{unit:04x}"))
 }
 
 fn replace_if(
@@ -87,6 +114,15 @@ mod tests {
         let json = value.to_string();
         let escaped = escape_log(&json);
         assert!(!escaped.contains(is_terminal_control), "{escaped:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+    }
+
+    #[test]
+    fn line_without_hidden_characters_is_the_same_document() {
+        let value = serde_json::json!({"a": "\u{200b}\u{e0041}\u{202e}\u{1b}\u{fe0f}\u{3164}€"});
+        let json = value.to_string();
+        let escaped = escape_hidden(&json);
+        assert_eq!(escaped, r#"{"a":"\u200b\udb40\udc41\u202e\u001b\ufe0f\u3164€"}"#);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
     }
 

@@ -1,5 +1,7 @@
 //! Characters that people don't see and models read.
 
+use a2a_core::escape::is_invisible;
+
 use crate::{
     Edit, Findings, Rule, Subject,
     strings::{self, quote},
@@ -88,32 +90,11 @@ fn find(text: &str) -> Option<Found> {
     found.map(|found| Found { visible, ..found })
 }
 
-/// Returns whether people don't see a character, such as a zero-width one.
-pub fn is_invisible(c: char) -> bool {
-    class(c) == Some(Class::Invisible)
-}
-
 fn class(c: char) -> Option<Class> {
     Some(match u32::from(c) {
         0x202A..=0x202E | 0x2066..=0x2069 | 0x200E | 0x200F | 0x061C => Class::Direction,
-        0x00AD
-        | 0x034F
-        | 0x115F
-        | 0x1160
-        | 0x17B4
-        | 0x17B5
-        | 0x180B..=0x180F
-        | 0x200B..=0x200D
-        | 0x2060..=0x2065
-        | 0x206A..=0x206F
-        | 0x3164
-        | 0xFE00..=0xFE0F
-        | 0xFEFF
-        | 0xFFA0
-        | 0xFFF9..=0xFFFB
-        | 0x1D173..=0x1D17A
-        | 0xE0000..=0xE0FFF => Class::Invisible,
         0x09 | 0x0A | 0x0D => return None,
+        _ if is_invisible(c) => Class::Invisible,
         _ if c.is_control() => Class::Control,
         _ => return None,
     })

@@ -30,7 +30,7 @@ mod skill;
 mod tests;
 mod version;
 
-pub use invisible::is_invisible;
+pub use a2a_core::escape::is_invisible;
 pub use schema::malformed;
 
 use crate::{CheckResult, Finding, Findings, Outcome, Rule, Subject};
