@@ -65,6 +65,11 @@ impl AgentError {
         self
     }
 
+    /// The message for the caller in an error or its sources, if one is an `AgentError`.
+    pub fn message_in(error: &BoxError) -> Option<&str> {
+        public_message(error).map(|(message, _)| message)
+    }
+
     /// The message for the caller.
     pub fn message(&self) -> &str {
         &self.0.message
@@ -146,7 +151,7 @@ mod tests {
             ("source", std::io::Error::other(error()).into()),
         ];
         for (case, error) in errors {
-            assert_eq!(public_message(&error).map(|found| found.0), Some("sold out"), "{case}");
+            assert_eq!(AgentError::message_in(&error), Some("sold out"), "{case}");
         }
     }
 
