@@ -1,6 +1,13 @@
 //! The agent: an executor that lets a model answer.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use a2a_core::AgentCard;
 use a2a_kit_operations::{
@@ -17,6 +24,8 @@ use crate::{
 const TEXTS: [&str; 5] =
     ["text/plain", "text/*", "application/json", "application/xml", "application/yaml"];
 const ANSWERS: [&str; 2] = ["text/markdown", "text/plain"];
+/// How long a tool that asks may go on after a cancel.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
 const PLAIN: &str = "text/plain";
 
 /// An agent whose messages a chat model answers.
@@ -164,12 +173,22 @@ impl ModelAgent {
 
 impl AgentExecutor for ModelAgent {
     async fn execute(&self, context: RequestContext, updates: TaskUpdater) -> Result<(), BoxError> {
-        let mut run = Run::new(&self.0, &context, &updates);
+        let asking = AtomicBool::new(false);
+        let mut run = Run::new(&self.0, &context, &updates, &asking);
+        let stopped = async {
+            context.cancelled().await;
+            if asking.load(Ordering::Relaxed) {
+                tokio::time::sleep(CANCEL_GRACE).await;
+            }
+        };
         // Dropping the work aborts the request before the task ends.
         let end = tokio::select! {
             biased;
-            () = context.cancelled() => End::canceled(),
-            end = run.work() => end?,
+            () = stopped => End::canceled(),
+            end = run.work() => match end {
+                Err(_) if context.is_cancelled() => End::canceled(),
+                end => end?,
+            },
         };
         run.end(end).await
     }

@@ -152,7 +152,10 @@ impl<'a> Calls<'a> {
             let slot = self.context.wait_for(gate.enter(caller, limits.concurrency)).await;
             self.deadline += queued.elapsed();
             self.attempts += 1;
-            let request = self.settings.request(conversation.turns(&model.info().provider));
+            let request = {
+                let turns = conversation.turns(&model.info().provider);
+                self.settings.request(turns, conversation.offers_tools)
+            };
             let attempt = timeout_at(self.deadline, self.attempt(&*model, request, answer)).await;
             drop(slot);
             let attempt = attempt.unwrap_or_else(|_elapsed| {

@@ -12,6 +12,8 @@ pub(crate) struct Conversation {
     message: Vec<Part>,
     steps: Vec<Step>,
     was_shortened: bool,
+    /// Whether the model may call tools.
+    pub(crate) offers_tools: bool,
 }
 
 /// A completed call, with the results of its tools.
@@ -24,7 +26,7 @@ struct Step {
 
 impl Conversation {
     pub(crate) fn new(earlier: Vec<Vec<Turn>>, message: Vec<Part>) -> Self {
-        Self { earlier, message, steps: Vec::new(), was_shortened: false }
+        Self { earlier, message, steps: Vec::new(), was_shortened: false, offers_tools: true }
     }
 
     /// Adds a completed call, with the results of its tools.

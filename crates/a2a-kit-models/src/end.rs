@@ -34,6 +34,15 @@ impl End {
         Self { state: TaskState::Completed, text }
     }
 
+    /// The end after tools were stopped, which an answer that is otherwise complete says.
+    pub(crate) fn after_stopped_tools(mut self, steps: u32) -> Self {
+        if self.state == TaskState::Completed && self.text.is_none() {
+            let plural = if steps == 1 { "" } else { "s" };
+            self.text = Some(format!("Tools were stopped after {steps} step{plural}"));
+        }
+        self
+    }
+
     /// The end after a call that was completed, without calls of tools.
     pub(crate) fn of_stop(
         stop: &StopReason,

@@ -118,10 +118,10 @@ impl Exchange {
 /// Texts that are shorter are not cut, in bytes.
 const MIN_CUT: usize = 200;
 /// Bytes for the marker where a text is cut.
-const MARKER: usize = 60;
+pub(crate) const MARKER: usize = 60;
 
 /// Leaves out the middle of a text, so that at most this many bytes of it are left.
-fn cut(text: &mut String, keep: usize) {
+pub(crate) fn cut(text: &mut String, keep: usize) {
     let start = (0..=keep / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let end = text.len() - keep / 2;
     let end = (end..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
@@ -163,8 +163,12 @@ fn with_data_as_text(part: &Part) -> Part {
     }
 }
 
-/// A file by name, type and size.
 fn file_note(part: &Part) -> String {
+    format!("[file {}]", file_label(part))
+}
+
+/// A file by name, type and size.
+pub(crate) fn file_label(part: &Part) -> String {
     let shown = |text: &str, other: &str| match text {
         "" => other.to_owned(),
         text => text.chars().filter(|one| !one.is_control()).take(128).collect(),
@@ -176,7 +180,7 @@ fn file_note(part: &Part) -> String {
         Some(bytes) => format!("{} MiB", bytes.div_ceil(1 << 20)),
     };
     let (name, media_type) = (shown(&part.filename, "without a name"), &part.media_type);
-    format!("[file {name}, {}, {size}]", shown(media_type, "unknown type"))
+    format!("{name}, {}, {size}", shown(media_type, "unknown type"))
 }
 
 /// An estimate of the tokens of a part.

@@ -43,6 +43,7 @@
 
 mod agent;
 mod answer;
+mod approval;
 mod bounds;
 mod call;
 mod conversation;
@@ -57,6 +58,7 @@ mod run;
 mod settings;
 pub mod testing;
 mod tool;
+mod tools;
 mod wire;
 
 pub use agent::ModelAgent;

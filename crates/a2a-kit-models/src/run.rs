@@ -1,5 +1,7 @@
 //! The run of a task: calls of a model until it has answered.
 
+use std::sync::atomic::AtomicBool;
+
 use a2a_core::{
     Message,
     v1::{TaskStatus, TaskStatusUpdateEvent},
@@ -14,12 +16,10 @@ use crate::{
     call::{CallError, Calls, Completed},
     conversation::Conversation,
     end::End,
-    model::{ToolCall, ToolOutcome, sum},
+    model::{ToolCall, sum},
     settings::Settings,
+    tools::Tools,
 };
-
-/// The number of calls in a row that may be wrong.
-const MAX_WRONG: u32 = 3;
 
 /// The run of a task.
 pub(crate) struct Run<'a> {
@@ -27,6 +27,7 @@ pub(crate) struct Run<'a> {
     context: &'a RequestContext,
     updates: &'a TaskUpdater,
     calls: Calls<'a>,
+    tools: Tools<'a>,
     answer: AnswerWriter<'a>,
     usage: UsageReport,
 }
@@ -36,6 +37,7 @@ impl<'a> Run<'a> {
         settings: &'a Settings,
         context: &'a RequestContext,
         updates: &'a TaskUpdater,
+        asking: &'a AtomicBool,
     ) -> Self {
         let accepted = context.accepted_output_modes();
         let takes_markdown = accepted.is_empty()
@@ -46,6 +48,7 @@ impl<'a> Run<'a> {
             context,
             updates,
             calls: Calls::new(settings, context),
+            tools: Tools::new(settings, context, updates, asking),
             answer: AnswerWriter::new(updates, media_type, settings.limits.flush),
             usage: UsageReport::default(),
         }
@@ -65,7 +68,6 @@ impl<'a> Run<'a> {
         }
         let earlier = memory.recall(self.context, self.updates).await?;
         let mut conversation = Conversation::new(earlier, message);
-        let mut wrong = 0;
         for number in 0_u32.. {
             let completed = match self.completed(number, &mut conversation).await {
                 Ok(completed) => completed,
@@ -75,18 +77,25 @@ impl<'a> Run<'a> {
                 },
             };
             self.count(&completed);
-            let calls: Vec<_> = completed.tool_calls().collect();
-            if calls.is_empty() {
+            let calls: Vec<ToolCall> = completed.tool_calls().cloned().collect();
+            if calls.is_empty() || !conversation.offers_tools {
                 let has_text = !completed.text().is_empty();
                 let max_tokens = self.settings.limits.max_output_tokens;
                 let usage = completed.usage.as_ref();
-                return Ok(End::of_stop(&completed.stop, has_text, max_tokens, usage));
+                let end = End::of_stop(&completed.stop, has_text, max_tokens, usage);
+                return Ok(match self.tools.stopped_after() {
+                    Some(steps) if !conversation.offers_tools => end.after_stopped_tools(steps),
+                    _ => end,
+                });
             }
-            wrong += 1;
-            if wrong == MAX_WRONG {
+            let results = self.tools.run(number, &calls).await?;
+            if self.context.is_cancelled() {
+                return Ok(End::canceled());
+            }
+            if self.tools.are_called_wrongly() {
                 break;
             }
-            let results = calls.into_iter().map(unknown_tool).collect();
+            conversation.offers_tools = self.tools.stopped_after().is_none();
             conversation.add(completed.provider, completed.answer, results);
         }
         Ok(End::failed("The model kept calling tools wrongly"))
@@ -141,10 +150,4 @@ impl<'a> Run<'a> {
         }
         Ok(self.updates.status_update(update).await?)
     }
-}
-
-/// The result of a call of a tool that does not exist.
-fn unknown_tool(call: &ToolCall) -> ToolOutcome {
-    let content = format!("unknown tool {:?}", call.name);
-    ToolOutcome { id: call.id.clone(), name: call.name.clone(), content, is_error: true }
 }

@@ -90,11 +90,12 @@ impl Settings {
     }
 
     /// The request that continues a conversation.
-    pub(crate) fn request(&self, turns: Vec<Turn>) -> ChatRequest {
+    pub(crate) fn request(&self, turns: Vec<Turn>, offers_tools: bool) -> ChatRequest {
+        let tools = if offers_tools { &self.tools[..] } else { &[] };
         ChatRequest {
             instructions: self.instructions.clone(),
             turns,
-            tools: self.tools.iter().map(|(_, tool)| tool.definition()).collect(),
+            tools: tools.iter().map(|(_, tool)| tool.definition()).collect(),
             temperature: self.temperature,
             max_output_tokens: self.limits.max_output_tokens,
             reasoning: self.reasoning,
