@@ -102,9 +102,11 @@ impl<T: Into<Part>> From<T> for ToolResult {
 
 /// Arguments that a tool can't take; a model reads the text, and three wrong calls in a row end its
 /// task.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidArguments(pub String);
+
+a2a_core::debug_as_chain!(InvalidArguments);
 
 impl InvalidArguments {
     /// Reads arguments as a value of a type.
