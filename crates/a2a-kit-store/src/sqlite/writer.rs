@@ -1,5 +1,5 @@
 use std::{
-    io, mem,
+    io,
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -26,18 +26,18 @@ use crate::writability::Writability;
 /// Maximum number of queued writes, beyond which callers wait.
 const QUEUE: usize = 1024;
 
-/// How long a transaction waits for callers at most.
-const MAX_WAIT: Duration = Duration::from_millis(1);
+/// How long a transaction is open to more writes.
+const MAX_WAIT: Duration = Duration::from_millis(2);
 
 /// The write thread.
 ///
-/// Takes the queued writes, runs them in one transaction, and responds when it is on disk. The next
-/// transaction fills up in the meantime.
+/// Runs the queued writes in one transaction, and those that arrive while it runs, and responds when
+/// it is on disk. The next transaction fills up in the meantime.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     orders: mpsc::Sender<Request>,
     thread: thread::Thread,
-    /// How many queued writes the thread waits for, if it waits for more than one.
+    /// How many queued writes the thread waits for, if it waits.
     awaited: Arc<AtomicUsize>,
     transactions: Arc<AtomicU64>,
     writability: Arc<Writability>,
@@ -103,19 +103,23 @@ impl Writer {
         let counter = Arc::clone(&transactions);
         let (writability, placement) = (Arc::<Writability>::default(), Arc::new(placement));
         let awaited = Arc::<AtomicUsize>::default();
+        let queue = Queue {
+            received,
+            closed: None,
+            awaited: Arc::clone(&awaited),
+            expected: 1,
+            commit: Duration::ZERO,
+        };
         let thread = Thread {
             db,
-            received,
-            group: group.max(1),
+            queue,
             transactions: counter,
             writability: Arc::clone(&writability),
             placement: Arc::clone(&placement),
             rows: TaskRows::new(),
-            awaited: Arc::clone(&awaited),
-            commit: Duration::ZERO,
         };
         let thread = thread::Builder::new().name("a2a-sqlite".to_owned()).spawn(move || {
-            let closed = thread.work();
+            let closed = thread.work(group.max(1));
             drop(lock);
             if let Some(closed) = closed {
                 let _ = closed.send(());
@@ -150,7 +154,10 @@ impl Writer {
         self.orders.send(Request::Write(Box::new(job))).await.map_err(|_closed| closed())?;
         let awaited = self.awaited.load(Ordering::Relaxed);
         // A wakeup that is missed costs no more than the pause.
-        if awaited > 0 && self.orders.max_capacity() - self.orders.capacity() >= awaited {
+        if awaited > 0
+            && self.orders.max_capacity() - self.orders.capacity() >= awaited
+            && self.awaited.swap(0, Ordering::Relaxed) > 0
+        {
             self.thread.unpark();
         }
         answered.await.map_err(|_closed| closed())?
@@ -187,37 +194,70 @@ impl Writer {
 
 struct Thread {
     db: Connection,
-    received: mpsc::Receiver<Request>,
-    group: usize,
+    queue: Queue,
     transactions: Arc<AtomicU64>,
     writability: Arc<Writability>,
     placement: Arc<Placement>,
     rows: TaskRows,
+}
+
+/// The receiving end of the queue.
+struct Queue {
+    received: mpsc::Receiver<Request>,
+    closed: Option<oneshot::Sender<()>>,
     awaited: Arc<AtomicUsize>,
+    /// How many writes the next transaction may get: those of the callers of the last one, and what
+    /// was queued meanwhile.
+    expected: usize,
     /// How long the last commit took.
     commit: Duration,
 }
 
+impl Queue {
+    /// Waits for a write; `None` when the store is closed or dropped.
+    fn receive(&mut self) -> Option<Box<dyn Job>> {
+        if self.closed.is_none() {
+            match self.received.blocking_recv()? {
+                Request::Write(job) => return Some(job),
+                Request::Close(answer) => self.closed = Some(answer),
+            }
+        }
+        None
+    }
+
+    /// Adds the queued writes to a transaction of no more than `limit`.
+    fn take(&mut self, jobs: &mut Vec<Box<dyn Job>>, limit: usize) {
+        while self.closed.is_none()
+            && jobs.len() < limit
+            && let Ok(request) = self.received.try_recv()
+        {
+            match request {
+                Request::Write(job) => jobs.push(job),
+                // Dropping later ones reports to their callers that the store is closed.
+                Request::Close(answer) => self.closed = Some(answer),
+            }
+        }
+    }
+
+    /// Waits until half of the missing writes of a transaction are queued, but no longer than half
+    /// the time of a commit: under load, the callers of the last transaction write again.
+    fn pause(&self, missing: usize) {
+        let awaited = missing.div_ceil(2);
+        self.awaited.store(awaited, Ordering::Relaxed);
+        if self.received.len() < awaited {
+            thread::park_timeout((self.commit / 2).min(MAX_WAIT));
+        }
+        self.awaited.store(0, Ordering::Relaxed);
+    }
+}
+
 impl Thread {
     /// Runs until the store is closed or dropped, and returns the channel of the closer.
-    fn work(mut self) -> Option<oneshot::Sender<()>> {
-        let mut orders = Vec::with_capacity(self.group);
-        let mut closed = None;
-        while closed.is_none() && self.received.blocking_recv_many(&mut orders, self.group) > 0 {
-            let mut jobs = Vec::with_capacity(orders.len());
-            for order in orders.drain(..) {
-                match order {
-                    Request::Write(job) if closed.is_none() => jobs.push(job),
-                    // Dropping it reports to its caller that the store is closed.
-                    Request::Write(_) => {}
-                    Request::Close(answer) => closed = Some(answer),
-                }
-            }
-            let answered = jobs.len();
-            self.write(jobs);
-            self.await_callers(answered);
+    fn work(mut self, group: usize) -> Option<oneshot::Sender<()>> {
+        while let Some(job) = self.queue.receive() {
+            self.write(vec![job], group);
         }
-        let Self { db, received, .. } = self;
+        let Self { db, queue: Queue { received, closed, .. }, .. } = self;
         drop(received);
         // Only checkpoints the log, which the next start would do as well.
         let log = db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").err();
@@ -228,38 +268,16 @@ impl Thread {
         closed
     }
 
-    /// Waits for the callers of the last transaction to write again, as they do under load, so that
-    /// they share the next one: as long as writes come within half the time of a commit.
-    fn await_callers(&self, answered: usize) {
-        let mut queued = self.received.len();
-        let expected = (answered + queued).min(self.group);
-        if expected < 2 {
-            return;
-        }
-        // Forgets earlier wakeups.
-        thread::park_timeout(Duration::ZERO);
-        self.awaited.store(expected, Ordering::Relaxed);
-        let (begun, pause) = (Instant::now(), (self.commit / 2).min(MAX_WAIT));
-        while queued < expected && begun.elapsed() < MAX_WAIT {
-            thread::park_timeout(pause);
-            let before = mem::replace(&mut queued, self.received.len());
-            if queued == before {
-                break;
-            }
-        }
-        self.awaited.store(0, Ordering::Relaxed);
-    }
-
-    fn write(&mut self, mut jobs: Vec<Box<dyn Job>>) {
-        if jobs.is_empty() {
-            return;
-        }
-        match self.transaction(&mut jobs) {
+    /// Runs writes in one transaction, together with what is queued up to a limit.
+    fn write(&mut self, mut jobs: Vec<Box<dyn Job>>, limit: usize) {
+        let made = self.transaction(&mut jobs, limit);
+        self.queue.expected = jobs.len() + self.queue.received.len();
+        match made {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
             // A write that cannot be made must not fail the others.
             Err(TransactionError::Change(_)) if jobs.len() > 1 => {
                 for job in jobs {
-                    self.write(vec![job]);
+                    self.write(vec![job], 1);
                 }
             }
             Err(TransactionError::Change(failure) | TransactionError::Commit(failure)) => {
@@ -270,12 +288,16 @@ impl Thread {
     }
 
     /// Runs writes in one transaction, or none of them.
-    fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), TransactionError> {
+    fn transaction(
+        &mut self,
+        jobs: &mut Vec<Box<dyn Job>>,
+        limit: usize,
+    ) -> Result<(), TransactionError> {
         let made = self.begin().and_then(|()| {
-            let made = self.run(jobs).map_err(TransactionError::Change);
+            let made = self.run(jobs, limit).map_err(TransactionError::Change);
             let begun = Instant::now();
             let made = made.and_then(|()| self.execute("COMMIT").map_err(TransactionError::Commit));
-            self.commit = begun.elapsed();
+            self.queue.commit = begun.elapsed();
             self.transactions.fetch_add(1, Ordering::Relaxed);
             if made.is_err() {
                 self.rows.clear();
@@ -298,10 +320,23 @@ impl Thread {
         made
     }
 
-    /// Runs writes in the open transaction, and writes what they count.
-    fn run(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<()> {
+    /// Runs writes in the open transaction, adding those that arrive meanwhile, and writes what they
+    /// count.
+    fn run(&mut self, jobs: &mut Vec<Box<dyn Job>>, limit: usize) -> Result<()> {
+        let (begun, expected) = (Instant::now(), self.queue.expected.min(limit));
         let mut transaction = Transaction::new(&self.db, &mut self.rows);
-        jobs.iter_mut().try_for_each(|job| job.run(&mut transaction))?;
+        let mut run = 0;
+        loop {
+            self.queue.take(jobs, limit);
+            if run == jobs.len() {
+                break;
+            }
+            jobs[run..].iter_mut().try_for_each(|job| job.run(&mut transaction))?;
+            run = jobs.len();
+            if run < expected && begun.elapsed() < MAX_WAIT {
+                self.queue.pause(expected - run);
+            }
+        }
         transaction.write_counts()
     }
 
