@@ -59,6 +59,7 @@ mod settings;
 pub mod testing;
 mod tool;
 mod tools;
+mod usage;
 mod wire;
 
 pub use agent::ModelAgent;

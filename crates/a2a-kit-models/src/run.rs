@@ -6,19 +6,17 @@ use a2a_core::{
     Message,
     v1::{TaskStatus, TaskStatusUpdateEvent},
 };
-use a2a_kit_operations::{
-    BoxError, RequestContext, TaskUpdater,
-    extension::{UsageExtension, UsageReport},
-};
+use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater};
 
 use crate::{
     answer::AnswerWriter,
     call::{CallError, Calls, Completed},
     conversation::Conversation,
     end::End,
-    model::{ToolCall, sum},
+    model::ToolCall,
     settings::Settings,
     tools::Tools,
+    usage::TaskUsage,
 };
 
 /// The run of a task.
@@ -29,7 +27,7 @@ pub(crate) struct Run<'a> {
     calls: Calls<'a>,
     tools: Tools<'a>,
     answer: AnswerWriter<'a>,
-    usage: UsageReport,
+    usage: TaskUsage,
 }
 
 impl<'a> Run<'a> {
@@ -50,7 +48,7 @@ impl<'a> Run<'a> {
             calls: Calls::new(settings, context),
             tools: Tools::new(settings, context, updates, asking),
             answer: AnswerWriter::new(updates, media_type, settings.limits.flush),
-            usage: UsageReport::default(),
+            usage: TaskUsage::default(),
         }
     }
 
@@ -76,7 +74,7 @@ impl<'a> Run<'a> {
                     CallError::Update(error) => return Err(error.into()),
                 },
             };
-            self.count(&completed);
+            self.usage.add_call(&completed);
             let calls: Vec<ToolCall> = completed.tool_calls().cloned().collect();
             if calls.is_empty() || !conversation.offers_tools {
                 let has_text = !completed.text().is_empty();
@@ -121,32 +119,14 @@ impl<'a> Run<'a> {
         Ok(completed)
     }
 
-    fn count(&mut self, completed: &Completed) {
-        let report = &mut self.usage;
-        report.model_calls += 1;
-        report.incomplete |= completed.is_incomplete || completed.usage.is_none();
-        let Some(usage) = completed.usage else { return };
-        report.input_tokens = report.input_tokens.saturating_add(usage.input);
-        report.output_tokens = report.output_tokens.saturating_add(usage.output);
-        let parts = [
-            (&mut report.cached_input_tokens, usage.cached_input),
-            (&mut report.cache_write_tokens, usage.cache_write),
-            (&mut report.reasoning_tokens, usage.reasoning),
-        ];
-        for (total, more) in parts {
-            *total = sum(*total, more);
-        }
-    }
-
     /// Ends the task, with what has arrived of the answer.
     pub(crate) async fn end(mut self, end: End) -> Result<(), BoxError> {
         self.answer.finish().await?;
-        self.usage.incomplete |= self.calls.has_lost_usage();
         let message = end.text.map(Message::agent);
         let status = TaskStatus { state: end.state.into(), message, timestamp: None };
         let mut update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
         if self.settings.usage.applies_to(self.context.call()) {
-            UsageExtension::write(&mut update.metadata, &self.usage);
+            self.usage.write(self.calls.has_lost_usage(), &mut update.metadata);
         }
         Ok(self.updates.status_update(update).await?)
     }

@@ -20,7 +20,7 @@ pub use self::idempotency_key::IDEMPOTENCY_KEY;
 pub(crate) use active::{Active, Registered};
 pub use timestamps::Timestamps;
 pub use trace_context::TraceContextExtension;
-pub use usage::{UsageExtension, UsageReport};
+pub use usage::{Amount, Cost, DelegatedUsage, InvalidAmount, UsageExtension, UsageReport};
 
 use crate::CallContext;
 
