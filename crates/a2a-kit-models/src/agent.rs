@@ -12,7 +12,8 @@ use std::{
 use a2a_core::AgentCard;
 use a2a_kit_operations::{
     AgentExecutor, BoxError, Engine, EngineBuilder, EngineConfig, Recovery, RequestContext,
-    TaskLimits, TaskUpdater, extension::UsageExtension,
+    TaskLimits, TaskUpdater,
+    extension::{ModelEventsExtension, UsageExtension},
 };
 
 use crate::{
@@ -143,6 +144,14 @@ impl ModelAgent {
         self
     }
 
+    /// Sets which callers see how an answer is made, in artifacts beside it: see
+    /// [`ModelEventsExtension`].
+    #[must_use]
+    pub fn with_events(mut self, events: Disclosure) -> Self {
+        self.0.events = events;
+        self
+    }
+
     /// A builder of an engine, with a card that declares what the model takes and gives, unless it
     /// has media types other than `text/plain`, and with a [journal] of up to 8 MiB per task, which
     /// has its answers. [`EngineBuilder::config`] replaces that limit.
@@ -160,9 +169,15 @@ impl ModelAgent {
         }
         let limits = TaskLimits::default().with_max_journal_bytes(8 << 20);
         let config = EngineConfig::default().with_task_limits(limits);
-        let discloses = self.0.usage != Disclosure::Never;
-        let builder = Engine::builder(card, self).config(config);
-        if discloses { builder.extension(UsageExtension) } else { builder }
+        let (usage, events) = (self.0.usage, self.0.events);
+        let mut builder = Engine::builder(card, self).config(config);
+        if usage != Disclosure::Never {
+            builder = builder.extension(UsageExtension);
+        }
+        if events != Disclosure::Never {
+            builder = builder.extension(ModelEventsExtension);
+        }
+        builder
     }
 
     /// An engine that keeps its tasks in memory: see [`builder`](Self::builder).

@@ -9,11 +9,11 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{
     ChatModel, ModelError,
-    answer::AnswerWriter,
     bounds::Bounds,
     conversation::Conversation,
     end::End,
     model::{Answer, ChatRequest, ModelErrorKind, ModelEvent, StopReason, ToolCall, Usage},
+    progress::Progress,
     retry::{self, Next},
     settings::Settings,
 };
@@ -124,22 +124,22 @@ impl<'a> Calls<'a> {
     pub(crate) async fn call(
         &mut self,
         conversation: &mut Conversation,
-        answer: &mut AnswerWriter<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Completed, CallError> {
         self.loses_usage = true;
         self.deadline = Instant::now() + self.settings.limits.call_timeout;
-        let completed = self.attempts(conversation, answer).await;
+        let completed = self.attempts(conversation, progress).await;
         self.loses_usage = completed.is_err() && self.is_incomplete;
         let completed = completed?;
         self.is_incomplete = false;
-        answer.end_call(completed.tool_calls().next().is_none()).await?;
+        progress.end_call(&completed).await?;
         Ok(completed)
     }
 
     async fn attempts(
         &mut self,
         conversation: &mut Conversation,
-        answer: &mut AnswerWriter<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Completed, CallError> {
         self.attempts = 0;
         let limits = &self.settings.limits;
@@ -156,7 +156,7 @@ impl<'a> Calls<'a> {
                 let turns = conversation.turns(&model.info().provider);
                 self.settings.request(turns, conversation.offers_tools)
             };
-            let attempt = timeout_at(self.deadline, self.attempt(&*model, request, answer)).await;
+            let attempt = timeout_at(self.deadline, self.attempt(&*model, request, progress)).await;
             drop(slot);
             let attempt = attempt.unwrap_or_else(|_elapsed| {
                 self.is_incomplete = true;
@@ -194,16 +194,21 @@ impl<'a> Calls<'a> {
                 Next::Retry(wait) => {
                     self.log(&*model, &error, "model call is retried");
                     retries += 1;
+                    let seconds = wait.as_secs_f32();
+                    let notice = || format!("The model is asked again in {seconds:.1} s: {error}");
+                    progress.events().notice(notice).await?;
                     self.context.wait_for(sleep(wait)).await;
                 }
                 Next::Fallback if self.model + 1 < self.settings.models.len() => {
                     self.log(&*model, &error, "next model is called");
+                    let notice = || format!("The next model is asked: {error}");
+                    progress.events().notice(notice).await?;
                     self.model += 1;
                     retries = 0;
                 }
                 Next::Fallback | Next::Fail => return Err(error.into()),
             }
-            answer.repeat_call();
+            progress.repeat_call();
         }
     }
 
@@ -211,7 +216,7 @@ impl<'a> Calls<'a> {
         &mut self,
         model: &dyn ChatModel,
         request: ChatRequest,
-        writer: &mut AnswerWriter<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Completed, CallError> {
         let mut events = model.stream(request);
         let (mut answer, mut usage, mut bounds) = (Vec::new(), None, Bounds::default());
@@ -220,8 +225,8 @@ impl<'a> Calls<'a> {
             let event = tokio::select! {
                 biased;
                 event = events.next() => event,
-                () = writer.due() => {
-                    writer.flush().await?;
+                () = progress.due() => {
+                    progress.flush().await?;
                     continue;
                 }
             };
@@ -236,7 +241,7 @@ impl<'a> Calls<'a> {
             }
             match event {
                 ModelEvent::Text(text) => {
-                    writer.push(&text).await?;
+                    progress.text(&text).await?;
                     match answer.last_mut() {
                         Some(Answer::Text(before)) => before.push_str(&text),
                         _ => answer.push(Answer::Text(text)),
@@ -245,7 +250,8 @@ impl<'a> Calls<'a> {
                 ModelEvent::ToolCall(call) => answer.push(Answer::ToolCall(call)),
                 ModelEvent::Opaque(value) => answer.push(Answer::Opaque(value)),
                 ModelEvent::Usage(used) => usage = Some(used),
-                ModelEvent::Started { .. } | ModelEvent::Thinking(_) => {}
+                ModelEvent::Thinking(text) => progress.thinking(&text).await?,
+                ModelEvent::Started { .. } => {}
                 ModelEvent::Finished(stop) => {
                     let info = model.info();
                     return Ok(Completed {

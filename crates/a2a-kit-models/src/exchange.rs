@@ -1,14 +1,11 @@
 //! What was said in a task: messages of the client with what the agent said to them, as text.
 
-use a2a_core::{
-    Message, Part, Role, Task, TaskState, media_type,
-    v1::{Artifact, part::Content},
-};
+use a2a_core::{Message, Part, Role, Task, TaskState, media_type, v1::part::Content};
+
+use a2a_kit_operations::extension::ModelEventsExtension;
 
 use crate::model::{Answer, Turn};
 
-/// Artifacts of this extension show how an answer is made, and are no part of it.
-pub(crate) const MODEL_EVENTS: &str = "urn:x-a2a:model-events:1";
 /// What the model reads after an answer that was cut, canceled or refused.
 const UNFINISHED: &str = "[the answer was not finished]";
 
@@ -51,7 +48,8 @@ impl Exchanges {
             return exchanges;
         }
         let Some(newest) = exchanges.0.last_mut() else { return exchanges };
-        let artifacts: Vec<_> = task.artifacts.iter().filter(|one| is_answer(one)).collect();
+        let artifacts: Vec<_> =
+            task.artifacts.iter().filter(|one| ModelEventsExtension::kind(one).is_none()).collect();
         for artifact in &artifacts {
             newest.add_answer(&text_of(&artifact.parts));
         }
@@ -127,10 +125,6 @@ pub(crate) fn cut(text: &mut String, keep: usize) {
     let end = (end..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     let left_out = text[start..end].chars().count();
     text.replace_range(start..end, &format!("[… {left_out} characters left out …]"));
-}
-
-fn is_answer(artifact: &Artifact) -> bool {
-    !artifact.extensions.iter().any(|uri| uri == MODEL_EVENTS)
 }
 
 /// Parts of the agent as text: files only by name.

@@ -30,6 +30,7 @@
 //! | let the model call functions | [`tool_fn`], [`Tool`], [`ModelAgent::with_tool`] |
 //! | have callers approve calls | [`ModelAgent::with_approval`] |
 //! | go on when a provider fails | [`ModelAgent::with_fallback`] |
+//! | show how an answer is made | [`ModelAgent::with_events`] |
 //! | report the tokens that a task used | [`ModelAgent::with_usage`] |
 //! | test without a network | [`testing::ScriptedModel`] |
 //!
@@ -42,21 +43,24 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod agent;
-mod answer;
 mod approval;
 mod bounds;
 mod call;
 mod conversation;
 mod end;
+#[allow(dead_code, reason = "tools show their calls with it")]
+mod events;
 mod exchange;
 mod gate;
 mod memory;
 pub mod model;
+mod progress;
 mod provider;
 mod retry;
 mod run;
 mod settings;
 pub mod testing;
+mod text_writer;
 mod tool;
 mod tools;
 mod usage;

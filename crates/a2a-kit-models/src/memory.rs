@@ -135,7 +135,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{exchange::MODEL_EVENTS, model::Answer};
+    use crate::model::Answer;
+    use a2a_kit_operations::extension::ModelEventsExtension;
 
     fn task(id: &str, state: TaskState, history: Vec<Message>, answer: &str) -> Task {
         let artifact = Artifact::new("answer", answer).with_id("answer");
@@ -179,7 +180,7 @@ mod tests {
         let csv = Part::raw(vec![b'x'; 2_000]).with_filename("a.csv").with_media_type("text/csv");
         answer.parts.push(csv);
         let mut thinking = Artifact::new("thinking", "hm").with_id("thinking");
-        thinking.extensions.push(MODEL_EVENTS.to_owned());
+        ModelEventsExtension::mark(&mut thinking, "thinking");
         task.artifacts.push(thinking);
         let turns = Memory::context().select([Exchanges::of_task(&task, true)]);
         let expected = [

@@ -6,14 +6,14 @@ use a2a_core::{
     Message,
     v1::{TaskStatus, TaskStatusUpdateEvent},
 };
-use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater};
+use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater, extension::UsageExtension};
 
 use crate::{
-    answer::AnswerWriter,
     call::{CallError, Calls, Completed},
     conversation::Conversation,
     end::End,
     model::ToolCall,
+    progress::Progress,
     settings::Settings,
     tools::Tools,
     usage::TaskUsage,
@@ -26,7 +26,7 @@ pub(crate) struct Run<'a> {
     updates: &'a TaskUpdater,
     calls: Calls<'a>,
     tools: Tools<'a>,
-    answer: AnswerWriter<'a>,
+    progress: Progress<'a>,
     usage: TaskUsage,
 }
 
@@ -37,17 +37,13 @@ impl<'a> Run<'a> {
         updates: &'a TaskUpdater,
         asking: &'a AtomicBool,
     ) -> Self {
-        let accepted = context.accepted_output_modes();
-        let takes_markdown = accepted.is_empty()
-            || accepted.iter().any(|mode| ["text/markdown", "text/*", "*/*"].contains(&&**mode));
-        let media_type = if takes_markdown { "text/markdown" } else { "text/plain" };
         Self {
             settings,
             context,
             updates,
             calls: Calls::new(settings, context),
             tools: Tools::new(settings, context, updates, asking),
-            answer: AnswerWriter::new(updates, media_type, settings.limits.flush),
+            progress: Progress::new(settings, context, updates),
             usage: TaskUsage::default(),
         }
     }
@@ -109,11 +105,11 @@ impl<'a> Run<'a> {
         let mut is_recalled = true;
         let call = async {
             is_recalled = false;
-            self.calls.call(conversation, &mut self.answer).await
+            self.calls.call(conversation, &mut self.progress).await
         };
         let completed = updates.once(&format!("model/{number}"), call).await?;
         if is_recalled {
-            self.answer.recall(&completed.text());
+            self.progress.recall(&completed);
             self.calls.resume_with(&completed);
         }
         Ok(completed)
@@ -121,11 +117,11 @@ impl<'a> Run<'a> {
 
     /// Ends the task, with what has arrived of the answer.
     pub(crate) async fn end(mut self, end: End) -> Result<(), BoxError> {
-        self.answer.finish().await?;
+        self.progress.finish().await?;
         let message = end.text.map(Message::agent);
         let status = TaskStatus { state: end.state.into(), message, timestamp: None };
         let mut update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
-        if self.settings.usage.applies_to(self.context.call()) {
+        if self.settings.usage.applies_to(self.context.call(), UsageExtension::URI) {
             self.usage.write(self.calls.has_lost_usage(), &mut update.metadata);
         }
         Ok(self.updates.status_update(update).await?)

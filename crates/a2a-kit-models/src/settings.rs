@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use a2a_kit_operations::{CallContext, extension::UsageExtension};
+use a2a_kit_operations::CallContext;
 use derive_setters::Setters;
 
 use crate::{
@@ -33,6 +33,7 @@ pub(crate) struct Settings {
     pub(crate) tools: Vec<(String, Arc<dyn Tool>)>,
     /// The names of tools whose calls need approval, perhaps with `*` at the end.
     pub(crate) approvals: Vec<String>,
+    pub(crate) events: Disclosure,
 }
 
 impl Settings {
@@ -48,6 +49,7 @@ impl Settings {
             usage: Disclosure::default(),
             tools: Vec::new(),
             approvals: Vec::new(),
+            events: Disclosure::default(),
         }
     }
 
@@ -148,7 +150,7 @@ impl Default for AgentLimits {
     }
 }
 
-/// Which callers get a report.
+/// Which callers get the data of an extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Disclosure {
     /// Callers that activate its extension.
@@ -161,10 +163,10 @@ pub enum Disclosure {
 }
 
 impl Disclosure {
-    /// Whether a caller gets the usage report.
-    pub(crate) fn applies_to(self, call: &CallContext) -> bool {
+    /// Whether a caller gets the data of the extension with a URI.
+    pub(crate) fn applies_to(self, call: &CallContext, uri: &str) -> bool {
         match self {
-            Self::OnRequest => call.extensions.contains(UsageExtension::URI),
+            Self::OnRequest => call.extensions.contains(uri),
             Self::Always => true,
             Self::Never => false,
         }

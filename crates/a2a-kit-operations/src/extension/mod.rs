@@ -3,6 +3,7 @@
 #[cfg(feature = "engine")]
 mod active;
 pub(crate) mod idempotency_key;
+mod model_events;
 mod timestamps;
 mod trace_context;
 mod usage;
@@ -18,6 +19,7 @@ use async_trait::async_trait;
 pub use self::idempotency_key::IDEMPOTENCY_KEY;
 #[cfg(feature = "engine")]
 pub(crate) use active::{Active, Registered};
+pub use model_events::ModelEventsExtension;
 pub use timestamps::Timestamps;
 pub use trace_context::TraceContextExtension;
 pub use usage::{Amount, Cost, DelegatedUsage, InvalidAmount, UsageExtension, UsageReport};

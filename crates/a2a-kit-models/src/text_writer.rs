@@ -1,13 +1,11 @@
-//! The answer of a task: one artifact, sent in chunks as the model writes.
+//! A text of a model as one artifact, sent in chunks as the model writes.
 
 use std::{pin::Pin, time::Duration};
 
-use a2a_core::{Artifact, Part};
-use a2a_kit_operations::{TaskUpdater, UpdateError};
+use a2a_core::{Artifact, Part, well_known::Struct};
+use a2a_kit_operations::{TaskUpdater, UpdateError, extension::ModelEventsExtension};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The id and name of the artifact.
-const ARTIFACT: &str = "answer";
 /// Between the texts of two calls.
 const SEPARATOR: &str = "\n\n";
 /// The number of events after which the interval doubles, so that long answers have few events.
@@ -22,9 +20,13 @@ const MAX_WORD: usize = 256;
 ///
 /// A chunk ends with a word, because some clients put spaces between chunks. What arrived last is
 /// held back, so that there is something left for the chunk that is marked as the last one.
-pub(crate) struct AnswerWriter<'a> {
+pub(crate) struct TextWriter<'a> {
     updates: &'a TaskUpdater,
+    /// The id and name of the artifact.
+    name: &'static str,
     media_type: &'static str,
+    /// Whether the artifact is an event of the kind of its name.
+    is_event: bool,
     flush: Duration,
     /// The texts of all calls so far.
     text: String,
@@ -39,11 +41,32 @@ pub(crate) struct AnswerWriter<'a> {
     due: Pin<Box<Sleep>>,
 }
 
-impl<'a> AnswerWriter<'a> {
-    pub(crate) fn new(updates: &'a TaskUpdater, media_type: &'static str, flush: Duration) -> Self {
+impl<'a> TextWriter<'a> {
+    /// A writer of the artifact `answer`.
+    pub(crate) fn answer(
+        updates: &'a TaskUpdater,
+        media_type: &'static str,
+        flush: Duration,
+    ) -> Self {
+        Self::new(updates, "answer", media_type, flush)
+    }
+
+    /// A writer of the artifact `thinking`, which is an event.
+    pub(crate) fn thinking(updates: &'a TaskUpdater, flush: Duration) -> Self {
+        Self { is_event: true, ..Self::new(updates, "thinking", "text/plain", flush) }
+    }
+
+    fn new(
+        updates: &'a TaskUpdater,
+        name: &'static str,
+        media_type: &'static str,
+        flush: Duration,
+    ) -> Self {
         Self {
             updates,
+            name,
             media_type,
+            is_event: false,
             flush,
             text: String::new(),
             completed: 0,
@@ -58,10 +81,7 @@ impl<'a> AnswerWriter<'a> {
     pub(crate) async fn push(&mut self, text: &str) -> Result<(), UpdateError> {
         self.append(text);
         self.is_open = true;
-        if self.sent == 0 || self.due.deadline() <= Instant::now() {
-            self.flush().await?;
-        }
-        Ok(())
+        self.flush().await
     }
 
     fn append(&mut self, text: &str) {
@@ -80,9 +100,12 @@ impl<'a> AnswerWriter<'a> {
         }
     }
 
-    /// Sends what has arrived, but for the last word.
+    /// Sends what has arrived, but for the last word, if a chunk is due.
     pub(crate) async fn flush(&mut self) -> Result<(), UpdateError> {
-        self.send(self.end_of_chunk(), false).await
+        if self.sent == 0 || self.due.deadline() <= Instant::now() {
+            self.send(self.end_of_chunk(), false, None).await?;
+        }
+        Ok(())
     }
 
     /// The current call is repeated: drops its text. What was sent of it will be replaced.
@@ -93,13 +116,11 @@ impl<'a> AnswerWriter<'a> {
         }
     }
 
-    /// The current call is completed. Sends its whole text, as the last chunk if the run ends with
-    /// it.
-    pub(crate) async fn end_call(&mut self, is_last: bool) -> Result<(), UpdateError> {
-        if is_last {
-            self.finish().await?;
-        } else if self.is_open {
-            self.send(self.text.len(), false).await?;
+    /// The current call is completed, and another one follows. Sends its whole text, but holds the
+    /// last word of an event back, as the next call may have none for the last chunk.
+    pub(crate) async fn end_call(&mut self) -> Result<(), UpdateError> {
+        if self.is_open && !self.is_event {
+            self.send(self.text.len(), false, None).await?;
         }
         self.completed = self.text.len();
         Ok(())
@@ -114,13 +135,14 @@ impl<'a> AnswerWriter<'a> {
         }
     }
 
-    /// Sends the rest as the last chunk, and has the stored chunks joined.
-    pub(crate) async fn finish(&mut self) -> Result<(), UpdateError> {
+    /// Sends the rest as the last chunk, with metadata, and has the stored chunks joined.
+    pub(crate) async fn finish(&mut self, metadata: Option<Struct>) -> Result<(), UpdateError> {
         if self.is_open {
             self.is_open = false;
-            self.send(self.text.len(), true).await?;
+            self.send(self.text.len(), true, metadata).await?;
         }
-        self.updates.join(ARTIFACT)
+        self.completed = self.text.len();
+        self.updates.join(self.name)
     }
 
     /// Where a chunk ends: after a word, or anywhere in a script without spaces or in a very long
@@ -136,13 +158,22 @@ impl<'a> AnswerWriter<'a> {
         }
     }
 
-    async fn send(&mut self, end: usize, is_last: bool) -> Result<(), UpdateError> {
+    async fn send(
+        &mut self,
+        end: usize,
+        is_last: bool,
+        metadata: Option<Struct>,
+    ) -> Result<(), UpdateError> {
         let text = &self.text[self.sent..end];
         if text.is_empty() {
             return Ok(());
         }
         let part = Part::text(text).with_media_type(self.media_type);
-        let artifact = Artifact::new(ARTIFACT, part).with_id(ARTIFACT);
+        let mut artifact = Artifact::new(self.name, part).with_id(self.name);
+        artifact.metadata = metadata;
+        if self.is_event {
+            ModelEventsExtension::mark(&mut artifact, self.name);
+        }
         let is_first = self.sent == 0;
         self.sent = end;
         self.events += 1;
