@@ -13,12 +13,12 @@ use a2a_core::AgentCard;
 use a2a_kit_operations::{
     AgentExecutor, BoxError, Engine, EngineBuilder, EngineConfig, Recovery, RequestContext,
     TaskLimits, TaskUpdater,
-    extension::{ModelEventsExtension, UsageExtension},
+    extension::{Amount, ModelEventsExtension, UsageExtension},
 };
 
 use crate::{
-    AgentLimits, ChatModel, Disclosure, Memory, ProviderModel, ProviderSettings, SetupError, Tool,
-    end::End, model::Reasoning, run::Run, settings::Settings,
+    AgentLimits, ChatModel, Disclosure, Memory, ModelInfo, Prices, ProviderModel, ProviderSettings,
+    SetupError, Tool, end::End, model::Reasoning, run::Run, settings::Settings,
 };
 
 /// Media types of texts, which every model reads.
@@ -150,6 +150,37 @@ impl ModelAgent {
     pub fn with_events(mut self, events: Disclosure) -> Self {
         self.0.events = events;
         self
+    }
+
+    /// Sets what models cost, for the usage report and for budgets. Default: only what a provider
+    /// itself reports.
+    #[must_use]
+    pub fn with_prices(mut self, prices: Prices) -> Self {
+        self.0.prices = prices;
+        self
+    }
+
+    /// Sets what a task may cost, with its delegated tasks: what is estimated to exceed it is not
+    /// sent, and the task fails. Set prices and fallbacks before.
+    ///
+    /// # Errors
+    ///
+    /// [`SetupError::InvalidSetting`] if a model has no price, or one in another currency than the
+    /// first.
+    pub fn with_cost_budget(mut self, budget: Amount) -> Result<Self, SetupError> {
+        let mut currency = None;
+        for model in &self.0.models {
+            let ModelInfo { provider, name, .. } = model.info();
+            let price = self.0.prices.of(provider, name).map(|price| &price.currency);
+            if price.is_none() || currency.is_some_and(|known| Some(known) != price) {
+                let problem = if price.is_none() { "no price" } else { "another currency" };
+                let reason = format!("there is {problem} for {provider}/{name}");
+                return Err(SetupError::InvalidSetting { setting: "model.cost_budget", reason });
+            }
+            currency = price;
+        }
+        self.0.cost_budget = Some(budget);
+        Ok(self)
     }
 
     /// A builder of an engine, with a card that declares what the model takes and gives, unless it

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{
-    ChatModel, ModelError,
+    ChatModel, ModelError, ModelInfo,
     bounds::Bounds,
     conversation::Conversation,
     end::End,
@@ -68,6 +68,8 @@ impl Completed {
 pub(crate) enum CallError {
     #[error(transparent)]
     Model(#[from] ModelError),
+    #[error("the budget is used up")]
+    Budget,
     #[error(transparent)]
     Update(#[from] UpdateError),
 }
@@ -111,6 +113,11 @@ impl<'a> Calls<'a> {
         let mut infos = self.settings.models.iter().map(|model| model.info());
         let known = infos.position(|info| info.provider == *provider && info.name == *model);
         self.model = known.unwrap_or(self.model);
+    }
+
+    /// The model that is called next.
+    pub(crate) fn model(&self) -> &ModelInfo {
+        self.settings.models[self.model].info()
     }
 
     /// Whether the call in progress, or the one that has failed, may have used tokens that no
@@ -175,7 +182,7 @@ impl<'a> Calls<'a> {
                     return Ok(completed);
                 }
                 Err(CallError::Model(error)) => error,
-                Err(CallError::Update(error)) => return Err(error.into()),
+                Err(error) => return Err(error),
             };
             if let Some(wait) = error.retry_after.filter(|wait| *wait <= limits.max_retry_wait) {
                 gate.close(wait);

@@ -2,7 +2,10 @@
 
 use a2a_core::Part;
 
-use crate::model::{Answer, ToolOutcome, Turn};
+use crate::{
+    exchange::{tokens, tokens_of_text},
+    model::{Answer, ToolOutcome, Turn},
+};
 
 /// What a model is asked to continue.
 #[derive(Debug)]
@@ -42,6 +45,26 @@ impl Conversation {
         self.was_shortened = true;
         self.earlier.drain(..self.earlier.len().div_ceil(2));
         true
+    }
+
+    /// The number of tokens, as an estimate.
+    pub(crate) fn tokens(&self) -> u64 {
+        let of_answer = |piece: &Answer| match piece {
+            Answer::Text(text) => text.len(),
+            Answer::ToolCall(call) => call.arguments.to_string().len(),
+            Answer::Opaque(value) => value.to_string().len(),
+        };
+        let of_answer = |answer: &[Answer]| tokens_of_text(answer.iter().map(of_answer).sum());
+        let of_results = |results: &[ToolOutcome]| {
+            tokens_of_text(results.iter().map(|result| result.content.len()).sum())
+        };
+        let earlier = self.earlier.iter().flatten().map(|turn| match turn {
+            Turn::User(parts) => parts.iter().map(tokens).sum(),
+            Turn::Assistant(answer) => of_answer(answer),
+            Turn::ToolResults(results) => of_results(results),
+        });
+        let steps = self.steps.iter().map(|one| of_answer(&one.answer) + of_results(&one.results));
+        earlier.chain(steps).chain(self.message.iter().map(tokens)).sum()
     }
 
     /// The turns for a model of a provider: opaque parts of others are left out, and adjacent turns

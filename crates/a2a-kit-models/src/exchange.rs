@@ -196,6 +196,6 @@ pub(crate) fn tokens(part: &Part) -> u64 {
     }
 }
 
-fn tokens_of_text(bytes: usize) -> u64 {
+pub(crate) fn tokens_of_text(bytes: usize) -> u64 {
     bytes.div_ceil(3) as u64
 }

@@ -31,6 +31,7 @@
 //! | have callers approve calls | [`ModelAgent::with_approval`] |
 //! | go on when a provider fails | [`ModelAgent::with_fallback`] |
 //! | show how an answer is made | [`ModelAgent::with_events`] |
+//! | know and limit what a task costs | [`Prices`], [`ModelAgent::with_cost_budget`] |
 //! | report the tokens that a task used | [`ModelAgent::with_usage`] |
 //! | test without a network | [`testing::ScriptedModel`] |
 //!
@@ -54,6 +55,7 @@ mod exchange;
 mod gate;
 mod memory;
 pub mod model;
+mod prices;
 mod progress;
 mod provider;
 mod retry;
@@ -69,6 +71,7 @@ mod wire;
 pub use agent::ModelAgent;
 pub use memory::Memory;
 pub use model::{ChatModel, ModelError, ModelInfo};
+pub use prices::{Price, Prices};
 pub use provider::{ProviderSettings, SetupError};
 pub use settings::{AgentLimits, Disclosure};
 pub use tool::{

@@ -19,6 +19,9 @@ use crate::{
     usage::TaskUsage,
 };
 
+/// Why a task ends whose next call would exceed a budget.
+const BUDGET: &str = "The budget of this task is used up";
+
 /// The run of a task.
 pub(crate) struct Run<'a> {
     settings: &'a Settings,
@@ -27,7 +30,7 @@ pub(crate) struct Run<'a> {
     calls: Calls<'a>,
     tools: Tools<'a>,
     progress: Progress<'a>,
-    usage: TaskUsage,
+    usage: TaskUsage<'a>,
 }
 
 impl<'a> Run<'a> {
@@ -44,7 +47,7 @@ impl<'a> Run<'a> {
             calls: Calls::new(settings, context),
             tools: Tools::new(settings, context, updates, asking),
             progress: Progress::new(settings, context, updates),
-            usage: TaskUsage::default(),
+            usage: TaskUsage::new(settings),
         }
     }
 
@@ -67,6 +70,7 @@ impl<'a> Run<'a> {
                 Ok(completed) => completed,
                 Err(error) => match *error.downcast::<CallError>()? {
                     CallError::Model(error) => return Ok(self.calls.failed(&error)),
+                    CallError::Budget => return Ok(End::failed(BUDGET)),
                     CallError::Update(error) => return Err(error.into()),
                 },
             };
@@ -105,6 +109,9 @@ impl<'a> Run<'a> {
         let mut is_recalled = true;
         let call = async {
             is_recalled = false;
+            if self.usage.exceeds_budget(self.calls.model(), conversation.tokens()) {
+                return Err(CallError::Budget);
+            }
             self.calls.call(conversation, &mut self.progress).await
         };
         let completed = updates.once(&format!("model/{number}"), call).await?;
@@ -122,7 +129,8 @@ impl<'a> Run<'a> {
         let status = TaskStatus { state: end.state.into(), message, timestamp: None };
         let mut update = TaskStatusUpdateEvent { status: Some(status), ..Default::default() };
         if self.settings.usage.applies_to(self.context.call(), UsageExtension::URI) {
-            self.usage.write(self.calls.has_lost_usage(), &mut update.metadata);
+            let report = self.usage.into_report(self.calls.has_lost_usage());
+            UsageExtension::write(&mut update.metadata, &report);
         }
         Ok(self.updates.status_update(update).await?)
     }

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use a2a_kit_operations::CallContext;
+use a2a_kit_operations::{CallContext, extension::Amount};
 use derive_setters::Setters;
 
 use crate::{
-    ChatModel, Memory, SetupError, Tool,
+    ChatModel, Memory, Prices, SetupError, Tool,
     gate::Gate,
     model::{ChatRequest, Reasoning, ToolDefinition, Turn},
 };
@@ -34,6 +34,8 @@ pub(crate) struct Settings {
     /// The names of tools whose calls need approval, perhaps with `*` at the end.
     pub(crate) approvals: Vec<String>,
     pub(crate) events: Disclosure,
+    pub(crate) prices: Prices,
+    pub(crate) cost_budget: Option<Amount>,
 }
 
 impl Settings {
@@ -50,6 +52,8 @@ impl Settings {
             tools: Vec::new(),
             approvals: Vec::new(),
             events: Disclosure::default(),
+            prices: Prices::default(),
+            cost_budget: None,
         }
     }
 
@@ -113,6 +117,10 @@ pub struct AgentLimits {
     /// Maximum number of tokens of an answer. Default: that of the provider.
     #[setters(into)]
     pub max_output_tokens: Option<u32>,
+    /// Maximum number of tokens of a task, read and written, with those of delegated tasks: what is
+    /// estimated to exceed it is not sent. Default: none.
+    #[setters(into)]
+    pub token_budget: Option<u64>,
     /// How often a call is repeated that failed for a transient reason, with each model. Default: 3.
     pub retries: u32,
     /// The longest wait before a retry that a provider may ask for; beyond it, the next model is
@@ -139,6 +147,7 @@ impl Default for AgentLimits {
     fn default() -> Self {
         Self {
             max_output_tokens: None,
+            token_budget: None,
             retries: 3,
             max_retry_wait: Duration::from_secs(60),
             call_timeout: Duration::from_secs(600),
