@@ -2,6 +2,7 @@
 
 #[cfg(feature = "engine")]
 mod active;
+mod delegation;
 pub(crate) mod idempotency_key;
 mod model_events;
 mod timestamps;
@@ -19,6 +20,7 @@ use async_trait::async_trait;
 pub use self::idempotency_key::IDEMPOTENCY_KEY;
 #[cfg(feature = "engine")]
 pub(crate) use active::{Active, Registered};
+pub use delegation::Delegation;
 pub use model_events::ModelEventsExtension;
 pub use timestamps::Timestamps;
 pub use trace_context::TraceContextExtension;
