@@ -31,18 +31,18 @@ pub(crate) enum ToolStatus {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolEvent<'a> {
     pub(crate) call: &'a ToolCall,
+    /// Its position in the task, as providers may repeat the ids of calls.
+    pub(crate) position: &'a str,
     pub(crate) status: ToolStatus,
     /// What the model reads of it.
     pub(crate) result: Option<&'a str>,
     /// How long the tool ran.
     pub(crate) time: Option<Duration>,
-    /// The name of the remote agent that the tool calls.
-    pub(crate) agent: Option<&'a str>,
 }
 
 impl<'a> ToolEvent<'a> {
-    pub(crate) fn new(call: &'a ToolCall, status: ToolStatus) -> Self {
-        Self { call, status, result: None, time: None, agent: None }
+    pub(crate) fn new(call: &'a ToolCall, position: &'a str, status: ToolStatus) -> Self {
+        Self { call, position, status, result: None, time: None }
     }
 }
 
@@ -54,7 +54,7 @@ impl<'a> Events<'a> {
     /// Shows a call of a tool: replaces what was shown of it.
     pub(crate) async fn tool(self, event: ToolEvent<'_>) -> Result<(), UpdateError> {
         let Some(updates) = self.0 else { return Ok(()) };
-        let ToolEvent { call, status, result, time, agent } = event;
+        let ToolEvent { call, position, status, result, time } = event;
         let (status, is_last) = match status {
             ToolStatus::Waiting => ("waiting", false),
             ToolStatus::Running => ("running", false),
@@ -72,13 +72,12 @@ impl<'a> Events<'a> {
         for (member, value) in [
             ("result", result.map(|result| Value::from(cut(result)))),
             ("milliseconds", milliseconds.map(Value::from)),
-            ("agent", agent.map(Value::from)),
         ] {
             if let Some(value) = value {
                 data[member] = value;
             }
         }
-        let artifact = event_artifact(&format!("tool-{}", call.id), "tool", data);
+        let artifact = event_artifact(&format!("tool-{position}"), "tool", data);
         match is_last {
             true => updates.artifact(artifact).await,
             false => updates.begin(artifact).await,

@@ -49,7 +49,6 @@ mod bounds;
 mod call;
 mod conversation;
 mod end;
-#[allow(dead_code, reason = "tools show their calls with it")]
 mod events;
 mod exchange;
 mod gate;

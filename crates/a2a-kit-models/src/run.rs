@@ -40,13 +40,14 @@ impl<'a> Run<'a> {
         updates: &'a TaskUpdater,
         asking: &'a AtomicBool,
     ) -> Self {
+        let progress = Progress::new(settings, context, updates);
         Self {
             settings,
             context,
             updates,
             calls: Calls::new(settings, context),
-            tools: Tools::new(settings, context, updates, asking),
-            progress: Progress::new(settings, context, updates),
+            tools: Tools::new(settings, context, updates, progress.events(), asking),
+            progress,
             usage: TaskUsage::new(settings),
         }
     }
@@ -86,7 +87,11 @@ impl<'a> Run<'a> {
                     _ => end,
                 });
             }
+            if self.usage.exceeds_budget(self.calls.model(), 0) {
+                return Ok(End::failed(BUDGET));
+            }
             let results = self.tools.run(number, &calls).await?;
+            self.usage.set_tool_calls(self.tools.called());
             if self.context.is_cancelled() {
                 return Ok(End::canceled());
             }

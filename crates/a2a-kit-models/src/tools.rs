@@ -9,10 +9,14 @@ use a2a_core::{Artifact, fresh_id};
 use a2a_kit_operations::{AgentError, BoxError, RequestContext, TaskUpdater, UpdateError};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde::{Deserialize, Serialize};
-use tokio::{task::yield_now, time::timeout};
+use tokio::{
+    task::yield_now,
+    time::{Instant, timeout},
+};
 
 use crate::{
     InvalidArguments, Repeat, Tool, ToolContext, ToolResult, approval,
+    events::{Events, ToolEvent, ToolStatus},
     exchange::{MARKER, cut, file_label},
     model::{ToolCall, ToolOutcome},
     settings::Settings,
@@ -58,6 +62,7 @@ pub(crate) struct Tools<'a> {
     settings: &'a Settings,
     context: &'a RequestContext,
     updates: &'a TaskUpdater,
+    events: Events<'a>,
     /// Whether a tool that asks is being called, which ends a cancel itself.
     asking: &'a AtomicBool,
     /// The number of turns with calls.
@@ -73,9 +78,10 @@ impl<'a> Tools<'a> {
         settings: &'a Settings,
         context: &'a RequestContext,
         updates: &'a TaskUpdater,
+        events: Events<'a>,
         asking: &'a AtomicBool,
     ) -> Self {
-        Self { settings, context, updates, asking, steps: 0, called: 0, wrong: 0 }
+        Self { settings, context, updates, events, asking, steps: 0, called: 0, wrong: 0 }
     }
 
     /// The number of turns with calls, if they have used up a limit.
@@ -83,6 +89,11 @@ impl<'a> Tools<'a> {
         let limits = &self.settings.limits;
         let is_used_up = self.steps >= limits.max_steps || self.called >= self.max_calls();
         is_used_up.then_some(self.steps)
+    }
+
+    /// The number of calls so far.
+    pub(crate) fn called(&self) -> usize {
+        self.called
     }
 
     /// Whether the model has called tools only wrongly for too long.
@@ -131,8 +142,7 @@ impl<'a> Tools<'a> {
         self.settings.requires_approval(&call.name, &**tool)
     }
 
-    /// A call, by its position in a turn, and its result: as an earlier run recorded it, or as it
-    /// comes now.
+    /// A call, by its position in a turn, and its result, with events for the caller.
     async fn call(
         &self,
         turn: u32,
@@ -142,19 +152,41 @@ impl<'a> Tools<'a> {
     ) -> Result<(usize, Returned), BoxError> {
         let position = format!("{turn}/{index}");
         let tool = self.settings.tool(&call.name).filter(|_| is_allowed);
+        let begin = Instant::now();
+        let returned = self.returned(call, &position, tool, is_allowed).await?;
+        let status = match returned.status {
+            Status::Done => ToolStatus::Done,
+            Status::Failed | Status::Wrong => ToolStatus::Failed,
+            Status::Refused => ToolStatus::Refused,
+        };
+        let (result, time) = (Some(&*returned.content), tool.map(|_| begin.elapsed()));
+        let event = ToolEvent { result, time, ..ToolEvent::new(call, &position, status) };
+        self.events.tool(event).await?;
+        Ok((index, returned))
+    }
+
+    /// The result of a call: as an earlier run recorded it, or as it comes now.
+    async fn returned(
+        &self,
+        call: &ToolCall,
+        position: &str,
+        tool: Option<&Arc<dyn Tool>>,
+        is_allowed: bool,
+    ) -> Result<Returned, BoxError> {
         let mut begins = true;
         if let Some(tool) = tool {
-            if self.needs_approval(call, tool)
-                && let Some(text) = approval::refusal(self.updates, call).await?
-            {
-                return Ok((index, Returned::new(Status::Refused, text)));
+            if self.needs_approval(call, tool) {
+                self.events.tool(ToolEvent::new(call, position, ToolStatus::Waiting)).await?;
+                if let Some(text) = approval::refusal(self.updates, call).await? {
+                    return Ok(Returned::new(Status::Refused, text));
+                }
             }
             // What asks inside must not be recorded as a whole: a repetition would not ask.
             if tool.asks() {
                 self.asking.store(true, Ordering::Relaxed);
-                let returned = self.invoke(tool, call, &position).await;
+                let returned = self.invoke(tool, call, position).await;
                 self.asking.store(false, Ordering::Relaxed);
-                return Ok((index, returned?));
+                return returned;
             }
             if tool.repeat() == Repeat::Never {
                 begins = false;
@@ -167,7 +199,7 @@ impl<'a> Tools<'a> {
         }
         let work = async {
             Ok::<_, BoxError>(match tool {
-                Some(tool) if begins => self.invoke(tool, call, &position).await?,
+                Some(tool) if begins => self.invoke(tool, call, position).await?,
                 Some(_) => {
                     Returned::new(Status::Failed, "interrupted; whether it took effect is unknown")
                 }
@@ -180,7 +212,7 @@ impl<'a> Tools<'a> {
                 }
             })
         };
-        Ok((index, self.updates.once(&format!("tool/{position}"), work).await?))
+        Ok(self.updates.once(&format!("tool/{position}"), work).await?)
     }
 
     async fn invoke(
@@ -191,6 +223,7 @@ impl<'a> Tools<'a> {
     ) -> Result<Returned, BoxError> {
         // Until the other calls of the turn have recalled their results, updates are dropped.
         yield_now().await;
+        self.events.tool(ToolEvent::new(call, position, ToolStatus::Running)).await?;
         let asks = tool.asks();
         let (context, id) = (self.context, &call.id);
         let context = ToolContext::new(context, self.updates, id, position.to_owned(), asks);

@@ -52,10 +52,9 @@ impl<'a> TaskUsage<'a> {
         }
     }
 
-    /// Adds a call of a tool that returned.
-    #[allow(dead_code, reason = "tools call it")]
-    pub(crate) fn add_tool_call(&mut self) {
-        self.report.tool_calls += 1;
+    /// Sets the number of calls of tools that returned.
+    pub(crate) fn set_tool_calls(&mut self, calls: usize) {
+        self.report.tool_calls = calls as u64;
     }
 
     /// Adds a task that was delegated to another agent and has ended, with what its agent reported.

@@ -12,11 +12,18 @@ use std::time::Duration;
 use a2a_core::{TaskState, v1::SendMessageRequest, well_known::Value};
 use a2a_kit_models::{
     Disclosure, ModelAgent,
-    model::{ModelErrorKind, ModelEvent, StopReason},
+    model::{ModelErrorKind, ModelEvent, StopReason, ToolCall},
     testing::{ScriptedModel, ScriptedTurn},
+    tool_fn,
 };
-use a2a_kit_operations::{Call, extension::ModelEventsExtension};
-use support::{chunks, engine, send, shown, stream, text, turns};
+use a2a_kit_operations::{
+    AgentError, BoxError, Call,
+    extension::{ModelEventsExtension, UsageExtension},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use support::{chunks, engine, get, send, shown, stream, text, turns};
 
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -119,4 +126,55 @@ async fn long_thinking_has_few_chunks_and_is_stored_as_one_part() {
     assert!((500..1_500).contains(&seen.len()), "{} chunks", seen.len());
     let task = support::get(&engine, &seen[0].task_id).await;
     assert!(task.artifacts.iter().all(|artifact| artifact.parts.len() == 1));
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct City {
+    city: String,
+}
+
+#[tokio::test]
+async fn calls_of_tools_are_shown_and_counted() {
+    let call = |city: &str| {
+        // Some providers give all calls the same id.
+        let (id, name) = ("call".to_owned(), "weather".to_owned());
+        ModelEvent::ToolCall(ToolCall { id, name, arguments: json!({"city": city}) })
+    };
+    let asking = ScriptedTurn::new()
+        .event(call("Oslo"))
+        .event(call("Atlantis"))
+        .finish(StopReason::ToolCalls);
+    let answering = ScriptedTurn::new().text("Sunny").finish(StopReason::End);
+    let agent = ModelAgent::with_model(ScriptedModel::new([asking, answering]));
+    let weather =
+        tool_fn("weather", "The weather in a city", async |City { city }: City| match &*city {
+            "Atlantis" => Err::<String, BoxError>(AgentError::new("it is under water").into()),
+            _ => Ok(format!("sunny in {city}")),
+        });
+    let engine = engine(agent.with_tool(weather).expect("a tool").with_usage(Disclosure::Always));
+    let (seen, state) = chunks(&mut stream(&engine, with_events("weather?")).await).await;
+    assert_eq!(state, TaskState::Completed);
+    let mut shown: Vec<_> = seen
+        .iter()
+        .filter_map(|chunk| chunk.artifact.as_ref())
+        .filter(|artifact| ModelEventsExtension::kind(artifact) == Some("tool"))
+        .map(|artifact| {
+            let data = artifact.parts[0].as_data().expect("data").clone();
+            let data = serde_json::Value::from(data);
+            let line = [&data["status"], &data["arguments"]["city"], &data["result"]];
+            (artifact.artifact_id.clone(), line.map(|one| one.as_str().unwrap_or("-").to_owned()))
+        })
+        .collect();
+    shown.sort();
+    let line = |id: &str, texts: [&str; 3]| (id.to_owned(), texts.map(str::to_owned));
+    let expected = [
+        line("tool-0/0", ["done", "Oslo", "sunny in Oslo"]),
+        line("tool-0/0", ["running", "Oslo", "-"]),
+        line("tool-0/1", ["failed", "Atlantis", "it is under water"]),
+        line("tool-0/1", ["running", "Atlantis", "-"]),
+    ];
+    assert_eq!(shown, expected);
+    let task = get(&engine, &seen[0].task_id).await;
+    let report = UsageExtension::read(task.metadata.as_ref()).expect("a report");
+    assert_eq!((report.model_calls, report.tool_calls), (2, 2));
 }
