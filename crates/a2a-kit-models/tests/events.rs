@@ -124,7 +124,7 @@ async fn long_thinking_has_few_chunks_and_is_stored_as_one_part() {
     let engine = engine(ModelAgent::with_model(model));
     let (seen, _) = chunks(&mut stream(&engine, with_events("count")).await).await;
     assert!((500..1_500).contains(&seen.len()), "{} chunks", seen.len());
-    let task = support::get(&engine, &seen[0].task_id).await;
+    let task = get(&engine, &seen[0].task_id).await;
     assert!(task.artifacts.iter().all(|artifact| artifact.parts.len() == 1));
 }
 
