@@ -45,7 +45,7 @@ pub(super) fn engine(
         let card = command.card(name, description).with_version(env!("CARGO_PKG_VERSION"));
         with_card(serve, options, card, |card| Engine::builder(card, command))?
     } else if let Some(models) = &options.models {
-        with_card(serve, options, Models::card(), |card| models.engine(serve, card))?
+        with_card(serve, options, Models::card(), |card| models.engine(card))?
     } else {
         let script = options.script.clone();
         with_card(serve, options, script.card(), |card| match serve.is_demo() {

@@ -1,10 +1,15 @@
 //! The agent of `[model]`: a chat model, and how its provider is reached.
 
-use std::{fs, num::NonZeroU32};
+use std::{
+    fs,
+    num::{NonZeroU32, NonZeroU64},
+    path::Path,
+};
 
 use a2a_core::{AgentCard, v1::AgentSkill};
 use a2a_kit_models::{
-    AgentLimits, Disclosure, Memory, ModelAgent, ProviderModel, ProviderSettings, SetupError,
+    AgentLimits, Disclosure, Memory, ModelAgent, Prices, ProviderModel, ProviderSettings,
+    SetupError,
     model::{ModelErrorKind, Reasoning},
 };
 use a2a_kit_operations::EngineBuilder;
@@ -24,7 +29,7 @@ use crate::{
 pub(super) struct Models {
     first: Named,
     fallbacks: Vec<Named>,
-    instructions: Option<String>,
+    agent: ModelAgent,
 }
 
 /// A model with its name, as it was given.
@@ -36,8 +41,8 @@ struct Named {
 
 impl Models {
     /// Reads the settings; `None` for another agent. Makes no request.
-    /// Errors: a usage failure for an unknown provider, an invalid URL, a missing key, or
-    /// instructions that can't be read.
+    /// Errors: a usage failure for an unknown provider, an invalid URL, a missing key, instructions or
+    /// prices that can't be read, or a cost budget without prices.
     pub(super) fn read(serve: &Serve, settings: &Settings) -> Result<Option<Self>, Failure> {
         let model = &serve.model;
         let Some(name) = &model.name else { return Ok(None) };
@@ -65,7 +70,14 @@ impl Models {
             fallbacks.push(Named::new(fallback, "--fallback", settings)?);
         }
         let first = Named::new(name, "--model", own)?;
-        Ok(Some(Self { first, fallbacks, instructions }))
+        let agent = ModelAgent::with_model(first.provider.clone());
+        let models = fallbacks.iter().map(|one| one.provider.clone());
+        let agent = set(models.fold(agent, ModelAgent::with_fallback), model)?;
+        let agent = match instructions {
+            Some(instructions) => agent.with_instructions(instructions),
+            None => agent,
+        };
+        Ok(Some(Self { first, fallbacks, agent }))
     }
 
     fn all(&self) -> impl Iterator<Item = &Named> {
@@ -126,40 +138,65 @@ impl Models {
     }
 
     /// The builder of the engine.
-    pub(super) fn engine(&self, serve: &Serve, card: AgentCard) -> EngineBuilder {
-        let model = &serve.model;
-        let memory = match model.memory {
-            serve::Memory::Context => Memory::context(),
-            serve::Memory::Task => Memory::task(),
-        };
-        let usage = match model.usage {
-            serve::Usage::OnRequest => Disclosure::OnRequest,
-            serve::Usage::Always => Disclosure::Always,
-            serve::Usage::Never => Disclosure::Never,
-        };
-        let reasoning = model.reasoning.map(|effort| match effort {
-            serve::Reasoning::Low => Reasoning::Low,
-            serve::Reasoning::Medium => Reasoning::Medium,
-            serve::Reasoning::High => Reasoning::High,
-        });
-        let limits = AgentLimits::default()
-            .with_max_output_tokens(model.max_output_tokens.map(NonZeroU32::get))
-            .with_retries(model.retries)
-            .with_max_retry_wait(model.max_retry_wait.0)
-            .with_call_timeout(model.call_timeout.0);
-        let agent = ModelAgent::with_model(self.first.provider.clone())
-            .with_memory(memory.with_tokens(model.memory_tokens.get()))
-            .with_temperature(model.temperature.map(|temperature| temperature.0))
-            .with_reasoning(reasoning)
-            .with_usage(usage)
-            .with_limits(limits);
-        let fallbacks = self.fallbacks.iter().map(|one| one.provider.clone());
-        let agent = fallbacks.fold(agent, ModelAgent::with_fallback);
-        match &self.instructions {
-            Some(instructions) => agent.with_instructions(instructions).builder(card),
-            None => agent.builder(card),
-        }
+    pub(super) fn engine(&self, card: AgentCard) -> EngineBuilder {
+        self.agent.clone().builder(card)
     }
+}
+
+/// Sets what is not of a provider.
+/// Errors: a usage failure for prices that can't be read, and a cost budget without them.
+fn set(agent: ModelAgent, model: &serve::Model) -> Result<ModelAgent, Failure> {
+    let memory = match model.memory {
+        serve::Memory::Context => Memory::context(),
+        serve::Memory::Task => Memory::task(),
+    };
+    let disclosure = |disclosure| match disclosure {
+        serve::Disclosure::OnRequest => Disclosure::OnRequest,
+        serve::Disclosure::Always => Disclosure::Always,
+        serve::Disclosure::Never => Disclosure::Never,
+    };
+    let reasoning = model.reasoning.map(|effort| match effort {
+        serve::Reasoning::Low => Reasoning::Low,
+        serve::Reasoning::Medium => Reasoning::Medium,
+        serve::Reasoning::High => Reasoning::High,
+    });
+    let limits = AgentLimits::default()
+        .with_max_output_tokens(model.max_output_tokens.map(NonZeroU32::get))
+        .with_token_budget(model.token_budget.map(NonZeroU64::get))
+        .with_retries(model.retries)
+        .with_concurrency(model.concurrency.get())
+        .with_max_steps(model.max_steps)
+        .with_max_tool_calls(model.max_tool_calls)
+        .with_max_retry_wait(model.max_retry_wait.0)
+        .with_call_timeout(model.call_timeout.0);
+    let agent = agent
+        .with_memory(memory.with_tokens(model.memory_tokens.get()))
+        .with_temperature(model.temperature.map(|temperature| temperature.0))
+        .with_reasoning(reasoning)
+        .with_usage(disclosure(model.usage))
+        .with_events(disclosure(model.events))
+        .with_prices(model.prices_file.as_deref().map_or_else(|| Ok(Prices::default()), prices)?)
+        .with_limits(limits);
+    let Some(budget) = model.cost_budget else { return Ok(agent) };
+    agent.with_cost_budget(budget.0).map_err(|error| {
+        let reason = match error {
+            SetupError::InvalidSetting { reason, .. } => reason,
+            error => chain(&error),
+        };
+        Failure::usage(format!("--cost-budget: {reason}"))
+            .with_hint("--prices needs the price of each model, all in one currency")
+    })
+}
+
+/// Reads the prices of models.
+fn prices(path: &Path) -> Result<Prices, Failure> {
+    let invalid = |problem: &str| Failure::usage(format!("--prices {}{problem}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| invalid(&format!(": {error}")))?;
+    toml::from_str(&text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        invalid(&format!(":{line}: {}", error.message()))
+    })
 }
 
 impl Named {

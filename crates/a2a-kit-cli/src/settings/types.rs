@@ -5,7 +5,7 @@ use std::{borrow::Cow, env, fs, path::PathBuf};
 use a2a_core::{ProtocolVersion, well_known::Struct};
 use a2a_kit::Revisions;
 use a2a_kit_client::{Transport, credentials::Origin};
-use a2a_kit_operations::rate::Rate;
+use a2a_kit_operations::{extension, rate::Rate};
 use http::{HeaderName, HeaderValue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
@@ -101,6 +101,11 @@ types! {
     #[derive(Copy)]
     Temperature(f64) = temperature,
     { "type": "number", "title": "number", "examples": [0.2] };
+
+    /// An amount of money.
+    #[derive(Copy)]
+    Amount(extension::Amount) = amount,
+    { "type": ["string", "integer"], "title": "amount", "examples": ["0.50"] };
 
     /// An interval between polls.
     PollInterval(std::time::Duration) = value::poll_interval,
@@ -210,6 +215,10 @@ fn head_bytes(text: &str) -> Result<u32, String> {
 fn temperature(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "expected a number of at least 0".to_owned())
+}
+
+fn amount(text: &str) -> Result<extension::Amount, String> {
+    text.parse().map_err(|invalid: extension::InvalidAmount| invalid.to_string())
 }
 
 fn rate(text: &str) -> Result<Rate, String> {

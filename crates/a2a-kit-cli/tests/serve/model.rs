@@ -65,7 +65,10 @@ async fn provider() -> (String, Requests) {
         let chunks = ["Hello", ", ", "caller!"].map(|text| {
             json!({ "choices": [{ "index": 0, "delta": { "content": text } }] }).to_string()
         });
-        let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+        let end = json!({
+            "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 12, "completion_tokens": 3 },
+        });
         let events = chunks.into_iter().chain([end.to_string(), "[DONE]".to_owned()]);
         let text: String = events.map(|data| format!("data: {data}\n\n")).collect();
         ([("content-type", "text/event-stream")], text).into_response()
@@ -122,6 +125,19 @@ fn what_is_missing_or_invalid_is_said_before_the_server_starts() {
         (&["--model", "ollama/m", "--echo"], 2, &["exclude each other"]),
         (&["--model", "ollama/m", "--exec", "cat"], 2, &["exclude each other"]),
         (&["--model", "ollama/m", "--system", "/nonexistent"], 2, &["--system", "/nonexistent"]),
+        (&["--token-budget", "9"], 2, &["--token-budget is only for --model"]),
+        (&["--model", "ollama/m", "--events", "sometimes"], 2, &["--events", "on-request"]),
+        (&["--model", "ollama/m", "--max-steps", "many"], 2, &["--max-steps", "integer"]),
+        (&["--model", "ollama/m", "--max-tool-calls=-1"], 2, &["--max-tool-calls", "integer"]),
+        (&["--model", "ollama/m", "--token-budget", "0"], 2, &["--token-budget", "1"]),
+        (&["--model", "ollama/m", "--model-concurrency", "0"], 2, &["--model-concurrency", "1"]),
+        (&["--model", "ollama/m", "--cost-budget", "1e3"], 2, &["--cost-budget", "decimal"]),
+        (
+            &["--model", "ollama/m", "--cost-budget", "0.5"],
+            2,
+            &["--cost-budget: there is no price for ollama/m", "--prices"],
+        ),
+        (&["--model", "ollama/m", "--prices", "/nonexistent"], 2, &["--prices /nonexistent: "]),
         (&["--openai", "http://localhost:1/v1"], 2, &["--openai needs --model"]),
         (
             &["--openai", "http://localhost:1", "--model", "m", "--base-url", "http://localhost"],
@@ -136,6 +152,27 @@ fn what_is_missing_or_invalid_is_said_before_the_server_starts() {
         }
         assert!(!run.stderr.contains("planted"), "{arguments:?}: {run:?}");
     }
+}
+
+#[test]
+fn prices_are_read_with_the_line_of_an_error_and_a_budget_needs_one_currency() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("prices.toml");
+    let with = |text: &str| {
+        fs::write(&file, text).unwrap();
+        let models = ["--model", "ollama/m", "--fallback", "ollama/n", "--cost-budget", "0.5"];
+        let run = refused(&[&models[..], &["--prices", file.to_str().unwrap()]].concat(), &[]);
+        assert_eq!(run.code, 2, "{run:?}");
+        run.stderr
+    };
+    let price = "input = \"1\"\noutput = \"2\"\ncurrency = ";
+    let error = with(&format!("[\"ollama/m\"]\n{price}\"EUR\"\nouput = \"1\"\n"));
+    assert!(error.contains("prices.toml:5: unknown field `ouput`"), "{error}");
+    let error = with(&format!("[\"ollama/m\"]\n{price}\"EUR\"\n"));
+    assert!(error.contains("--cost-budget: there is no price for ollama/n"), "{error}");
+    let two = format!("[\"ollama/m\"]\n{price}\"EUR\"\n[\"ollama/n\"]\n{price}\"USD\"\n");
+    let error = with(&two);
+    assert!(error.contains("--cost-budget: there is another currency for ollama/n"), "{error}");
 }
 
 #[test]
@@ -234,6 +271,37 @@ async fn answer_of_the_model_is_streamed_and_the_card_names_no_model() {
     assert_eq!(body["messages"][0]["role"], "system", "{body}");
     assert_eq!(headers["x-team"], "a");
     assert!(!headers.contains_key("authorization"), "{headers:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn task_reports_its_cost_and_ends_at_its_budget_before_the_request() {
+    let (url, received) = provider().await;
+    let folder = tempfile::tempdir().unwrap();
+    let prices = folder.path().join("prices.toml");
+    let price = "[\"openai-chat/m\"]\ninput = \"2.50\"\noutput = \"10\"\ncurrency = \"EUR\"\n";
+    fs::write(&prices, price).unwrap();
+    let usage = ["--usage", "always", "--events", "never", "--prices", prices.to_str().unwrap()];
+    let model = ["--openai", &url, "--model", "m", "--cost-budget", "0.001"];
+    let server = Server::start_with(&[&model[..], &usage].concat(), &[]);
+    let card = server.json(&["card", "get"]);
+    let uris: Vec<_> =
+        card["capabilities"]["extensions"].as_array().into_iter().flatten().collect();
+    let declares = |uri: &str| uris.iter().any(|extension| extension["uri"] == uri);
+    assert!(declares("urn:x-a2a:usage:1") && !declares("urn:x-a2a:model-events:1"), "{card}");
+    let task = server.run(&["send", "hi", "-o", "json"]).json()["task"].clone();
+    let report = &task["metadata"]["urn:x-a2a:usage:1"];
+    assert_eq!(report["cost"], json!({ "amount": "0.00006", "currency": "EUR" }), "{task}");
+
+    let long = "a".repeat(3_000);
+    let over_cost = server.run(&["send", &long, "-o", "json"]).json()["task"].clone();
+    let server = Server::start_with(&[&model[..4], &["--token-budget", "100"]].concat(), &[]);
+    let over_tokens = server.run(&["send", &long, "-o", "json"]).json()["task"].clone();
+    for task in [over_cost, over_tokens] {
+        assert_eq!(task["status"]["state"], "TASK_STATE_FAILED", "{task}");
+        let text = "The budget of this task is used up";
+        assert_eq!(task["status"]["message"]["parts"][0]["text"], text);
+    }
+    assert_eq!(received.lock().unwrap().len(), 1, "nothing is sent beyond the budget");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -24,7 +24,7 @@ use auth::Auth;
 pub(crate) use layered::{LayeredSettings, NO_COMPAT, OPENAI, store_location};
 pub(crate) use limits::Limits;
 pub(crate) use listen::{ClientAuth, GrpcInCard, Listen, Telemetry, Tls, TlsVersion};
-pub(crate) use model::{Memory, Model, Reasoning, Usage};
+pub(crate) use model::{Disclosure, Memory, Model, Reasoning};
 pub(crate) use store::{Store, Webhooks};
 pub(crate) use suggestion::{TEST_AGENT, is_of_test_agent, is_similar, renamed_flag};
 pub(crate) use types::{Duration, Secret};

@@ -1,13 +1,16 @@
 //! The section `[model]`.
 
-use std::{num::NonZeroU32, path::PathBuf};
+use std::{
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
+    path::PathBuf,
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     section::section,
-    types::{Duration, Header, Metadata, Secret, Temperature},
+    types::{Amount, Duration, Header, Metadata, Secret, Temperature},
 };
 
 section! {
@@ -47,7 +50,22 @@ section! {
         memory_tokens: NonZeroU32 = 32_000, "--memory-tokens";
         /// When tasks report the tokens that they used: to callers that activate the extension, to
         /// all, or to none
-        usage: Usage = "on-request", "--usage <WHEN>";
+        usage: Disclosure = "on-request", "--usage <WHEN>";
+        /// When tasks show thoughts and calls of tools beside the answer: to callers that activate
+        /// the extension, to all, or to none
+        events: Disclosure = "on-request", "--events <WHEN>";
+        /// Max turns of a task in which the model calls tools
+        max_steps: u32 = 16, "--max-steps";
+        /// Max calls of tools in a task
+        max_tool_calls: u32 = 64, "--max-tool-calls";
+        /// Max tokens of a task, read and written, with those of delegated tasks
+        token_budget: NonZeroU64, "--token-budget";
+        /// Max cost of a task, with that of delegated tasks, in the currency of the prices
+        cost_budget: Amount, "--cost-budget";
+        /// TOML file with the prices of models, for usage reports and budgets
+        prices_file: PathBuf, "--prices";
+        /// Max concurrent requests to a provider; further ones wait, fairly by caller
+        concurrency: NonZeroUsize = 16, "--model-concurrency";
         /// Max retries of a request that failed for a transient reason
         retries: u32 = 3;
         /// Longest wait for a retry that the provider may ask for; above it, the task fails
@@ -76,10 +94,10 @@ pub(crate) enum Memory {
     Task,
 }
 
-/// When tasks report their usage.
+/// Which callers get the data of an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Usage {
+pub(crate) enum Disclosure {
     OnRequest,
     Always,
     Never,
