@@ -27,6 +27,7 @@ chapters! {
     first_agent: "guide/first-agent.md",
     limits_and_cancelling: "guide/limits-and-cancelling.md",
     many_nodes: "guide/many-nodes.md",
+    models: "guide/models.md",
     older_revisions: "guide/older-revisions.md",
     persistence: "guide/persistence.md",
     several_agents: "guide/several-agents.md",
