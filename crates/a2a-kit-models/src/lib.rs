@@ -47,6 +47,7 @@ mod agent;
 mod approval;
 mod bounds;
 mod call;
+mod completed;
 mod conversation;
 mod end;
 mod events;

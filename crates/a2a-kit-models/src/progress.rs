@@ -6,7 +6,8 @@ use a2a_kit_operations::{
 };
 
 use crate::{
-    call::Completed, events::Events, model::StopReason, settings::Settings, text_writer::TextWriter,
+    completed::Completed, events::Events, model::StopReason, settings::Settings,
+    text_writer::TextWriter,
 };
 
 /// The answer of a run, its thinking, and its other events.

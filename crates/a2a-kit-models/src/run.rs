@@ -9,7 +9,8 @@ use a2a_core::{
 use a2a_kit_operations::{BoxError, RequestContext, TaskUpdater, extension::UsageExtension};
 
 use crate::{
-    call::{CallError, Calls, Completed},
+    call::{CallError, Calls},
+    completed::Completed,
     conversation::Conversation,
     end::End,
     model::ToolCall,

@@ -4,7 +4,7 @@ use a2a_kit_operations::extension::{Amount, Cost, UsageReport};
 
 use crate::{
     ModelInfo,
-    call::Completed,
+    completed::Completed,
     model::{Usage, sum},
     settings::Settings,
 };

@@ -111,10 +111,12 @@ impl fmt::Display for Amount {
 }
 
 /// The text is not an [`Amount`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a decimal number with at most nine decimal places, such as 0.0025")]
 #[non_exhaustive]
 pub struct InvalidAmount;
+
+a2a_core::debug_as_chain!(InvalidAmount);
 
 impl FromStr for Amount {
     type Err = InvalidAmount;
