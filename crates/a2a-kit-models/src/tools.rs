@@ -212,7 +212,7 @@ impl<'a> Tools<'a> {
                 }
             })
         };
-        Ok(self.updates.once(&format!("tool/{position}"), work).await?)
+        self.updates.once(&format!("tool/{position}"), work).await
     }
 
     async fn invoke(

@@ -8,7 +8,6 @@ mod chat;
 mod crash;
 mod expect;
 #[path = "../../../crates/a2a-kit-models/tests/fake/mod.rs"]
-#[allow(dead_code, reason = "the tests of the wires use the rest")]
 mod fake;
 mod process;
 mod row;
