@@ -13,7 +13,7 @@ use a2a_core::AgentCard;
 use a2a_kit_operations::{
     AgentExecutor, BoxError, Engine, EngineBuilder, EngineConfig, Recovery, RequestContext,
     TaskLimits, TaskUpdater,
-    extension::{Amount, ModelEventsExtension, UsageExtension},
+    extension::{Amount, Delegation, ModelEventsExtension, UsageExtension},
 };
 
 use crate::{
@@ -125,6 +125,21 @@ impl ModelAgent {
         Ok(self)
     }
 
+    /// Adds another agent as a tool, which the model may send messages to: see
+    /// [`RemoteAgent`](crate::RemoteAgent).
+    ///
+    /// # Errors
+    ///
+    /// As [`with_tool`](Self::with_tool).
+    #[cfg(feature = "agents")]
+    pub fn with_agent(
+        self,
+        name: impl Into<String>,
+        client: a2a_kit_client::Client,
+    ) -> Result<Self, SetupError> {
+        self.with_tool(crate::RemoteAgent::new(name, client))
+    }
+
     /// Has callers approve each call of a tool: of that with this name, of those whose names begin
     /// like this, if it ends with `*`, or of all with `*`. Adds to what tools [require
     /// themselves](Tool::requires_approval).
@@ -201,7 +216,8 @@ impl ModelAgent {
         let limits = TaskLimits::default().with_max_journal_bytes(8 << 20);
         let config = EngineConfig::default().with_task_limits(limits);
         let (usage, events) = (self.0.usage, self.0.events);
-        let mut builder = Engine::builder(card, self).config(config);
+        let delegation = Delegation::new(self.0.limits.max_depth);
+        let mut builder = Engine::builder(card, self).config(config).extension(delegation);
         if usage != Disclosure::Never {
             builder = builder.extension(UsageExtension);
         }

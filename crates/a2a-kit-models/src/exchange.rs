@@ -128,7 +128,7 @@ pub(crate) fn cut(text: &mut String, keep: usize) {
 }
 
 /// Parts of the agent as text: files only by name.
-fn text_of(parts: &[Part]) -> String {
+pub(crate) fn text_of(parts: &[Part]) -> String {
     let mut all = String::new();
     let mut was_text = true;
     for part in parts {

@@ -49,6 +49,8 @@ mod bounds;
 mod call;
 mod completed;
 mod conversation;
+#[cfg(feature = "agents")]
+mod delegations;
 mod end;
 mod events;
 mod exchange;
@@ -58,6 +60,8 @@ pub mod model;
 mod prices;
 mod progress;
 mod provider;
+#[cfg(feature = "agents")]
+mod remote;
 mod retry;
 mod run;
 mod settings;
@@ -73,6 +77,8 @@ pub use memory::Memory;
 pub use model::{ChatModel, ModelError, ModelInfo};
 pub use prices::{Price, Prices};
 pub use provider::{ProviderSettings, SetupError};
+#[cfg(feature = "agents")]
+pub use remote::RemoteAgent;
 pub use settings::{AgentLimits, Disclosure};
 pub use tool::{
     InvalidArguments, Repeat, Tool, ToolClosure, ToolContext, ToolFn, ToolResult, tool_fn,

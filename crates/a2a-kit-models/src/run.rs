@@ -93,6 +93,8 @@ impl<'a> Run<'a> {
             }
             let results = self.tools.run(number, &calls).await?;
             self.usage.set_tool_calls(self.tools.called());
+            #[cfg(feature = "agents")]
+            self.tools.add_delegated_to(&mut self.usage);
             if self.context.is_cancelled() {
                 return Ok(End::canceled());
             }

@@ -138,6 +138,9 @@ pub struct AgentLimits {
     pub max_steps: u32,
     /// Maximum number of calls of tools, with the same end. Default: 64.
     pub max_tool_calls: u32,
+    /// How often a request may be delegated from agent to agent, 1 to 64: see
+    /// [`Delegation`](a2a_kit_operations::extension::Delegation). Default: 8.
+    pub max_depth: u32,
     /// The time between two chunks of the answer, which grows for long answers, up to 400 ms; zero
     /// sends each text as it arrives. Default: 50 ms.
     pub flush: Duration,
@@ -154,6 +157,7 @@ impl Default for AgentLimits {
             concurrency: 16,
             max_steps: 16,
             max_tool_calls: 64,
+            max_depth: 8,
             flush: Duration::from_millis(50),
         }
     }

@@ -11,6 +11,8 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+#[cfg(feature = "agents")]
+use crate::delegations::Delegations;
 use crate::model::ToolDefinition;
 
 /// The default timeout of a call.
@@ -147,6 +149,9 @@ pub struct ToolContext {
     pub(crate) idempotency_key: String,
     /// Whether the tool may ask.
     pub(crate) asks: bool,
+    /// What the calls of the run share that delegate.
+    #[cfg(feature = "agents")]
+    pub(crate) delegations: Arc<Delegations>,
 }
 
 impl ToolContext {
@@ -156,10 +161,20 @@ impl ToolContext {
         call_id: &str,
         position: String,
         asks: bool,
+        #[cfg(feature = "agents")] delegations: &Arc<Delegations>,
     ) -> Self {
         let idempotency_key = format!("{}/{position}", request.task_id());
         let (request, updates, call_id) = (request.clone(), updates.clone(), call_id.to_owned());
-        Self { request, updates, call_id, position, idempotency_key, asks }
+        Self {
+            request,
+            updates,
+            call_id,
+            position,
+            idempotency_key,
+            asks,
+            #[cfg(feature = "agents")]
+            delegations: Arc::clone(delegations),
+        }
     }
 
     /// A key for what the call does elsewhere: its own, and the same when a crash repeats it.

@@ -21,6 +21,8 @@ use crate::{
     model::{ToolCall, ToolOutcome},
     settings::Settings,
 };
+#[cfg(feature = "agents")]
+use crate::{delegations::Delegations, usage::TaskUsage};
 
 /// The number of calls of a turn that run at once.
 const MAX_CONCURRENT: usize = 4;
@@ -71,6 +73,8 @@ pub(crate) struct Tools<'a> {
     called: usize,
     /// The number of turns in a row whose calls were all wrong.
     wrong: u32,
+    #[cfg(feature = "agents")]
+    delegations: Arc<Delegations>,
 }
 
 impl<'a> Tools<'a> {
@@ -81,7 +85,18 @@ impl<'a> Tools<'a> {
         events: Events<'a>,
         asking: &'a AtomicBool,
     ) -> Self {
-        Self { settings, context, updates, events, asking, steps: 0, called: 0, wrong: 0 }
+        Self {
+            settings,
+            context,
+            updates,
+            events,
+            asking,
+            steps: 0,
+            called: 0,
+            wrong: 0,
+            #[cfg(feature = "agents")]
+            delegations: Arc::new(Delegations::new(settings.limits.max_depth)),
+        }
     }
 
     /// The number of turns with calls, if they have used up a limit.
@@ -94,6 +109,13 @@ impl<'a> Tools<'a> {
     /// The number of calls so far.
     pub(crate) fn called(&self) -> usize {
         self.called
+    }
+
+    /// Adds the delegated tasks that have ended since the last time.
+    #[cfg(feature = "agents")]
+    pub(crate) fn add_delegated_to(&self, usage: &mut TaskUsage<'_>) {
+        let ended = self.delegations.take_usage();
+        ended.iter().for_each(|report| usage.add_delegated(report.as_ref()));
     }
 
     /// Whether the model has called tools only wrongly for too long.
@@ -226,7 +248,15 @@ impl<'a> Tools<'a> {
         self.events.tool(ToolEvent::new(call, position, ToolStatus::Running)).await?;
         let asks = tool.asks();
         let (context, id) = (self.context, &call.id);
-        let context = ToolContext::new(context, self.updates, id, position.to_owned(), asks);
+        let context = ToolContext::new(
+            context,
+            self.updates,
+            id,
+            position.to_owned(),
+            asks,
+            #[cfg(feature = "agents")]
+            &self.delegations,
+        );
         let work = tool.call(call.arguments.clone(), context);
         let result = if asks {
             work.await

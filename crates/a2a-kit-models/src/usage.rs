@@ -58,7 +58,7 @@ impl<'a> TaskUsage<'a> {
     }
 
     /// Adds a task that was delegated to another agent and has ended, with what its agent reported.
-    #[allow(dead_code, reason = "tools call it")]
+    #[cfg(feature = "agents")]
     pub(crate) fn add_delegated(&mut self, report: Option<&UsageReport>) {
         let total = self.report.delegated.get_or_insert_default();
         total.tasks += 1;
