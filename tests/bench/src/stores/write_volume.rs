@@ -70,7 +70,9 @@ pub(crate) async fn run(databases: &Databases, verdict: &mut Verdict) {
     report("PostgreSQL, without a pause", log, Some((verdict, LIMIT)));
     report("SQLite, each chunk alone", vec![sqlite(databases, one_by_one).await], None);
     report("PostgreSQL, each chunk alone", vec![postgres(databases, one_by_one).await], None);
-    println!("\nwritten: {STEPS} steps, a result of {RESULT_BYTES} bytes each; limit {STEPS_LIMIT}");
+    println!(
+        "\nwritten: {STEPS} steps, a result of {RESULT_BYTES} bytes each; limit {STEPS_LIMIT}"
+    );
     let (file, log) = (sqlite(databases, steps).await, postgres(databases, steps).await);
     report("SQLite", vec![file], Some((verdict, STEPS_LIMIT)));
     report("PostgreSQL", vec![log], Some((verdict, STEPS_LIMIT)));
