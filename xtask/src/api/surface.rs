@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use public_api::PublicApi;
 
 /// The most types that a user of the library crates can meet.
-const TYPES: usize = 302;
+const TYPES: usize = 311;
 
 /// Crates for a purpose of their own, which are counted apart: the most types of each.
 const APART: [(&str, usize); 6] = [
@@ -14,7 +14,7 @@ const APART: [(&str, usize); 6] = [
     ("a2a-kit-exec", 12),
     ("a2a-kit-lint", 12),
     // Half of them are the requests and events of `ChatModel`, in a module of their own.
-    ("a2a-kit-models", 26),
+    ("a2a-kit-models", 32),
     ("a2a-kit-script", 12),
 ];
 
@@ -41,8 +41,9 @@ const OTHER_CRATES: [(&str, &str); 17] = [
 ];
 
 /// Other crates that occur in one of ours only, which is an interface to them.
-const IN_ONE_CRATE: [(&str, &str, &str); 3] = [
+const IN_ONE_CRATE: [(&str, &str, &str); 4] = [
     ("a2a-kit-grpc", "tonic", "its body, which a channel of the caller takes"),
+    ("a2a-kit-models", "schemars", "the argument of a tool derives its schema"),
     ("a2a-kit-tls", "rustls", "its configurations are what this crate makes"),
     ("a2a-kit-tls", "rustls_pki_types", "its certificates and keys are what this crate reads"),
 ];
