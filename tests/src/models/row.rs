@@ -116,8 +116,7 @@ pub(super) async fn usage(bench: &Bench) -> Result {
     if bench.provider.name == "openrouter" {
         expected["cachedInputTokens"] = 4.into();
         expected["reasoningTokens"] = 3.into();
-        // Its cost, 0.00042 USD, is not reported yet; it belongs here as `cost`, with amount and
-        // currency.
+        expected["cost"] = json!({ "amount": "0.00042", "currency": "USD" });
     }
     same(&metadata[USAGE], &expected, "usage")?;
     let unasked = bench.agent.task("row usage").await?;
