@@ -54,9 +54,9 @@ impl Gate {
         }
     }
 
-    /// Lets no call begin for a time.
+    /// Lets no call begin for a time, of at most a day.
     pub(crate) fn close(&self, time: Duration) {
         let mut opens = self.opens.lock().unwrap_or_else(PoisonError::into_inner);
-        *opens = (*opens).max(Instant::now() + time);
+        *opens = (*opens).max(Instant::now() + time.min(Duration::from_secs(86_400)));
     }
 }
